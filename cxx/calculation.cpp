@@ -1,0 +1,262 @@
+#include "cxx/calculation.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/triples/reference.hpp"
+#include "cxx/triples/semicanonical.hpp"
+#include "tce_tiles/blocks.hpp"
+
+namespace trifuse {
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Two lists of runs over the same orbitals, however they are split.
+bool same_orbitals(const TileSpace& x, const TileSpace& y) {
+  for (const OrbitalClass c : orbital_classes) {
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      if (x.range(c, irrep).size != y.range(c, irrep).size) return false;
+    }
+  }
+  return x.restricted() == y.restricted();
+}
+
+/// Whether the occupied-virtual block of the Fock matrix is more than rounding errors.
+bool couples_spaces(const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  std::vector<double> block;
+  double largest = 0.0;
+  for (int p = space.hole_tiles(); p < space.size(); ++p) {
+    for (int h = 0; h < space.hole_tiles(); ++h) {
+      if (!block_exists(space, p, h)) continue;
+      block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
+      source.read_fock(p, h, block);
+      for (const double f : block) largest = std::max(largest, std::abs(f));
+    }
+  }
+  constexpr double rounding = 1e-13;
+  return largest > rounding;
+}
+
+/// Spin cases of the sums over tasks. A restricted space leaves bbb and abb to the symmetry of the spins.
+void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
+  const auto add = [&](SpinCase spin_case, double bracket, double paren) {
+    cases[static_cast<std::size_t>(spin_case)].bracket += bracket;
+    cases[static_cast<std::size_t>(spin_case)].paren += paren;
+  };
+  if (tiles.restricted()) {
+    add(SpinCase::aaa, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
+    add(SpinCase::bbb, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
+    add(SpinCase::aab, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
+    add(SpinCase::abb, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
+  } else {
+    add(task.spin_case, energy.same_bracket + energy.mixed_bracket, energy.same_paren + energy.mixed_paren);
+  }
+}
+
+}  // namespace
+
+Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)
+    : options_(std::move(options)), right_(&right), left_(left) {
+  if (!right.has_integrals()) {
+    throw InputError(
+        fmt::format("{} holds amplitudes only; it can stand on the left (--left), but the right needs integrals too.",
+                    right.info().path));
+  }
+  if (left_ != nullptr) check_left();
+  choose_form();
+  if (options_.omega2.empty()) {
+    const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
+    options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
+  }
+  for (const double omega2 : options_.omega2) {
+    if (!std::isfinite(omega2) || omega2 < 0.0) {
+      throw UsageError(fmt::format("An omega2 of {} is not possible; give values of 0 or more, in hartree.", omega2));
+    }
+  }
+  const bool rohf = right.info().reference == Reference::rohf;
+  if (options_.rohf == RohfOrbitals::semicanonical && !rohf) {
+    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.",
+                                 right.info().path, to_string(right.info().reference)));
+  }
+  if (options_.rohf == RohfOrbitals::semicanonical) {
+    const double copies = semicanonical_bytes(right);
+    if (copies > static_cast<double>(options_.memory)) {
+      throw UsageError(
+          fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} GiB of memory; allow it with --memory.",
+                      right.info().path, copies / 0x1p30));
+    }
+    semicanonical_right_ = make_semicanonical(right, right);
+    if (left_ != nullptr) semicanonical_left_ = make_semicanonical(*left_, right);
+    problem_.fock_in_singles = true;
+  } else if (right.info().fock_in_triples) {
+    if (!right.has_fock()) {
+      throw InputError(
+          fmt::format("{} asks for the Fock matrix in the triples (fock_in_triples), but holds none; write the dataset "
+                      "fock (UHF: fock_a and fock_b).",
+                      right.info().path));
+    }
+    problem_.fock_in_singles = couples_spaces(right);
+  }
+  problem_.right = semicanonical_right_ ? semicanonical_right_.get() : right_;
+  problem_.left = semicanonical_left_ ? semicanonical_left_.get() : left_;
+  problem_.omega2 = options_.omega2;
+
+  const TileSpace& orbitals = problem_.right->tiles();
+  largest_denominator_ = trifuse::largest_denominator(orbitals, problem_.right->orbital_energies());
+  check_denominators();
+  TileSizes sizes = default_tile_sizes(orbitals, problem_.form);
+  if (options_.tile_size) sizes = {*options_.tile_size, *options_.tile_size};
+  const TileSpace tiles = orbitals.retiled(sizes.holes, sizes.particles);
+  const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
+  if (plan_bytes > static_cast<double>(options_.memory)) {
+    throw UsageError(fmt::format(
+        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; give a larger --tile-size, or "
+        "allow more --memory.",
+        sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30));
+  }
+  plan_ = make_plan(tiles, problem_.form);
+  plan_memory();
+}
+
+void Calculation::choose_form() {
+  const bool rhf = right_->tiles().restricted();
+  problem_.form = options_.form.value_or(rhf ? Form::spin_adapted : Form::spin_orbital);
+  if (problem_.form == Form::spin_adapted && !rhf) {
+    throw UsageError(
+        fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
+                    right_->info().path, to_string(right_->info().reference)));
+  }
+}
+
+void Calculation::check_left() const {
+  const std::string pair = fmt::format("{} (left) and {} (right)", left_->info().path, right_->info().path);
+  if (!same_orbitals(left_->tiles(), right_->tiles())) {
+    throw InputError(fmt::format(
+        "{} have different orbitals: numbers of orbitals, irreps or references differ; both must come from the "
+        "same SCF.",
+        pair));
+  }
+  const auto x = left_->orbital_energies(), y = right_->orbital_energies();
+  for (std::size_t p = 0; p < x.size(); ++p) {
+    constexpr double tolerance = 1e-6;
+    if (std::abs(x[p] - y[p]) > tolerance) {
+      throw InputError(fmt::format(
+          "{} have different orbital energies ({:.8f} and {:.8f} for sorted orbital {}); both must come from the "
+          "same SCF.",
+          pair, x[p], y[p], p + 1));
+    }
+  }
+}
+
+void Calculation::check_denominators() const {
+  // Closer to zero than this a denominator is an accident of orbital energies, and its reciprocal noise.
+  constexpr double closest = 1e-7;
+  for (const double omega2 : options_.omega2) {
+    if (largest_denominator_ - 3.0 * omega2 < -closest) continue;
+    throw InputError(fmt::format(
+        "The orbital energies of {} make a triples denominator of {:.6f} hartree (it must be negative) at omega2 = {}: "
+        "an occupied orbital lies above a virtual one. Check the occupation of the reference, or use "
+        "--omega2 above {:.4f}.",
+        right_->info().path, largest_denominator_ - 3.0 * omega2, omega2,
+        std::ceil(largest_denominator_ / 3.0 * 1e4 + 1.0) * 1e-4));
+  }
+}
+
+void Calculation::plan_memory() {
+  const int available = omp_get_max_threads();
+  threads_ = options_.threads > 0 ? options_.threads : available;
+  if (options_.executor == ExecutorKind::reference) return;
+  const CpuMemory memory = cpu_executor_memory(problem_, plan_.tiles);
+  operand_bytes_ = memory.operands;
+  scratch_per_thread_ = memory.per_worker;
+  const std::int64_t affordable = options_.memory / std::max<std::int64_t>(1, memory.per_worker);
+  if (affordable < 1) {
+    throw UsageError(fmt::format(
+        "--memory allows {:.1f} MiB of scratch, but one thread needs {:.1f} MiB; allow more or give a smaller "
+        "--tile-size.",
+        static_cast<double>(options_.memory) / 0x1p20, static_cast<double>(memory.per_worker) / 0x1p20));
+  }
+  threads_ = static_cast<int>(std::min<std::int64_t>(threads_, affordable));
+}
+
+std::string Calculation::method(double omega2) const {
+  const auto shifted = [&](const std::string& name) { return omega2 == 0.0 ? name : "denominator-shifted " + name; };
+  const SourceInfo& right = right_->info();
+  const std::string of_right =
+      right.amplitudes == AmplitudeKind::ccsd ? "" : " of " + to_string(right.amplitudes) + " amplitudes";
+  if (left_ == nullptr) return shifted("CCSD(T)") + of_right;
+  const SourceInfo& left = left_->info();
+  switch (left.amplitudes) {
+    case AmplitudeKind::lambda:
+      return shifted("Lambda-CCSD(T)") + of_right;
+    case AmplitudeKind::regularized_ccsd:
+      if (std::abs(left.omega2 - omega2) < 1e-12) return "Reg-CCSD(T)" + of_right;
+      return shifted(fmt::format("two-sided (T) with left amplitudes regularised at omega2 = {}", left.omega2)) +
+             of_right;
+    case AmplitudeKind::ccsd:
+      break;
+  }
+  return shifted("two-sided CCSD(T)") + of_right;
+}
+
+std::string Calculation::reference_note() const {
+  if (right_->info().reference != Reference::rohf) return {};
+  if (options_.rohf == RohfOrbitals::semicanonical) {
+    return "standard ROHF-CCSD(T): semicanonical orbitals, with the f_ov t2 term";
+  }
+  const std::string standard = " (the standard one: --rohf semicanonical)";
+  if (right_->info().fock_in_triples) {
+    return "PySCF's ROHF-CCSD(T): orbital energies of the dump, with the f_ov t2 term" + standard;
+  }
+  return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
+}
+
+CalculationResult Calculation::run(const std::atomic<bool>* stop,
+                                   std::function<void(const RunProgress&)> progress) const {
+  CalculationResult result;
+  std::unique_ptr<Journal> journal;
+  if (!options_.journal.empty()) {
+    journal = std::make_unique<Journal>(options_.journal, fingerprint(problem_, plan_, options_.executor),
+                                        plan_.tasks.size(), problem_.omega2.size());
+  }
+  const double start = now();
+  const std::unique_ptr<Executor> executor = options_.executor == ExecutorKind::reference
+                                                 ? make_reference_executor(problem_, plan_.tiles)
+                                                 : make_cpu_executor(problem_, plan_.tiles);
+  const double loaded = now();
+  const RunOutcome outcome =
+      run_tasks(plan_, *executor, problem_.omega2.size(), {threads_, journal.get(), stop, std::move(progress)});
+  result.seconds_loading = loaded - start;
+  result.seconds_tasks = now() - loaded;
+  result.tasks = plan_.tasks.size();
+  result.tasks_from_journal = outcome.from_journal;
+  result.operations = outcome.operations;
+  const std::size_t count = problem_.omega2.size();
+  for (std::size_t w = 0; w < count; ++w) {
+    TriplesEnergy energy;
+    energy.omega2 = problem_.omega2[w];
+    energy.method = method(energy.omega2);
+    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
+      add_task(plan_.tiles, plan_.tasks[t], outcome.energies[t * count + w], energy.spin_cases);
+    }
+    for (const EnergyPair& pair : energy.spin_cases) {
+      energy.total.bracket += pair.bracket;
+      energy.total.paren += pair.paren;
+    }
+    result.energies.push_back(std::move(energy));
+  }
+  return result;
+}
+
+}  // namespace trifuse

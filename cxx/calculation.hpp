@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cxx/parallel/run_tasks.hpp"
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/executor.hpp"
+#include "cxx/triples/problem.hpp"
+#include "tce_tiles/tile_source.hpp"
+
+/// The whole road for a caller: tile sources in, energies and a report out.
+namespace trifuse {
+
+enum class RohfOrbitals {
+  nwchem,  ///< orbital energies as they come, and f_ov t2 only where the maker has it: NWChem's, or the maker's, (T)
+  semicanonical,  ///< the standard ROHF-CCSD(T)
+};
+
+enum class ExecutorKind { cpu, reference };
+
+struct CalculationOptions {
+  std::optional<Form> form;    ///< default: spin-adapted for RHF, spin-orbital otherwise
+  std::vector<double> omega2;  ///< default: that of regularized left amplitudes, or 0
+  RohfOrbitals rohf = RohfOrbitals::nwchem;
+  std::optional<std::int64_t> tile_size;
+  int threads = 0;                              ///< 0: as many as the process may use
+  std::int64_t memory = std::int64_t{2} << 30;  ///< bytes for scratch beyond amplitudes and integrals
+  ExecutorKind executor = ExecutorKind::cpu;
+  std::string journal;  ///< empty: none
+};
+
+struct EnergyPair {
+  double bracket = 0.0;  ///< E[T], hartree
+  double paren = 0.0;    ///< E(T), hartree
+};
+
+/// One omega2 of a calculation.
+struct TriplesEnergy {
+  double omega2 = 0.0;
+  std::string method;  ///< what these numbers are called
+  EnergyPair total;
+  std::array<EnergyPair, 4> spin_cases{};  ///< aaa, aab, abb, bbb
+};
+
+struct CalculationResult {
+  std::vector<TriplesEnergy> energies;
+  std::size_t tasks = 0;
+  std::size_t tasks_from_journal = 0;
+  double operations = 0.0;       ///< of the matrix products executed now, a multiply and an add counted as two
+  double seconds_loading = 0.0;  ///< reading operands
+  double seconds_tasks = 0.0;    ///< executing tasks
+};
+
+/// A calculation set up and planned, but not begun.
+class Calculation {
+ public:
+  /// `left` may be null. Sources must outlive the calculation. Throws UsageError for options that do not fit the
+  /// sources, InputError when left and right do not belong together or a denominator is not negative.
+  Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
+
+  const CalculationOptions& options() const { return options_; }
+  const Problem& problem() const { return problem_; }
+  const Plan& plan() const { return plan_; }
+  /// "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
+  std::string method(double omega2) const;
+  /// Says which ROHF energy this is; empty for other references.
+  std::string reference_note() const;
+
+  /// Bytes of operands (amplitudes and integrals as the executor keeps them) and of scratch for all threads.
+  std::int64_t operand_bytes() const { return operand_bytes_; }
+  std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
+  int threads() const { return threads_; }
+  double largest_denominator() const { return largest_denominator_; }
+
+  CalculationResult run(const std::atomic<bool>* stop = nullptr,
+                        std::function<void(const RunProgress&)> progress = {}) const;
+
+ private:
+  void choose_form();
+  void check_left() const;
+  void check_denominators() const;
+  void plan_memory();
+
+  CalculationOptions options_;
+  const TileSource* right_;
+  const TileSource* left_;
+  std::unique_ptr<TileSource> semicanonical_right_, semicanonical_left_;
+  Problem problem_;
+  Plan plan_;
+  double largest_denominator_ = 0.0;
+  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0;
+  int threads_ = 1;
+};
+
+/// Identifies the numbers of a problem and all that decides the bits of its energies.
+Fingerprint fingerprint(const Problem& problem, const Plan& plan, ExecutorKind executor);
+
+}  // namespace trifuse

@@ -1,0 +1,36 @@
+# Compiler checks and the options that all targets of Trifuse share.
+
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12) OR
+   (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+  message(FATAL_ERROR "Trifuse is C++20 and needs GCC 12 or Clang 15 or newer; this is ${CMAKE_CXX_COMPILER_ID} "
+                      "${CMAKE_CXX_COMPILER_VERSION}. Choose another one with -DCMAKE_CXX_COMPILER=.")
+endif()
+
+if(TRIFUSE_SANITIZE AND NOT TRIFUSE_SANITIZE MATCHES "^[a-z]+([+][a-z]+)*$")
+  message(FATAL_ERROR "TRIFUSE_SANITIZE is \"${TRIFUSE_SANITIZE}\"; it names sanitizers joined by +, e.g. address+undefined.")
+endif()
+
+function(trifuse_compile_options target)
+  set(warnings -Wall -Wextra -Wshadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Optimising, GCC 12 is wrong about fmt 9 and about "text" + std::string (its bug 105329).
+    list(APPEND warnings -Wno-stringop-overflow -Wno-restrict)
+  endif()
+  set(error "")
+  set(cuda_error "")
+  if(TRIFUSE_WARNINGS_AS_ERRORS)
+    set(error -Werror)
+    set(cuda_error --Werror=all-warnings -Xcompiler=-Werror)
+  endif()
+  list(TRANSFORM warnings PREPEND "-Xcompiler=" OUTPUT_VARIABLE cuda_warnings)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-Wpedantic;${error}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_warnings};${cuda_error}>")
+  if(TRIFUSE_SANITIZE)
+    string(REPLACE "+" "," sanitizers "${TRIFUSE_SANITIZE}")
+    set(options -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
+    target_link_options(${target} PUBLIC -fsanitize=${sanitizers})
+  endif()
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()

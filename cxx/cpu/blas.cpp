@@ -1,0 +1,57 @@
+#include "cxx/cpu/blas.hpp"
+
+#include <cblas.h>
+#include <dlfcn.h>
+
+#include <array>
+#include <limits>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+namespace {
+
+template <typename Function>
+Function* symbol(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+int blas_int(std::int64_t n) {
+  if (n > std::numeric_limits<int>::max()) throw SystemError("A matrix is too large for this BLAS library.");
+  return static_cast<int>(n);
+}
+
+}  // namespace
+
+void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+                         const double* b, std::int64_t ldb, double* c) {
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, blas_int(m), blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b,
+              blas_int(ldb), 0.0, c, blas_int(m));
+}
+
+void set_blas_threads(int threads) {
+  // Which BLAS is in use is decided when the program is linked or even started, so the call is looked up by name.
+  for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads"}) {
+    if (auto* set = symbol<void(int)>(name)) return set(threads);
+  }
+  if (auto* set = symbol<void(std::int64_t)>("bli_thread_set_num_threads")) set(threads);
+}
+
+void use_single_threaded_blas() {
+  set_blas_threads(1);
+}
+
+std::string blas_name() {
+  if (auto* config = symbol<char*()>("openblas_get_config")) {
+    const std::string text = config();
+    const std::string version = text.substr(0, text.find(' ', text.find(' ') + 1));
+    auto* core = symbol<char*()>("openblas_get_corename");
+    return core != nullptr ? version + " (" + core() + " kernels)" : version;
+  }
+  if (symbol<void(int)>("MKL_Set_Num_Threads") != nullptr) return "MKL";
+  if (symbol<void(std::int64_t)>("bli_thread_set_num_threads") != nullptr) return "BLIS";
+  return "BLAS";
+}
+
+}  // namespace trifuse

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace trifuse {
+
+/// C[m, n] = sum_x A[x, m] B[x, n]; all column-major, first index fastest, leading dimensions lda, ldb, m.
+void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+                         const double* b, std::int64_t ldb, double* c);
+
+/// Asks the BLAS library in use to run each call on the calling thread; Trifuse calls it from many threads at once.
+void use_single_threaded_blas();
+
+/// Lets the BLAS library use this many threads in one call (for benchmarks).
+void set_blas_threads(int threads);
+
+/// Name and, where it tells, kernel of the BLAS library, e.g. "OpenBLAS 0.3.21 (Haswell kernels)".
+std::string blas_name();
+
+}  // namespace trifuse

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cxx/triples/executor.hpp"
+#include "cxx/triples/problem.hpp"
+
+namespace trifuse {
+
+/// Largest tiles that the CPU executor works on at once: a target of 4^3 16^3 elements is 2 MiB and stays in the cache,
+/// while the matrix products, 256 by 1024, are large enough for BLAS. Larger tiles of a task are cut.
+struct CpuTiles {
+  std::int64_t holes = 4;
+  std::int64_t particles = 16;
+};
+
+/// Matrix products by BLAS, one task per thread. Operands are read from the sources once, here.
+std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
+
+/// Memory in bytes: operands, shared by all workers, and scratch of each worker.
+struct CpuMemory {
+  std::int64_t operands;
+  std::int64_t per_worker;
+};
+CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
+
+}  // namespace trifuse

@@ -1,0 +1,210 @@
+#include "cxx/cpu/energy_kernel.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "cxx/cpu/vector_clones.hpp"
+#include "cxx/triples/energy.hpp"
+
+namespace trifuse {
+
+namespace {
+
+using Indices = std::array<std::int64_t, 6>;  // a, b, c, i, j, k
+
+/// `length` consecutive c of one (i, j, k, a, b). The length is a compile-time number so that loops are nothing but
+/// vectors.
+template <int length>
+struct Run {
+  alignas(64) double singles[6][length];
+  alignas(64) double bracket[length], paren[length], same_bracket[length], same_paren[length];
+};
+
+/// Pointers of a singles term that the loops over a and b need; those of i, j, k are in already.
+struct ResolvedTerm {
+  const double* lone;
+  const double* pairs;
+  double sign;
+  int target, particle;
+  int first, second;           ///< particles of the pair
+  std::int64_t second_extent;  ///< stride of the first
+};
+
+TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std::vector<ResolvedTerm>& terms) {
+  terms.clear();
+  for (const SinglesTerm& term : in.singles) {
+    const auto at = [&](int position) { return static_cast<std::size_t>(position); };
+    const auto [q1, q2] = term.pair_particles;
+    const auto [r1, r2] = term.pair_holes;
+    const std::int64_t pair_of_holes = x[at(3 + r2)] + in.extent[at(3 + r2)] * x[at(3 + r1)];
+    terms.push_back({term.lone + x[at(3 + term.hole)] * term.lone_stride,
+                     term.pairs + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
+                     term.particle, q1, q2, in.extent[at(q2)]});
+  }
+}
+
+/// S of all targets for the run that begins at c.
+template <int targets, int length>
+TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
+  for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
+  for (const ResolvedTerm& term : terms) {
+    const double* pairs = term.pairs + term.second_extent * x[static_cast<std::size_t>(term.first)];
+    double* __restrict s = run.singles[term.target];
+    const bool c_alone = term.particle == 2;
+    const double scale = term.sign * (c_alone ? pairs[x[static_cast<std::size_t>(term.second)]]
+                                              : term.lone[x[static_cast<std::size_t>(term.particle)]]);
+    const double* __restrict vector = (c_alone ? term.lone : pairs) + x[2];
+#pragma omp simd
+    for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
+  }
+}
+
+template <int targets, int length>
+TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Run<length>& run) {
+  const auto& s = run.singles;
+  if constexpr (targets == 1) {
+    const double* __restrict left = in.d_left[0] + at;
+    const double* __restrict right = in.d_right[0] + at;
+#pragma omp simd
+    for (int c = 0; c < length; ++c) {
+      const Numerators n = spin_orbital_numerators(left[c], s[0][c], right[c]);
+      run.bracket[c] = n.bracket;
+      run.paren[c] = n.paren;
+    }
+  } else {
+    const double *l0 = in.d_left[0] + at, *l1 = in.d_left[1] + at, *l2 = in.d_left[2] + at, *l3 = in.d_left[3] + at,
+                 *l4 = in.d_left[4] + at, *l5 = in.d_left[5] + at;
+    const double *r0 = in.d_right[0] + at, *r1 = in.d_right[1] + at, *r2 = in.d_right[2] + at, *r3 = in.d_right[3] + at,
+                 *r4 = in.d_right[4] + at, *r5 = in.d_right[5] + at;
+#pragma omp simd
+    for (int c = 0; c < length; ++c) {
+      const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
+                                                   {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
+                                                   {r0[c], r1[c], r2[c], r3[c], r4[c], r5[c]});
+      run.bracket[c] = n.bracket;
+      run.paren[c] = n.paren;
+      run.same_bracket[c] = n.same_bracket;
+      run.same_paren[c] = n.same_paren;
+    }
+  }
+}
+
+template <int targets, int length>
+TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
+                                  TaskEnergy& energy) {
+  double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
+#pragma omp simd reduction(+ : bracket, paren, same_bracket, same_paren)
+  for (int c = 0; c < length; ++c) {
+    // Only elements that vanish may have no denominator, others are refused before a run begins; an infinite one keeps
+    // 0/0 away.
+    const double denominator = rest - eps_c[c];
+    const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
+    bracket += run.bracket[c] * inverse;
+    paren += run.paren[c] * inverse;
+    if constexpr (targets == 6) {
+      same_bracket += run.same_bracket[c] * inverse;
+      same_paren += run.same_paren[c] * inverse;
+    }
+  }
+  energy.mixed_bracket += bracket;
+  energy.mixed_paren += paren;
+  energy.same_bracket += same_bracket;
+  energy.same_paren += same_paren;
+}
+
+/// Elements that vanish by antisymmetry hold rounding errors over denominators that mean nothing; they are left out. In
+/// the spin-adapted form only three equal indices do.
+template <int targets>
+TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
+  const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
+  const bool ik = in.equal_holes[0] && in.equal_holes[1] && x[3] == x[5];
+  return targets == 1 ? ij || jk || ik : ij && jk;
+}
+
+template <int targets, int length>
+TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
+                                   std::int64_t at, double holes, std::span<const double> omega2,
+                                   std::span<TaskEnergy> energies) {
+  Run<length> run;
+  add_singles<targets>(terms, x, run);
+  numerators<targets>(in, at, run);
+  const auto leave_out = [&](std::int64_t c) {
+    const std::int64_t at_c = c - x[2];
+    if (at_c < 0 || at_c >= length) return;
+    run.bracket[at_c] = run.paren[at_c] = run.same_bracket[at_c] = run.same_paren[at_c] = 0.0;
+  };
+  const bool ab = in.equal_particles[0] && x[0] == x[1];
+  if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
+  if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) leave_out(x[0]);
+  const double rest = holes - in.eps[0][x[0]] - in.eps[1][x[1]];
+  for (std::size_t w = 0; w < omega2.size(); ++w) {
+    divide<targets>(run, in.eps[2] + x[2], rest - 3.0 * omega2[w], energies[w]);
+  }
+}
+
+template <int targets>
+TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const double> omega2,
+                                    std::span<TaskEnergy> energies) {
+  const auto& n = in.extent;
+  const std::int64_t padded_c = padded_run(n[2]);
+  std::vector<ResolvedTerm> terms;
+  terms.reserve(in.singles.size());
+  Indices x{};
+  std::int64_t at = 0;
+  for (x[3] = 0; x[3] < n[3]; ++x[3])
+    for (x[4] = 0; x[4] < n[4]; ++x[4])
+      for (x[5] = 0; x[5] < n[5]; ++x[5]) {
+        if (vanishing_holes<targets>(in, x)) {
+          at += n[0] * n[1] * padded_c;
+          continue;
+        }
+        resolve(in, x, terms);
+        const double holes = in.eps[3][x[3]] + in.eps[4][x[4]] + in.eps[5][x[5]];
+        for (x[0] = 0; x[0] < n[0]; ++x[0])
+          for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c) {
+            if (targets == 1 && in.equal_particles[0] && x[0] == x[1]) continue;
+            x[2] = 0;
+            for (; x[2] + 16 <= padded_c; x[2] += 16) {
+              sum_run<targets, 16>(in, terms, x, at + x[2], holes, omega2, energies);
+            }
+            if (x[2] < padded_c) sum_run<targets, 8>(in, terms, x, at + x[2], holes, omega2, energies);
+          }
+      }
+}
+
+TRIFUSE_VECTOR_CLONES
+void sum_spin_orbital(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies) {
+  sum_task<1>(in, omega2, energies);
+}
+
+TRIFUSE_VECTOR_CLONES
+void sum_spin_adapted(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies) {
+  sum_task<6>(in, omega2, energies);
+}
+
+}  // namespace
+
+void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies) {
+  std::fill(energies.begin(), energies.end(), TaskEnergy{});
+  if (in.targets == 1) {
+    sum_spin_orbital(in, omega2, energies);
+  } else {
+    sum_spin_adapted(in, omega2, energies);
+  }
+  for (TaskEnergy& energy : energies) {
+    // The kernels leave all spins in `mixed` and, spin-adapted, the same-spin part of it in `same`.
+    if (in.targets == 1 && in.same_spin) {
+      std::swap(energy.same_bracket, energy.mixed_bracket);
+      std::swap(energy.same_paren, energy.mixed_paren);
+    }
+    if (in.targets == 6) {
+      energy.mixed_bracket -= energy.same_bracket;
+      energy.mixed_paren -= energy.same_paren;
+    }
+    for (double* value : {&energy.same_bracket, &energy.same_paren, &energy.mixed_bracket, &energy.mixed_paren}) {
+      *value *= in.factor;
+    }
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,94 @@
+#include "cxx/cpu/scatter.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cxx/cpu/vector_clones.hpp"
+
+namespace trifuse {
+
+namespace {
+
+template <bool assign>
+TRIFUSE_ALWAYS_INLINE void put(double& element, double value) {
+  element = assign ? value : element + value;
+}
+
+/// Runs whose elements are contiguous on both sides.
+template <bool assign>
+TRIFUSE_ALWAYS_INLINE void contiguous(const double* source, const Six& n, const Six& from, const Six& to, double sign,
+                                      double* target) {
+  for (std::int64_t x5 = 0; x5 < n[5]; ++x5)
+    for (std::int64_t x4 = 0; x4 < n[4]; ++x4)
+      for (std::int64_t x3 = 0; x3 < n[3]; ++x3)
+        for (std::int64_t x2 = 0; x2 < n[2]; ++x2) {
+          const double* s = source + x2 * from[2] + x3 * from[3] + x4 * from[4] + x5 * from[5];
+          double* t = target + x2 * to[2] + x3 * to[3] + x4 * to[4] + x5 * to[5];
+          for (std::int64_t x1 = 0; x1 < n[1]; ++x1, s += from[1], t += to[1]) {
+            const double* __restrict run = s;
+            double* __restrict target_run = t;
+            for (std::int64_t x = 0; x < n[0]; ++x) put<assign>(target_run[x], sign * run[x]);
+          }
+        }
+}
+
+/// The target is contiguous in another dimension: blocks of eight by eight keep both sides in the first-level cache.
+template <bool assign>
+TRIFUSE_ALWAYS_INLINE void transposed(const double* source, const Six& n, const Six& from, const Six& to,
+                                      std::size_t fast, double sign, double* target) {
+  std::array<std::size_t, 4> rest{};
+  for (std::size_t d = 1, r = 0; d < 6; ++d) {
+    if (d != fast) rest[r++] = d;
+  }
+  constexpr std::int64_t edge = 8;
+  for (std::int64_t w = 0; w < n[rest[3]]; ++w)
+    for (std::int64_t v = 0; v < n[rest[2]]; ++v)
+      for (std::int64_t u = 0; u < n[rest[1]]; ++u)
+        for (std::int64_t t = 0; t < n[rest[0]]; ++t) {
+          const double* s = source + t * from[rest[0]] + u * from[rest[1]] + v * from[rest[2]] + w * from[rest[3]];
+          double* d = target + t * to[rest[0]] + u * to[rest[1]] + v * to[rest[2]] + w * to[rest[3]];
+          for (std::int64_t x0 = 0; x0 < n[0]; x0 += edge)
+            for (std::int64_t y0 = 0; y0 < n[fast]; y0 += edge)
+              for (std::int64_t x = x0; x < std::min(x0 + edge, n[0]); ++x)
+                for (std::int64_t y = y0; y < std::min(y0 + edge, n[fast]); ++y) {
+                  put<assign>(d[x * to[0] + y * to[fast]], sign * s[x + y * from[fast]]);
+                }
+        }
+}
+
+template <bool assign>
+TRIFUSE_ALWAYS_INLINE void scatter_as(const double* source, const Six& n, const Six& from, const Six& to, double sign,
+                                      double* target) {
+  if (to[0] == 1) {
+    contiguous<assign>(source, n, from, to, sign, target);
+    return;
+  }
+  std::size_t fast = 1;
+  for (std::size_t d = 1; d < 6; ++d) {
+    if (to[d] < to[fast]) fast = d;
+  }
+  transposed<assign>(source, n, from, to, fast, sign, target);
+}
+
+TRIFUSE_VECTOR_CLONES
+void add(const double* source, const Six& n, const Six& from, const Six& to, double sign, double* target) {
+  scatter_as<false>(source, n, from, to, sign, target);
+}
+
+TRIFUSE_VECTOR_CLONES
+void write(const double* source, const Six& n, const Six& from, const Six& to, double sign, double* target) {
+  scatter_as<true>(source, n, from, to, sign, target);
+}
+
+}  // namespace
+
+void scatter(const double* source, const Six& extent, const Six& from, const Six& to, double sign, bool assign,
+             double* target) {
+  if (assign) {
+    write(source, extent, from, to, sign, target);
+  } else {
+    add(source, extent, from, to, sign, target);
+  }
+}
+
+}  // namespace trifuse

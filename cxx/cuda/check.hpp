@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+/// Every call of the CUDA runtime stands inside this: anything but success becomes a SystemError that names the call,
+/// its place and CUDA's reason.
+#define TRIFUSE_CUDA(call) ::trifuse::check_cuda((call), #call, __FILE__, __LINE__)
+
+namespace trifuse {
+
+void check_cuda(cudaError_t status, const char* call, const char* file, int line);
+
+}  // namespace trifuse

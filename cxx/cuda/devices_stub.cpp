@@ -1,0 +1,14 @@
+#include "cxx/cuda/devices.hpp"
+
+/// Takes the place of devices.cu in a build without CUDA, so that callers need no case of their own.
+namespace trifuse {
+
+std::vector<DeviceInfo> visible_devices() {
+  return {};
+}
+
+std::string why_no_devices() {
+  return "This Trifuse was built without CUDA.";
+}
+
+}  // namespace trifuse

@@ -1,0 +1,125 @@
+#include "cxx/plan/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "cxx/triples/recipe.hpp"
+
+namespace trifuse {
+
+std::vector<std::size_t> Plan::largest_first() const {
+  std::vector<std::size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return operations[x] > operations[y]; });
+  return order;
+}
+
+Plan make_plan(const TileSpace& tiles, Form form) {
+  Plan plan;
+  plan.form = form;
+  plan.tiles = tiles;
+  plan.tasks = enumerate_tasks(tiles, form);
+  plan.operations.reserve(plan.tasks.size());
+  Recipe recipe;
+  for (const Task& task : plan.tasks) {
+    write_recipe(tiles, form, task, recipe);
+    plan.operations.push_back(recipe_operations(tiles, recipe));
+    plan.total_operations += plan.operations.back();
+  }
+  return plan;
+}
+
+double estimated_tasks(const TileSpace& space, Form form) {
+  const auto triples = [](double n) { return n * (n + 1) * (n + 2) / 6; };
+  const auto count = [&](OrbitalClass c) { return static_cast<double>(space.last(c) - space.first(c)); };
+  const double oa = count(OrbitalClass::hole_alpha), va = count(OrbitalClass::particle_alpha);
+  int irreps = 0;
+  for (int irrep = 0; irrep < 8; ++irrep) irreps += space.range(OrbitalClass::particle_alpha, irrep).size > 0 ? 1 : 0;
+  const double allowed = 1.0 / std::max(1, irreps);  // by symmetry, about one in so many
+  if (form == Form::spin_adapted) return allowed * triples(oa) * triples(va);
+  const double ob = count(OrbitalClass::hole_beta), vb = count(OrbitalClass::particle_beta);
+  const double aab = oa * oa * ob / 2 * va * va * vb / 2;
+  const double abb = space.restricted() ? 0.0 : oa * ob * ob / 2 * va * vb * vb / 2 + triples(ob) * triples(vb);
+  return allowed * (triples(oa) * triples(va) + aab + abb);
+}
+
+TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {
+  constexpr double most_tasks = 500000;
+  TileSizes sizes{4, 16};
+  for (int doubling = 0; doubling < 6; ++doubling) {
+    if (estimated_tasks(tiles.retiled(sizes.holes, sizes.particles), form) <= most_tasks) break;
+    sizes.holes *= 2;
+    sizes.particles *= 2;
+  }
+  return sizes;
+}
+
+namespace {
+
+/// Energies of one spin and irrep, the three that matter most first.
+struct EnergyGroup {
+  Spin spin;
+  int irrep;
+  std::vector<double> energies;
+};
+
+std::vector<EnergyGroup> energy_groups(const TileSpace& tiles, std::span<const double> eps, Space space,
+                                       bool descending) {
+  std::vector<EnergyGroup> groups;
+  for (const OrbitalClass c : orbital_classes) {
+    if (space_of(c) != space) continue;
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      const TileSpace::Range range = tiles.range(c, irrep);
+      if (range.size == 0) continue;
+      const auto part = eps.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+      EnergyGroup group{spin_of(c), irrep, {part.begin(), part.end()}};
+      std::sort(group.energies.begin(), group.energies.end());
+      if (descending) std::reverse(group.energies.begin(), group.energies.end());
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+/// For each sum of spins (3..6) and product of irreps the extreme sum of three different orbitals' energies.
+using Extremes = std::array<std::array<double, 8>, 7>;
+
+Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {
+  const double none = largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  Extremes extremes;
+  for (auto& row : extremes) row.fill(none);
+  for (std::size_t x = 0; x < groups.size(); ++x) {
+    for (std::size_t y = x; y < groups.size(); ++y) {
+      for (std::size_t z = y; z < groups.size(); ++z) {
+        const std::size_t nth_y = y == x ? 1 : 0;
+        const std::size_t nth_z = (z == x ? 1u : 0u) + (z == y ? 1u : 0u);
+        if (groups[y].energies.size() <= nth_y || groups[z].energies.size() <= nth_z) continue;
+        const double sum = groups[x].energies[0] + groups[y].energies[nth_y] + groups[z].energies[nth_z];
+        const int spin = spin_number(groups[x].spin) + spin_number(groups[y].spin) + spin_number(groups[z].spin);
+        const int irrep = groups[x].irrep ^ groups[y].irrep ^ groups[z].irrep;
+        double& extreme = extremes[static_cast<std::size_t>(spin)][static_cast<std::size_t>(irrep)];
+        extreme = largest ? std::max(extreme, sum) : std::min(extreme, sum);
+      }
+    }
+  }
+  return extremes;
+}
+
+}  // namespace
+
+double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies) {
+  const Extremes holes = extreme_sums(energy_groups(tiles, orbital_energies, Space::hole, true), true);
+  const Extremes particles = extreme_sums(energy_groups(tiles, orbital_energies, Space::particle, false), false);
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::size_t spin = 3; spin <= 6; ++spin) {
+    for (std::size_t irrep = 0; irrep < 8; ++irrep) {
+      largest = std::max(largest, holes[spin][irrep] - particles[spin][irrep]);
+    }
+  }
+  return largest;
+}
+
+}  // namespace trifuse

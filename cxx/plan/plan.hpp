@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cxx/triples/task.hpp"
+
+namespace trifuse {
+
+/// What is to be done, before anything is computed.
+struct Plan {
+  Form form = Form::spin_orbital;
+  TileSpace tiles;
+  std::vector<Task> tasks;         ///< in NWChem's order
+  std::vector<double> operations;  ///< of each task's matrix products, a multiply and an add counted as two
+  double total_operations = 0.0;
+
+  /// Task numbers, most expensive first, so that no worker begins a long task when the others are done.
+  std::vector<std::size_t> largest_first() const;
+};
+
+Plan make_plan(const TileSpace& tiles, Form form);
+
+/// Roughly the number of tasks of a space, and the memory that each takes in a plan and its energies; to be asked
+/// before a plan is made that could be too long.
+double estimated_tasks(const TileSpace& tiles, Form form);
+inline constexpr double bytes_per_task = 200.0;
+
+/// Tile sizes for holes and particles that a CPU run uses unless told otherwise: small enough for balance and a
+/// journal, and not so small that the list of tasks becomes a burden.
+struct TileSizes {
+  std::int64_t holes, particles;
+};
+TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
+
+/// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
+/// antisymmetry allow; minus infinity if there are none. A correction exists where Delta - 3 omega2 is negative
+/// everywhere.
+double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);
+
+}  // namespace trifuse

@@ -1,0 +1,183 @@
+#include "cxx/triples/recipe.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "cxx/triples/terms.hpp"
+
+namespace trifuse {
+
+namespace {
+
+using Permutation = std::array<int, 3>;
+
+bool inner_index(const TileSpace& space, Form form, int add1, int add2, int subtract, InnerIndex& inner) {
+  inner.irrep = space[add1].irrep ^ space[add2].irrep ^ space[subtract].irrep;
+  inner.spin = Spin::alpha;
+  if (form == Form::spin_adapted) return true;
+  const int spin =
+      spin_number(space[add1].spin()) + spin_number(space[add2].spin()) - spin_number(space[subtract].spin());
+  if (spin != 1 && spin != 2) return false;
+  inner.spin = static_cast<Spin>(spin);
+  return true;
+}
+
+/// Adds a destination to the product of these panels, which is made if it is not there yet.
+void add_product(const TileSpace& space, Form form, Recipe& recipe, std::size_t& used, const PanelTiles& left,
+                 const PanelTiles& right, const Destination& destination) {
+  for (std::size_t n = 0; n < used; ++n) {
+    Product& product = recipe.products[n];
+    if (product.left == left && product.right == right) {
+      product.destinations.push_back(destination);
+      return;
+    }
+  }
+  InnerIndex inner;
+  if (!right_inner(space, form, right, inner) || inner_extent(space, inner).total() == 0) return;
+  if (used == recipe.products.size()) recipe.products.emplace_back();
+  Product& product = recipe.products[used++];
+  product.left = left;
+  product.right = right;
+  product.inner = inner;
+  product.destinations.assign(1, destination);
+}
+
+std::uint8_t hole_slot(int position) {
+  return static_cast<std::uint8_t>(3 + position);
+}
+std::uint8_t particle_slot(int position) {
+  return static_cast<std::uint8_t>(position);
+}
+
+void write_spin_orbital(const TileSpace& space, const Task& task, Recipe& recipe, std::size_t& used) {
+  const auto& p = task.particles;
+  const auto& h = task.holes;
+  recipe.targets = 1;
+  for (const Term& term : terms) {
+    const auto pp = others(term.particle);
+    const auto hh = others(term.hole);
+    const auto particle = static_cast<std::size_t>(term.particle);
+    const auto hole = static_cast<std::size_t>(term.hole);
+    if (term.kind == TermKind::singles) {
+      const Tile& lone_particle = space[p[particle]];
+      const Tile& lone_hole = space[h[hole]];
+      if (lone_particle.spin() == lone_hole.spin() && lone_particle.irrep == lone_hole.irrep) {
+        recipe.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
+      }
+    } else if (term.kind == TermKind::particle_doubles) {
+      // The hole term of the same lone indices has the same sign and is the other part of the inner sum.
+      const PanelTiles left{p[particle], h[static_cast<std::size_t>(hh[0])], h[static_cast<std::size_t>(hh[1])]};
+      const PanelTiles right{p[static_cast<std::size_t>(pp[0])], p[static_cast<std::size_t>(pp[1])], h[hole]};
+      add_product(space, Form::spin_orbital, recipe, used, left, right,
+                  {0,
+                   term.sign,
+                   {particle_slot(term.particle), hole_slot(hh[0]), hole_slot(hh[1]), particle_slot(pp[0]),
+                    particle_slot(pp[1]), hole_slot(term.hole)}});
+    }
+  }
+}
+
+/// The permutations of positions that leave the tiles of a triple where they are.
+std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
+  std::vector<Permutation> kept;
+  for (const Permutation& s : assignments) {
+    bool same = true;
+    for (std::size_t q = 0; q < 3; ++q) same = same && tiles[static_cast<std::size_t>(s[q])] == tiles[q];
+    if (same) kept.push_back(s);
+  }
+  return kept;
+}
+
+/// W of assignment s is W of another assignment r with particles permuted by x and holes by y when s = y r x^-1.
+std::optional<Alias> find_alias(const Task& task, int target) {
+  const Permutation& s = assignments[static_cast<std::size_t>(target)];
+  for (int source = 0; source < target; ++source) {
+    const Permutation& r = assignments[static_cast<std::size_t>(source)];
+    for (const Permutation& x : stabilizer(task.particles)) {
+      for (const Permutation& y : stabilizer(task.holes)) {
+        bool equal = true;
+        for (std::size_t q = 0; q < 3; ++q) {
+          equal = equal && s[static_cast<std::size_t>(x[q])] == y[static_cast<std::size_t>(r[q])];
+        }
+        if (!equal) continue;
+        return Alias{target,
+                     source,
+                     {particle_slot(x[0]), particle_slot(x[1]), particle_slot(x[2]), hole_slot(y[0]), hole_slot(y[1]),
+                      hole_slot(y[2])}};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ], P: the six simultaneous permutations of (ia), (jb),
+/// (kc).
+void write_spin_adapted(const TileSpace& space, const Task& task, Recipe& recipe, std::size_t& used) {
+  recipe.targets = 6;
+  const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
+  const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
+  for (int target = 0; target < 6; ++target) {
+    const Permutation& hole_of = assignments[static_cast<std::size_t>(target)];
+    for (int lone = 0; lone < 3; ++lone) {
+      const auto pp = others(lone);
+      const auto at = [&](int position) { return hole_of[static_cast<std::size_t>(position)]; };
+      if (space[p(lone)].irrep == space[h(at(lone))].irrep) {
+        recipe.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
+      }
+    }
+    if (const auto alias = find_alias(task, target)) {
+      recipe.aliases.push_back(*alias);
+      continue;
+    }
+    for (const Permutation& role : assignments) {
+      const int c = role[0], b = role[1], a = role[2];
+      const int k = hole_of[static_cast<std::size_t>(c)], j = hole_of[static_cast<std::size_t>(b)],
+                i = hole_of[static_cast<std::size_t>(a)];
+      add_product(space, Form::spin_adapted, recipe, used, {p(c), h(k), h(j)}, {p(b), p(a), h(i)},
+                  {target,
+                   +1,
+                   {particle_slot(c), hole_slot(k), hole_slot(j), particle_slot(b), particle_slot(a), hole_slot(i)}});
+    }
+  }
+}
+
+}  // namespace
+
+bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner) {
+  return inner_index(space, form, right[0], right[1], right[2], inner);
+}
+
+bool left_inner(const TileSpace& space, Form form, const PanelTiles& left, InnerIndex& inner) {
+  return inner_index(space, form, left[1], left[2], left[0], inner);
+}
+
+InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner) {
+  const bool alpha = inner.spin == Spin::alpha;
+  return {space.range(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta, inner.irrep).size,
+          space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, inner.irrep).size};
+}
+
+void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe) {
+  std::size_t used = 0;
+  recipe.disconnected.clear();
+  recipe.aliases.clear();
+  if (form == Form::spin_adapted) {
+    write_spin_adapted(space, task, recipe, used);
+  } else {
+    write_spin_orbital(space, task, recipe, used);
+  }
+  recipe.products.resize(used);
+}
+
+double recipe_operations(const TileSpace& space, const Recipe& recipe) {
+  double operations = 0.0;
+  for (const Product& product : recipe.products) {
+    double elements = 2.0;
+    for (const int t : product.left) elements *= static_cast<double>(space[t].size);
+    for (const int t : product.right) elements *= static_cast<double>(space[t].size);
+    operations += elements * static_cast<double>(inner_extent(space, product.inner).total());
+  }
+  return operations;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cxx/cpu/cpu_executor.hpp"
+#include "drivers/commands.hpp"
+#include "drivers/machine.hpp"
+#include "drivers/report.hpp"
+#include "drivers/source_options.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct BenchCommand {
+  std::string path, json, form = "auto";
+  SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
+  CalculationOptions options;
+  int repeats = 3;
+
+  std::unique_ptr<TileSource> source() const {
+    if (path.empty()) return make_synthetic_source(molecule);
+    NwchemLocation where;
+    where.prefix = path;
+    return open_source(where);
+  }
+
+  void execute() const {
+    JsonFile json_file(json);
+    const std::unique_ptr<TileSource> amplitudes = source();
+    std::vector<Form> forms;
+    if (form != "spin-orbital" && amplitudes->tiles().restricted()) forms.push_back(Form::spin_adapted);
+    if (form == "spin-orbital" || form == "both" || forms.empty()) forms.push_back(Form::spin_orbital);
+    fmt::print("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
+    nlohmann::ordered_json results = nlohmann::ordered_json::array();
+    for (const Form each : forms) results.push_back(measure(*amplitudes, each));
+    json_file.write({{"program", "trifuse bench"},
+                     {"version", version},
+                     {"input", json_source(*amplitudes)},
+                     {"machine", json_machine()},
+                     {"results", results}});
+  }
+
+  static std::string blas() { return json_machine()["blas"].get<std::string>(); }
+
+  nlohmann::ordered_json measure(const TileSource& amplitudes, Form each) const {
+    CalculationOptions chosen = options;
+    chosen.form = each;
+    const Calculation calculation(amplitudes, nullptr, chosen);
+    const auto executor = make_cpu_executor(calculation.problem(), calculation.plan().tiles);
+    // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
+    std::vector<double> ours, dgemm, ratios, seconds;
+    for (int r = 0; r < repeats; ++r) {
+      const double before = measure_dgemm(1024, calculation.threads(), 5);
+      const double start = wall_seconds();
+      const RunOutcome outcome =
+          run_tasks(calculation.plan(), *executor, 1, {calculation.threads(), nullptr, nullptr, {}});
+      seconds.push_back(wall_seconds() - start);
+      const double after = measure_dgemm(1024, calculation.threads(), 5);
+      ours.push_back(outcome.operations / seconds.back());
+      dgemm.push_back(0.5 * (before + after));
+      ratios.push_back(ours.back() / dgemm.back());
+    }
+    const double operations = median(ours) * median(seconds);
+    fmt::print(
+        "{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
+        to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
+        calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
+    return {{"form", to_string(each)},
+            {"threads", calculation.threads()},
+            {"tasks", calculation.plan().tasks.size()},
+            {"operations", operations},
+            {"seconds", seconds},
+            {"flops_per_second", ours},
+            {"dgemm_1024_flops_per_second", dgemm},
+            {"ratio_to_dgemm", ratios},
+            {"median_ratio_to_dgemm", median(ratios)}};
+  }
+};
+
+}  // namespace
+
+void add_bench(CLI::App& app, int&) {
+  auto command = std::make_shared<BenchCommand>();
+  CLI::App* bench = app.add_subcommand("bench",
+                                       "Measure the speed on amplitudes or on a made-up molecule, as a ratio to the "
+                                       "BLAS library's DGEMM in the same run");
+  bench->add_option("PATH", command->path, "Amplitudes as for `run`; without, a made-up molecule");
+  bench->add_option("--occupied", command->molecule.occupied_alpha, "Occupied orbitals of the made-up molecule")
+      ->capture_default_str();
+  bench->add_option("--virtual", command->molecule.virtual_alpha, "Virtual orbitals of the made-up molecule")
+      ->capture_default_str();
+  bench->add_option("--irreps", command->molecule.irreps, "Irreps of the made-up molecule: 1, 2, 4 or 8")
+      ->capture_default_str();
+  bench->add_option("--form", command->form, "auto: the one that a run would choose")
+      ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
+      ->capture_default_str();
+  bench->add_option("--tile-size", command->options.tile_size, "Largest tile")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, 4096));
+  bench->add_option("--repeats", command->repeats, "Runs, of which the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  bench->add_option("--json", command->json, "Write all figures to this file");
+  bench->callback([command] { command->execute(); });
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "drivers/commands.hpp"
+#include "drivers/source_options.hpp"
+#include "tce_tiles/dump_writer.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+struct ConvertCommand {
+  SourceOptions source;
+  std::string target;
+  WriteOptions options;
+  bool quiet = false;
+
+  void execute() const {
+    const std::unique_ptr<TileSource> amplitudes = source.open();
+    verify_source(*amplitudes, *amplitudes);
+    WriteOptions write = options;
+    const bool terminal = !quiet && isatty(STDERR_FILENO) != 0;
+    if (terminal) write.progress = [](double fraction) { fmt::print(stderr, "\r{:5.1f} %", 100.0 * fraction); };
+    write_dump(*amplitudes, target, write);
+    if (terminal) fmt::print(stderr, "\r\033[K");
+    if (!quiet) fmt::print("{} is a Trifuse dump of {}.\n", target, amplitudes->info().path);
+  }
+};
+
+}  // namespace
+
+void add_convert(CLI::App& app, int&) {
+  auto command = std::make_shared<ConvertCommand>();
+  CLI::App* convert = app.add_subcommand("convert", "Turn NWChem's files into one Trifuse dump (HDF5)");
+  command->source.add_to(*convert);
+  convert->add_option("TARGET", command->target, "The dump to write")->required();
+  convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists");
+  convert->add_flag("-q,--quiet", command->quiet, "Print nothing");
+  convert->callback([command] { command->execute(); });
+}
+
+}  // namespace trifuse::cli

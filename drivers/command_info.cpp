@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "drivers/commands.hpp"
+#include "drivers/machine.hpp"
+#include "drivers/progress.hpp"
+#include "drivers/report.hpp"
+#include "drivers/source_options.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+/// Share of the DGEMM rate that a run was seen to reach at least, for the estimate of time.
+constexpr double usual_share = 0.6;
+
+struct InfoCommand {
+  SourceOptions source;
+  CalculationFlags flags;
+  std::string json;
+  bool no_check = false;
+
+  void execute() const {
+    JsonFile json_file(json);
+    const std::unique_ptr<TileSource> right = source.open();
+    const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
+    std::optional<double> ccsd_energy;
+    if (!no_check) {
+      ccsd_energy = verify_source(*right, *right);
+      if (left) verify_source(*left, *right);
+    }
+    const Calculation calculation(*right, left.get(), flags.resolve());
+    const double rate = measure_dgemm(512, calculation.threads(), 5) * usual_share;
+    const double seconds = calculation.plan().total_operations / rate;
+
+    fmt::print("{}", describe_source(*right));
+    if (left) fmt::print("Left         {}\n", left->info().path);
+    if (ccsd_energy) fmt::print("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *ccsd_energy);
+    fmt::print("{}", no_check ? "" : "Checks       all numbers finite, symmetries as claimed\n");
+    fmt::print("{}", describe_plan(calculation));
+    fmt::print("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
+    fmt::print("Estimate     {} on this machine ({:.0f} GF/s)\n\n", seconds < 1.0 ? "less than 1 s" : duration(seconds),
+               rate * 1e-9);
+    print_tiles(calculation.plan().tiles);
+    nlohmann::ordered_json document = {{"input", json_source(*right)},
+                                       {"plan", json_plan(calculation)},
+                                       {"estimated_seconds", seconds},
+                                       {"machine", json_machine()}};
+    if (ccsd_energy) document["ccsd_correlation_energy"] = *ccsd_energy;
+    json_file.write(document);
+  }
+
+  static void print_tiles(const TileSpace& tiles) {
+    fmt::print("{:>5}  {:<15} {:>5} {:>6} {:>7}\n", "tile", "class", "irrep", "size", "offset");
+    constexpr int most = 60;
+    for (int t = 0; t < std::min(most, tiles.size()); ++t) {
+      fmt::print("{:5}  {:<15} {:5} {:6} {:7}\n", t + 1, to_string(tiles[t].orbital_class), tiles[t].irrep,
+                 tiles[t].size, tiles[t].offset);
+    }
+    if (tiles.size() > most) fmt::print("{:>5}  and {} more\n", "", tiles.size() - most);
+  }
+};
+
+}  // namespace
+
+void add_info(CLI::App& app, int&) {
+  auto command = std::make_shared<InfoCommand>();
+  CLI::App* info = app.add_subcommand(
+      "info", "Check amplitudes and show what a run would do: tiles, tasks, operations, memory, time");
+  command->source.add_to(*info);
+  command->flags.add_to(*info);
+  info->add_flag("--no-check", command->no_check, "Do not read the numbers, only what describes them");
+  info->add_option("--json", command->json, "Write the same to this file");
+  info->callback([command] { command->execute(); });
+}
+
+}  // namespace trifuse::cli

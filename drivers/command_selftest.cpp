@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "cxx/calculation.hpp"
+#include "drivers/commands.hpp"
+#include "drivers/machine.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+struct Case {
+  const char* name;
+  SyntheticMolecule molecule;
+  Form form;
+  bool two_sided;
+};
+
+std::vector<CalculationResult> compute(const Case& test, const std::vector<ExecutorKind>& executors) {
+  SyntheticMolecule other = test.molecule;
+  other.seed = 2;
+  const auto right = make_synthetic_source(test.molecule);
+  const auto left = make_synthetic_source(other);
+  std::vector<CalculationResult> results;
+  for (const ExecutorKind executor : executors) {
+    CalculationOptions options;
+    options.form = test.form;
+    options.omega2 = {0.0, 0.1, 0.2};
+    options.executor = executor;
+    options.tile_size = 3;
+    results.push_back(Calculation(*right, test.two_sided ? left.get() : nullptr, options).run());
+  }
+  return results;
+}
+
+/// Largest difference of any energy of any spin case, relative to the largest of them.
+double difference(const CalculationResult& x, const CalculationResult& y) {
+  double largest = 0.0, scale = 0.0;
+  for (std::size_t w = 0; w < x.energies.size(); ++w) {
+    for (std::size_t s = 0; s < 4; ++s) {
+      const EnergyPair& p = x.energies[w].spin_cases[s];
+      const EnergyPair& q = y.energies[w].spin_cases[s];
+      largest = std::max({largest, std::abs(p.bracket - q.bracket), std::abs(p.paren - q.paren)});
+      scale = std::max({scale, std::abs(p.bracket), std::abs(p.paren)});
+    }
+  }
+  return scale > 0.0 ? largest / scale : 1.0;
+}
+
+void execute(int& exit_code) {
+  using enum Reference;
+  const std::vector<Case> cases = {
+      {"RHF, spin-adapted", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, Form::spin_adapted, false},
+      {"RHF, spin-orbital", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, Form::spin_orbital, false},
+      {"RHF, 4 irreps, spin-adapted", {rhf, 6, 6, 9, 9, 4, 2, 3, 1}, Form::spin_adapted, false},
+      {"RHF, 8 irreps, spin-orbital", {rhf, 5, 5, 9, 9, 8, 2, 3, 1}, Form::spin_orbital, false},
+      {"UHF", {uhf, 5, 3, 6, 8, 1, 2, 4, 1}, Form::spin_orbital, false},
+      {"UHF, 2 irreps", {uhf, 4, 3, 6, 7, 2, 2, 4, 1}, Form::spin_orbital, false},
+      {"UHF, no beta electron", {uhf, 4, 0, 5, 9, 1, 4, 4, 1}, Form::spin_orbital, false},
+      {"RHF, two-sided, spin-adapted", {rhf, 4, 4, 7, 7, 2, 3, 5, 1}, Form::spin_adapted, true},
+      {"RHF, two-sided, spin-orbital", {rhf, 4, 4, 7, 7, 1, 3, 5, 1}, Form::spin_orbital, true},
+      {"UHF, two-sided", {uhf, 4, 3, 6, 7, 1, 3, 5, 1}, Form::spin_orbital, true},
+  };
+  constexpr double tolerance = 1e-11;
+  int failed = 0;
+  for (const Case& test : cases) {
+    const auto results = compute(test, {ExecutorKind::reference, ExecutorKind::cpu});
+    const double found = difference(results[0], results[1]);
+    const bool passed = found < tolerance;
+    failed += passed ? 0 : 1;
+    fmt::print("{:<6} {:<32} reference and cpu differ by {:.1e}\n", passed ? "ok" : "FAILED", test.name, found);
+  }
+  fmt::print("{} of {} checks passed\n", static_cast<int>(cases.size()) - failed, cases.size());
+  if (failed > 0) exit_code = failed_check;
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& app, int& exit_code) {
+  CLI::App* selftest = app.add_subcommand(
+      "selftest", "Compare the fast evaluation with the plain one on this machine, on made-up molecules of every kind");
+  selftest->callback([&exit_code] { execute(exit_code); });
+}
+
+}  // namespace trifuse::cli

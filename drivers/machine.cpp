@@ -1,0 +1,76 @@
+#include "drivers/machine.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/cpu/blas.hpp"
+#include "cxx/cuda/devices.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+std::string version_text() {
+  const auto feature = [](const char* name, bool on) { return fmt::format("{} {}", name, on ? "yes" : "no"); };
+  std::string text =
+      fmt::format("trifuse {}\nfeatures: CPU yes, {}, {}, {}\nBLAS: {}", version, feature("CUDA", has_cuda),
+                  feature("MPI", has_mpi), feature("Fortran", has_fortran), blas_name());
+  for (const DeviceInfo& gpu : visible_devices()) {
+    text += fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB (seen, not used by this version)",
+                        gpu.number, gpu.name, gpu.major, gpu.minor, static_cast<double>(gpu.total_memory) / 0x1p30);
+  }
+  if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;
+  return text;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::int64_t peak_memory() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double measure_dgemm(int n, int threads, int repeats) {
+  const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  Buffer a(size), b(size), c(size);
+  for (std::size_t x = 0; x < size; ++x) {
+    a.data()[x] = static_cast<double>(x % 97) * 0.01 - 0.4;
+    b.data()[x] = static_cast<double>(x % 89) * 0.01 - 0.3;
+  }
+  set_blas_threads(threads);
+  std::vector<double> rates;
+  for (int r = 0; r <= repeats; ++r) {
+    const double start = wall_seconds();
+    multiply_transposed(n, n, n, a.data(), n, b.data(), n, c.data());
+    const double seconds = wall_seconds() - start;
+    if (r > 0) rates.push_back(2.0 * n * n * n / seconds);  // the first call warms up
+  }
+  use_single_threaded_blas();
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());
+  return rates[rates.size() / 2];
+}
+
+}  // namespace trifuse::cli

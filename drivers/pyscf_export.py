@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""Write the Trifuse dump (tce_tiles/docs/dump-format.md) of a PySCF coupled-cluster calculation.
+
+Copy this one file next to your script; it needs pyscf, numpy and h5py.
+
+    import pyscf_export
+    mycc = pyscf.cc.CCSD(mf).run()
+    pyscf_export.write_dump(mycc, "dump.h5")                            # trifuse run dump.h5
+
+    reg = pyscf_export.solve_regularized_ccsd(mycc, 0.1)                # Reg-CCSD(T), omega^2 = 0.1 hartree
+    pyscf_export.write_left_dump(reg, "left.h5")                        # trifuse run dump.h5 --left left.h5
+
+    pyscf_export.write_lambda_dump(mycc, "lambda.h5")                   # Lambda-CCSD(T), likewise with --left
+
+Supported: RCCSD and UCCSD on real RHF, UHF and ROHF references, with or without frozen orbitals and density fitting.
+As a program: `python3 pyscf_export.py molecule.xyz --basis cc-pvdz -o dump.h5`; see --help.
+"""
+
+import argparse
+import collections
+import contextlib
+import copy
+import os
+import sys
+import warnings
+
+import h5py
+import numpy as np
+import pyscf
+import pyscf.cc
+from pyscf import gto, scf, symm
+from pyscf.cc import ccsd, uccsd
+
+# PySCF's names of the integrals (pq|rs): o v are alpha orbitals, O V beta ones.
+RESTRICTED_INTEGRALS = ("ovvv", "ovoo", "ovov")
+SPIN_INTEGRALS = ("ovvv", "ovVV", "OVvv", "OVVV", "ovoo", "ovOO", "OVoo", "OVOO", "ovov", "ovOV", "OVOV")
+
+# A Fock matrix whose occupied-occupied, virtual-virtual or occupied-virtual elements exceed this is not that of
+# canonical orbitals; an SCF with PySCF's default thresholds stays one or two orders below.
+NON_CANONICAL = 1e-3
+# Amplitudes that symmetry forbids are rounding errors.
+FORBIDDEN = 1e-8
+
+
+class ExportError(Exception):
+    """What cannot be exported, in one sentence."""
+
+
+def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None):
+    """Write amplitudes, orbital energies, Fock matrix and integrals of a converged RCCSD or UCCSD object.
+
+    `eris` are the integrals from `cc.ao2mo()`; without them they are transformed again. The large (ia|bc) arrays are
+    written one occupied orbital at a time, so that no more than v^3 numbers are held at once.
+    """
+    _check_supported(cc)
+    _check_converged(cc, allow_unconverged)
+    if eris is None:
+        eris = cc.ao2mo(cc.mo_coeff)
+    orbitals = _orbitals(cc, eris, cc.t1, cc.t2)
+    with _new_dump(filename) as file:
+        _write_header(file, cc, orbitals, comment)
+        file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
+        file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
+        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
+        for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+            order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
+            file["fock" + suffix] = orbitals.fock[spin[0]][np.ix_(order, order)]
+        for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
+            _write_integrals(file, name, eris, orbitals)
+
+
+def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
+    """Solve the CCSD equations of H + omega2 * sum_a a^+ a and return the CCSD object with these amplitudes.
+
+    omega2 (hartree) is added to the virtual diagonal of the Fock matrix everywhere in the equations, unlike PySCF's
+    `level_shift`, which changes the iteration and not its result. Thresholds, frozen orbitals and memory are those of
+    the CCSD object; the Fock matrix and orbital energies of the result are the unchanged ones.
+    """
+    if not np.isfinite(omega2) or omega2 < 0:
+        raise ExportError(f"omega2 is {omega2}, but it must be a number of hartree of at least 0.")
+    if isinstance(mf_or_cc, ccsd.CCSDBase):
+        if frozen is not None:
+            raise ExportError("frozen orbitals are taken from the CCSD object; give them there.")
+        genuine = mf_or_cc
+    else:
+        genuine = pyscf.cc.CCSD(mf_or_cc, frozen)
+    _check_supported(genuine)
+    if eris is None:
+        eris = genuine.ao2mo(genuine.mo_coeff)
+
+    reg = genuine.copy()
+    reg.t1 = reg.t2 = reg.l1 = reg.l2 = reg.e_corr = None
+    reg.converged = reg.converged_lambda = False
+    # The genuine amplitudes that a checkpoint or DIIS file may hold must survive this.
+    reg.chkfile = reg.diis_file = reg.callback = None
+    reg.diis = bool(reg.diis)
+    reg.kernel(eris=_with_shifted_virtuals(eris, omega2))
+    reg.regularized_solution = (float(omega2), reg.t2)  # see _omega2
+    return reg
+
+
+def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False):
+    """Write the amplitudes of `solve_regularized_ccsd`, with the original orbital energies, as a left-hand dump."""
+    _check_supported(cc)
+    solved = _omega2(cc)
+    if solved is None:
+        raise ExportError("these amplitudes do not come from solve_regularized_ccsd; write what that returns.")
+    if omega2 is not None and omega2 != solved:
+        raise ExportError(f"these amplitudes were solved with omega2 = {solved}, not {omega2}.")
+    _check_converged(cc, allow_unconverged)
+    orbitals = _orbitals(cc, _fock_only(cc), cc.t1, cc.t2)
+    with _new_dump(filename) as file:
+        _write_header(file, cc, orbitals, comment)
+        # After the last iteration e_corr is the energy of these very amplitudes; the shift does not occur in it.
+        file.attrs["correlation_energy"] = float(cc.e_corr)
+        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
+
+
+def write_lambda_dump(cc, filename, comment="", allow_unconverged=False):
+    """Write the Lambda amplitudes as a left-hand dump, solving the Lambda equations first where necessary.
+
+    Lambda_2 = 1/4 sum lambda_ij^ab i^+ j^+ b a over spin orbitals. PySCF's l1 and l2 are these lambda in the order
+    [i,a] and [i,j,a,b]: of UCCSD for the spin cases aa, ab, bb, and of RCCSD for i, a alpha and j, b beta (no
+    spin-adapted combination), like t1 and t2. So they take the places of t1 and t2 in the left factor of the triples
+    energy: for real orbitals <0|(L1+L2) V|ijk,abc> is the sum S + D of L1 and L2.
+    """
+    _check_supported(cc)
+    if _omega2(cc) is not None:
+        raise ExportError("these amplitudes are regularised; Lambda amplitudes belong to the genuine CCSD.")
+    _check_converged(cc, allow_unconverged)
+    if cc.l1 is None or cc.l2 is None:
+        cc.solve_lambda()
+    if not cc.converged_lambda and not allow_unconverged:
+        raise ExportError("the Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
+    orbitals = _orbitals(cc, _fock_only(cc), cc.l1, cc.l2)
+    with _new_dump(filename) as file:
+        _write_header(file, cc, orbitals, comment)
+        file.attrs["amplitudes"] = "lambda"
+        _write_amplitudes(file, orbitals, cc.l1, cc.l2)
+
+
+def _omega2(cc):
+    """The omega^2 that the amplitudes of this object were solved with, None for genuine CCSD ones.
+
+    The object remembers both, so that a dump is not mislabelled after another run of its kernel.
+    """
+    omega2, t2 = getattr(cc, "regularized_solution", (None, None))
+    return omega2 if t2 is not None and t2 is cc.t2 else None
+
+
+def _check_supported(cc):
+    kind = f"{type(cc).__module__}.{type(cc).__name__}"
+    if not isinstance(cc, ccsd.CCSDBase):
+        raise ExportError(f"{kind} is no PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
+    if any(base.__module__.startswith("pyscf.pbc.") for base in type(cc).__mro__):
+        raise ExportError(f"{kind} is a periodic calculation; only molecules can be exported.")
+    if not isinstance(cc, (ccsd.CCSD, uccsd.UCCSD)) or getattr(cc, "cc2", False):
+        raise ExportError(f"{kind} is not supported; only RCCSD and UCCSD amplitudes can be exported.")
+    coefficients = cc.mo_coeff if isinstance(cc, uccsd.UCCSD) else (cc.mo_coeff,)
+    if any(np.iscomplexobj(c) for c in coefficients):
+        raise ExportError("the orbitals are complex; only real orbitals can be exported.")
+
+
+def _check_converged(cc, allow_unconverged):
+    if cc.t1 is None or cc.t2 is None:
+        raise ExportError("there are no CCSD amplitudes yet; call cc.kernel() first.")
+    if not cc._scf.converged and not allow_unconverged:
+        raise ExportError("the SCF is not converged; converge it, or pass allow_unconverged=True.")
+    if not cc.converged and not allow_unconverged:
+        raise ExportError("the CCSD equations are not converged; raise max_cycle, or pass allow_unconverged=True.")
+
+
+# What the arrays are indexed by. The dictionaries have a key for each orbital class o v O V (upper case: beta; absent
+# when restricted), nocc and fock only for o and O. `order` lists PySCF's orbitals of a class in the order of the dump.
+Orbitals = collections.namedtuple("Orbitals", "restricted reference suffixes nocc energies fock irreps order")
+
+
+def _orbitals(cc, eris, t1, t2):
+    restricted = not isinstance(cc, uccsd.UCCSD)
+    per_spin = (lambda x: (x,)) if restricted else tuple
+    nocc, energies, fock, irreps = {}, {}, {}, {}
+    for spin, n, e, f, mo in zip(("ov", "OV"), per_spin(cc.nocc), per_spin(eris.mo_energy), per_spin(eris.fock),
+                                 per_spin(eris.mo_coeff)):
+        nocc[spin[0]], fock[spin[0]] = n, np.asarray(f)
+        ids = _irrep_numbers(cc, mo)
+        for c, part in zip(spin, (slice(None, n), slice(n, None))):
+            energies[c] = np.asarray(e)[part]
+            irreps[c] = None if ids is None else ids[part]
+    if any(i is None for i in irreps.values()):
+        irreps = None
+    else:
+        _check_symmetric(per_spin(t1), per_spin(t2), irreps)
+    # Orbitals of an irrep stand together; within it they keep their order.
+    order = {c: np.argsort(irreps[c] if irreps else np.zeros(len(e)), kind="stable") for c, e in energies.items()}
+    reference = _reference(cc, restricted, fock, nocc)
+    return Orbitals(restricted, reference, ("",) if restricted else ("_a", "_b"), nocc, energies, fock, irreps, order)
+
+
+def _reference(cc, restricted, fock, nocc):
+    coupling = max(abs(matrix - np.diag(np.diag(matrix))).max(initial=0.0) for matrix in fock.values())
+    if restricted:
+        if coupling > NON_CANONICAL:
+            raise ExportError(f"the orbitals are not canonical (off-diagonal Fock matrix elements up to {coupling:.1e} "
+                              "hartree); converge the SCF and use its canonical orbitals.")
+        return "RHF"
+    # pyscf.cc.CCSD turns an ROHF object into a UHF one with equal orbitals for both spins, which leaves no other trace.
+    alpha, beta = cc.mo_coeff
+    same_orbitals = alpha.shape == beta.shape and np.array_equal(alpha, beta) and nocc["o"] != nocc["O"]
+    return "ROHF" if same_orbitals or coupling > NON_CANONICAL else "UHF"
+
+
+def _irrep_numbers(cc, mo):
+    """Irreps 0..7 whose product is the exclusive or, or None without usable symmetry."""
+    mol = cc.mol
+    if not mol.symmetry or mol.groupname == "SO3":
+        return None
+    try:
+        ids = symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, mo, s=cc._scf.get_ovlp())
+    except ValueError:  # an orbital of mixed symmetry
+        return None
+    return np.asarray(ids, dtype=np.int64) % 10  # the last digit of a linear molecule's irrep is its D2h or C2v one
+
+
+def _check_symmetric(t1, t2, irreps):
+    classes = ("ov", "OV", "oovv") if len(t1) == 1 else ("ov", "OV", "oovv", "oOvV", "OOVV")
+    for t, name in zip([*t1, *t2], [*classes[:len(t1)], *classes[2:]]):
+        product = np.zeros(1, dtype=np.int64)
+        for c in name[1:]:
+            product = product[..., None] ^ irreps[c]
+        for i, row in enumerate(t):  # row by row: t2 may be large
+            forbidden = abs(row[product[0] != irreps[name[0]][i]]).max(initial=0.0)
+            if forbidden > FORBIDDEN:
+                raise ExportError(f"the amplitudes break the symmetry of the orbitals (by {forbidden:.1e}); build the "
+                                  "molecule with symmetry=False.")
+
+
+def _fock_only(cc):
+    """PySCF's integral object with orbitals and Fock matrix but no integrals: a left-hand dump needs no others."""
+    module = uccsd if isinstance(cc, uccsd.UCCSD) else ccsd
+    return module._ChemistsERIs()._common_init_(cc, cc.mo_coeff)
+
+
+def _with_shifted_virtuals(eris, omega2):
+    def shifted(matrix, energies, nocc):
+        virtual = np.arange(nocc, len(energies))
+        matrix, energies = np.array(matrix), np.array(energies)
+        matrix[virtual, virtual] += omega2
+        energies[virtual] += omega2  # the solver takes the diagonal out of the Fock matrix with these
+        return matrix, energies
+
+    eris = copy.copy(eris)  # shares the integrals
+    if isinstance(eris.fock, tuple):
+        spins = [shifted(f, e, n) for f, e, n in zip(eris.fock, eris.mo_energy, eris.nocc)]
+        eris.fock = eris.focka, eris.fockb = tuple(f for f, _ in spins)
+        eris.mo_energy = tuple(e for _, e in spins)
+    else:
+        eris.fock, eris.mo_energy = shifted(eris.fock, eris.mo_energy, eris.nocc)
+    return eris
+
+
+@contextlib.contextmanager
+def _new_dump(filename):
+    """An HDF5 file that takes its name when it is complete, so that a stopped program leaves no half dump."""
+    partial = f"{filename}.partial"
+    try:
+        with h5py.File(partial, "w") as file:
+            yield file
+        os.replace(partial, filename)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
+def _write_header(file, cc, orbitals, comment):
+    file.attrs["format"] = "trifuse-dump"
+    file.attrs["version"] = 1
+    file.attrs["reference"] = orbitals.reference
+    omega2 = _omega2(cc)
+    file.attrs["amplitudes"] = "ccsd" if omega2 is None else "reg-ccsd"
+    if omega2 is not None:
+        file.attrs["omega2"] = omega2
+    mol = cc.mol
+    hill_order = sorted(collections.Counter(mol.elements).items(), key=lambda e: ({"C": 0, "H": 1}.get(e[0], 2), e[0]))
+    file.attrs["molecule"] = "".join(element + (str(n) if n > 1 else "") for element, n in hill_order)
+    file.attrs["basis"] = mol.basis if isinstance(mol.basis, str) else "user-defined"
+    file.attrs["program"] = f"PySCF {pyscf.__version__}"
+    if not cc.converged:
+        comment += " (CCSD not converged)"
+    if comment:
+        file.attrs["comment"] = comment
+    spins = ("ov",) if orbitals.restricted else ("ov", "OV")
+    for suffix, spin in zip(orbitals.suffixes, spins):
+        for c, kind in zip(spin, ("occ", "vir")):
+            file[f"eps_{kind}{suffix}"] = orbitals.energies[c][orbitals.order[c]]
+            if orbitals.irreps is not None:
+                file[f"irrep_{kind}{suffix}"] = orbitals.irreps[c][orbitals.order[c]]
+
+
+def _write_amplitudes(file, orbitals, t1, t2):
+    if orbitals.restricted:
+        arrays = {"t1": ("ov", t1), "t2": ("oovv", t2)}
+    else:
+        arrays = {"t1_a": ("ov", t1[0]), "t1_b": ("OV", t1[1]),
+                  "t2_aa": ("oovv", t2[0]), "t2_ab": ("oOvV", t2[1]), "t2_bb": ("OOVV", t2[2])}
+    for dataset, (classes, array) in arrays.items():
+        _write_rows(file, dataset, classes, array.__getitem__, orbitals)
+
+
+def _write_integrals(file, name, eris, orbitals):
+    # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
+    fetch = getattr(eris, "get_" + name) if name.lower() == "ovvv" else getattr(eris, name).__getitem__
+    spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
+    _write_rows(file, name.lower() + spins, name, fetch, orbitals)
+
+
+def _write_rows(file, name, classes, fetch, orbitals):
+    """A dataset in the order of the dump, from `fetch(slice)` of PySCF's array, one first index at a time."""
+    shape = tuple(len(orbitals.order[c]) for c in classes)
+    dataset = file.create_dataset(name, shape, "f8")
+    if 0 in shape:
+        return
+    rest = np.ix_(*(orbitals.order[c] for c in classes[1:]))
+    for row, i in enumerate(orbitals.order[classes[0]]):
+        dataset[row] = np.asarray(fetch(slice(i, i + 1)))[0][rest]
+
+
+# ---- the command line tool ----
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def _arguments(argv):
+    parser = _Parser(description="Run SCF and CCSD with PySCF and write a Trifuse dump of it. Bad input ends with exit "
+                                 "code 2, a calculation that does not converge with 1.")
+    add = parser.add_argument
+    add("molecule", help="geometry in angstrom, an .xyz file")
+    add("--basis", required=True, help="a basis set that PySCF knows, e.g. cc-pvdz")
+    add("--charge", type=int, default=0, help="charge of the molecule (default 0)")
+    add("--spin", type=int, default=0, help="number of unpaired electrons (default 0)")
+    add("--reference", choices=("rhf", "uhf", "rohf"), help="default: rhf without unpaired electrons, else uhf")
+    add("--frozen", type=int, default=0, help="number of frozen core orbitals (default 0)")
+    add("--symmetry", action="store_true", help="use point-group symmetry; the dump then carries the irreps")
+    add("--omega2", type=float, help="also solve the regularised CCSD with this omega^2 in hartree and write its "
+                                     "left-hand dump")
+    add("--left", help="name of that left-hand dump (default: NAME.left_OMEGA2.h5 for -o NAME.h5)")
+    add("--lambda", dest="lambda_dump", metavar="FILE", help="also write the Lambda amplitudes as a left-hand dump")
+    add("--triples", action="store_true", help="also print PySCF's own (T) correction")
+    add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
+    add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
+    add("-o", "--output", required=True, help="name of the dump")
+    options = parser.parse_args(argv)
+    if options.left and options.omega2 is None:
+        parser.error("--left names the dump of --omega2, which is missing.")
+    if options.omega2 is not None and not (np.isfinite(options.omega2) and options.omega2 >= 0):
+        parser.error(f"--omega2 is {options.omega2}, but it must be at least 0.")
+    if options.reference == "rhf" and options.spin != 0:
+        parser.error("--reference rhf needs --spin 0; take uhf or rohf for unpaired electrons.")
+    return parser, options
+
+
+def _molecule(options):
+    try:
+        atoms = gto.fromfile(options.molecule, format="xyz")
+    except OSError as error:
+        raise ExportError(f"{options.molecule}: cannot be read ({error.strerror}).") from error
+    except (ValueError, IndexError, KeyError, RuntimeError) as error:
+        raise ExportError(f"{options.molecule}: this is no xyz file (number of atoms, comment, atoms).") from error
+    try:
+        with warnings.catch_warnings():  # an unknown basis is said once, below
+            warnings.simplefilter("ignore")
+            mol = gto.M(atom=atoms, basis=options.basis, charge=options.charge, spin=options.spin,
+                        symmetry=options.symmetry, verbose=options.verbose, parse_arg=False)
+    except Exception as error:  # PySCF raises many kinds for an unknown element or basis or an impossible spin
+        raise ExportError(f"PySCF refuses this molecule: {' '.join(str(error).split())}") from error
+    if options.memory:
+        mol.max_memory = options.memory
+    if not 0 <= options.frozen <= min(mol.nelec):
+        raise ExportError(f"--frozen is {options.frozen}, but 0 to {min(mol.nelec)} orbitals can be frozen.")
+    return mol
+
+
+def _run(options):
+    mol = _molecule(options)
+    reference = options.reference or ("rhf" if options.spin == 0 else "uhf")
+    mf = {"rhf": scf.RHF, "uhf": scf.UHF, "rohf": scf.ROHF}[reference](mol)
+    mf.set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200).run()
+    if not mf.converged:
+        raise RuntimeError("the SCF did not converge; write a script of your own with a better start, see write_dump.")
+    mycc = pyscf.cc.CCSD(mf, frozen=options.frozen or None)
+    mycc.set(conv_tol=1e-10, conv_tol_normt=1e-8, max_cycle=200)
+    eris = mycc.ao2mo(mycc.mo_coeff)
+    mycc.kernel(eris=eris)
+    if not mycc.converged:
+        raise RuntimeError("the CCSD did not converge; write a script of your own with a better start, see write_dump.")
+    write_dump(mycc, options.output, eris=eris)
+    print(f"E(SCF)                 {mf.e_tot:20.12f}")
+    print(f"E(CCSD) correlation    {mycc.e_corr:20.12f}")
+    print(f"dump                   {options.output}")
+    if options.omega2 is not None:
+        left = options.left or f"{os.path.splitext(options.output)[0]}.left_{options.omega2:g}.h5"
+        reg = solve_regularized_ccsd(mycc, options.omega2, eris=eris)
+        if not reg.converged:
+            raise RuntimeError(f"the regularised CCSD (omega2 = {options.omega2:g}) did not converge.")
+        write_left_dump(reg, left)
+        print(f"E(Reg-CCSD) correlation{reg.e_corr:20.12f}")
+        print(f"left-hand dump         {left}")
+    if options.lambda_dump:
+        mycc.solve_lambda(eris=eris)
+        if not mycc.converged_lambda:
+            raise RuntimeError("the Lambda equations did not converge.")
+        write_lambda_dump(mycc, options.lambda_dump)
+        print(f"Lambda left-hand dump  {options.lambda_dump}")
+    if options.triples:
+        print(f"E(T) of PySCF          {mycc.ccsd_t(eris=eris):20.12f}")
+        if reference == "rohf":
+            print("(for an ROHF reference PySCF keeps the f_ov t2 term but neglects off-diagonal f_ij and f_ab)")
+
+
+def main(argv=None):
+    parser, options = _arguments(argv)
+    try:
+        _run(options)
+    except ExportError as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+    except (OSError, RuntimeError) as error:
+        parser.exit(1, f"{parser.prog}: error: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

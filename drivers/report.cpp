@@ -1,0 +1,229 @@
+#include "drivers/report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/blas.hpp"
+#include "drivers/machine.hpp"
+#include "drivers/progress.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+constexpr const char* operation_convention =
+    "floating-point operations of matrix products, a multiply and an add counted as two; singles and energies not "
+    "counted";
+
+struct OrbitalNumbers {
+  std::int64_t occupied_alpha, occupied_beta, virtual_alpha, virtual_beta;
+};
+OrbitalNumbers orbital_numbers(const TileSpace& space) {
+  return {space.orbitals(OrbitalClass::hole_alpha), space.orbitals(OrbitalClass::hole_beta),
+          space.orbitals(OrbitalClass::particle_alpha), space.orbitals(OrbitalClass::particle_beta)};
+}
+
+int irreps_used(const TileSpace& space) {
+  int count = 0;
+  for (int irrep = 0; irrep < 8; ++irrep) {
+    bool used = false;
+    for (const OrbitalClass c : orbital_classes) used = used || space.range(c, irrep).size > 0;
+    count += used ? 1 : 0;
+  }
+  return count;
+}
+
+std::string bytes(std::int64_t count) {
+  const auto number = static_cast<double>(count);
+  if (number >= 0x1p30) return fmt::format("{:.2f} GiB", number / 0x1p30);
+  if (number >= 0x1p20) return fmt::format("{:.1f} MiB", number / 0x1p20);
+  return fmt::format("{:.1f} KiB", number / 0x1p10);
+}
+
+constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
+
+}  // namespace
+
+std::string describe_source(const TileSource& source) {
+  const SourceInfo& info = source.info();
+  const auto [oa, ob, va, vb] = orbital_numbers(source.tiles());
+  std::string text = fmt::format("Input        {}\n             {}\n", info.path, info.format);
+  for (const auto& [name, value] : info.provenance) text += fmt::format("             {}: {}\n", name, value);
+  text += fmt::format("Reference    {}; occupied {} alpha, {} beta; virtual {} alpha, {} beta; {} irrep{}\n",
+                      to_string(info.reference), oa, ob, va, vb, irreps_used(source.tiles()),
+                      irreps_used(source.tiles()) == 1 ? "" : "s");
+  return text;
+}
+
+std::string describe_plan(const Calculation& calculation) {
+  const Plan& plan = calculation.plan();
+  std::string text;
+  if (const std::string note = calculation.reference_note(); !note.empty())
+    text += fmt::format("             {}\n", note);
+  text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
+                      to_string(plan.form), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
+                      plan.total_operations * 1e-9);
+  text +=
+      fmt::format("Memory       {} of operands, {} of scratch for {} thread{}\n", bytes(calculation.operand_bytes()),
+                  bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+  return text;
+}
+
+std::string describe_result(const Calculation& calculation, const CalculationResult& result, const SourceInfo& info) {
+  std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
+  for (const TriplesEnergy& energy : result.energies) {
+    text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.bracket, energy.total.paren,
+                        energy.method);
+    for (std::size_t s = 0; s < 4; ++s) {
+      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}\n", spin_case_names[s], energy.spin_cases[s].bracket,
+                          energy.spin_cases[s].paren);
+    }
+  }
+  // What the maker printed is the plain one-sided correction; for ROHF, NWChem's.
+  const bool comparable = !calculation.problem().two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
+  if (info.printed_triples && comparable) {
+    for (const TriplesEnergy& energy : result.energies) {
+      if (energy.omega2 != 0.0) continue;
+      const auto [bracket, paren] = *info.printed_triples;
+      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "", bracket,
+                          paren);
+      text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.bracket - bracket,
+                          energy.total.paren - paren);
+    }
+  }
+  text += fmt::format("\nTime         {:.2f} s reading operands, {:.2f} s in {} tasks", result.seconds_loading,
+                      result.seconds_tasks, result.tasks - result.tasks_from_journal);
+  if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
+  if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", result.operations / result.seconds_tasks * 1e-9);
+  return text + "\n";
+}
+
+nlohmann::ordered_json json_machine() {
+  return {{"host", host_name()}, {"processor", processor_name()}, {"blas", blas_name()}};
+}
+
+nlohmann::ordered_json json_source(const TileSource& source) {
+  const SourceInfo& info = source.info();
+  const auto [oa, ob, va, vb] = orbital_numbers(source.tiles());
+  nlohmann::ordered_json json = {{"path", info.path},
+                                 {"format", info.format},
+                                 {"reference", to_string(info.reference)},
+                                 {"amplitudes", to_string(info.amplitudes)},
+                                 {"occupied", {oa, ob}},
+                                 {"virtual", {va, vb}},
+                                 {"irreps", irreps_used(source.tiles())}};
+  if (info.amplitudes == AmplitudeKind::regularized_ccsd) json["omega2"] = info.omega2;
+  for (const auto& [name, value] : info.provenance) json["provenance"][name] = value;
+  if (info.correlation_energy) json["printed"]["CCSD correlation"] = *info.correlation_energy;
+  if (info.printed_triples) {
+    json["printed"]["E[T]"] = info.printed_triples->first;
+    json["printed"]["E(T)"] = info.printed_triples->second;
+  }
+  return json;
+}
+
+nlohmann::ordered_json json_plan(const Calculation& calculation) {
+  const Plan& plan = calculation.plan();
+  nlohmann::ordered_json tiles = nlohmann::ordered_json::array();
+  for (const Tile& tile : plan.tiles.tiles()) {
+    tiles.push_back({{"class", to_string(tile.orbital_class)},
+                     {"irrep", tile.irrep},
+                     {"size", tile.size},
+                     {"offset", tile.offset}});
+  }
+  return {{"form", to_string(plan.form)},
+          {"tasks", plan.tasks.size()},
+          {"operations", plan.total_operations},
+          {"operation_convention", operation_convention},
+          {"largest_denominator", std::isfinite(calculation.largest_denominator())
+                                      ? nlohmann::ordered_json(calculation.largest_denominator())
+                                      : nlohmann::ordered_json()},
+          {"memory", {{"operand_bytes", calculation.operand_bytes()}, {"scratch_bytes", calculation.scratch_bytes()}}},
+          {"threads", calculation.threads()},
+          {"tiles", tiles}};
+}
+
+nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
+                                   const TileSource& right, const TileSource* left, std::optional<double> ccsd_energy) {
+  const CalculationOptions& options = calculation.options();
+  nlohmann::ordered_json json = {{"program", "trifuse"}, {"version", version}};
+  json["method"] = calculation.method(calculation.problem().omega2.front());
+  if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
+  json["units"] = "hartree";
+  for (const TriplesEnergy& energy : result.energies) {
+    nlohmann::ordered_json entry = {{"omega2", energy.omega2},
+                                    {"E[T]", energy.total.bracket},
+                                    {"E(T)", energy.total.paren},
+                                    {"method", energy.method}};
+    for (std::size_t s = 0; s < 4; ++s) {
+      entry["spin_cases"][spin_case_names[s]] = {{"E[T]", energy.spin_cases[s].bracket},
+                                                 {"E(T)", energy.spin_cases[s].paren}};
+    }
+    json["energies"].push_back(entry);
+  }
+  if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;
+  json["input"] = json_source(right);
+  if (left != nullptr) json["left"] = json_source(*left);
+  json["settings"] = {
+      {"form", to_string(calculation.problem().form)},
+      {"omega2", calculation.problem().omega2},
+      {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
+      {"executor", options.executor == ExecutorKind::reference ? "reference" : "cpu"},
+      {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},
+      {"threads", calculation.threads()},
+      {"memory_bytes", options.memory},
+      {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
+  json["plan"] = json_plan(calculation);
+  json["tasks"] = {{"total", result.tasks}, {"from_journal", result.tasks_from_journal}};
+  json["operations"] = {{"executed", result.operations},
+                        {"per_second", result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0},
+                        {"convention", operation_convention}};
+  json["timings"] = {{"load_seconds", result.seconds_loading}, {"task_seconds", result.seconds_tasks}};
+  json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
+                    {"scratch_bytes", calculation.scratch_bytes()},
+                    {"peak_bytes", peak_memory()}};
+  json["machine"] = json_machine();
+  return json;
+}
+
+JsonFile::JsonFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  std::error_code error;
+  // The finished file takes the place of what is there: never that of /dev/null.
+  if (std::filesystem::exists(path_, error) && !std::filesystem::is_regular_file(path_, error)) {
+    fail("it is not a regular file");
+  }
+  temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
+  if (!std::ofstream(temporary_)) fail(std::strerror(errno));
+  std::remove(temporary_.c_str());
+}
+
+JsonFile::~JsonFile() {
+  if (!temporary_.empty()) std::remove(temporary_.c_str());
+}
+
+void JsonFile::write(const nlohmann::ordered_json& document) {
+  if (path_.empty()) return;
+  std::ofstream file(temporary_, std::ios::trunc);
+  file << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  file.close();
+  if (!file || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail(std::strerror(errno));
+  }
+  temporary_.clear();
+}
+
+void JsonFile::fail(const std::string& why) const {
+  throw SystemError(fmt::format("{} cannot be written: {}; give another --json file.", path_, why));
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cxx/calculation.hpp"
+
+namespace trifuse::cli {
+
+/// What was computed from what, in words.
+std::string describe_source(const TileSource& source);
+std::string describe_plan(const Calculation& calculation);
+std::string describe_result(const Calculation& calculation, const CalculationResult& result, const SourceInfo& info);
+
+/// The same for programs.
+nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
+                                   const TileSource& right, const TileSource* left, std::optional<double> ccsd_energy);
+nlohmann::ordered_json json_plan(const Calculation& calculation);
+nlohmann::ordered_json json_source(const TileSource& source);
+nlohmann::ordered_json json_machine();
+
+/// A JSON file that appears under its name only when it is complete. Made before a long run, so that an unwritable
+/// place is noticed at once; until `write` nothing is left there, whatever ends the program.
+class JsonFile {
+ public:
+  explicit JsonFile(std::string path);
+  ~JsonFile();
+  JsonFile(const JsonFile&) = delete;
+  JsonFile& operator=(const JsonFile&) = delete;
+  void write(const nlohmann::ordered_json& document);
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const;
+
+  std::string path_, temporary_;
+};
+
+}  // namespace trifuse::cli

@@ -1,0 +1,103 @@
+#include "drivers/source_options.hpp"
+
+#include <fmt/format.h>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse::cli {
+
+void SourceOptions::add_to(CLI::App& command) {
+  command.add_option("PATH", path, "Amplitudes: a Trifuse dump (HDF5), or the prefix or directory of NWChem's files")
+      ->required();
+  const std::string group = "NWChem files (only where they cannot be found or deduced)";
+  command.add_option("--nwchem-output", nwchem_output, "NWChem's output file")->group(group);
+  command.add_option("--nwchem-movecs", nwchem_movecs, "NWChem's movecs file")->group(group);
+  command.add_option("--nwchem-tile-size", nwchem_tile_size, "Tile size that NWChem used")->group(group);
+  command.add_option("--frozen-core", frozen_core, "Number of frozen core orbitals")->group(group);
+  command.add_option("--frozen-virtual", frozen_virtual, "Number of frozen virtual orbitals")->group(group);
+}
+
+namespace {
+
+NwchemLocation location(const SourceOptions& options, const std::string& path) {
+  NwchemLocation where;
+  where.prefix = path;
+  if (!options.nwchem_output.empty()) where.output = options.nwchem_output;
+  if (!options.nwchem_movecs.empty()) where.movecs = options.nwchem_movecs;
+  where.tile_size = options.nwchem_tile_size;
+  where.frozen_core = options.frozen_core;
+  where.frozen_virtual = options.frozen_virtual;
+  return where;
+}
+
+/// "512MiB", "2GiB", "1.5G", "4000000000".
+std::int64_t parse_bytes(const std::string& text) {
+  static constexpr std::pair<const char*, double> units[] = {
+      {"", 1.0},     {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},   {"M", 0x1p20},   {"MiB", 0x1p20}, {"MB", 1e6},
+      {"G", 0x1p30}, {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40}, {"TiB", 0x1p40}, {"TB", 1e12}};
+  std::size_t used = 0;
+  double number = -1.0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  for (const auto& [name, factor] : units) {
+    if (used > 0 && text.substr(used) == name && number > 0.0 && number * factor < 0x1p62) {
+      return static_cast<std::int64_t>(number * factor);
+    }
+  }
+  throw UsageError(fmt::format("--memory {} is not an amount of memory; write for example 512MiB or 2GiB.", text));
+}
+
+}  // namespace
+
+std::unique_ptr<TileSource> SourceOptions::open() const {
+  return open_source(location(*this, path));
+}
+
+std::unique_ptr<TileSource> SourceOptions::open_left(const std::string& left_path) const {
+  NwchemLocation where = location(*this, left_path);
+  where.integrals_needed = false;
+  return open_source(where);
+}
+
+void CalculationFlags::add_to(CLI::App& command) {
+  command.add_option("--left", left,
+                     "Amplitudes that stand on the left: regularised ones for Reg-CCSD(T), Lambda for Lambda-CCSD(T)");
+  command
+      .add_option(
+          "--omega2", options.omega2,
+          "Values of omega2 in hartree, e.g. 0,0.1,0.2; all come from one pass. With --left the default is that of its "
+          "regularised amplitudes, else 0. Without --left only the denominators are shifted")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--form", form, "How the energy is written")
+      ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
+      ->capture_default_str();
+  command
+      .add_option("--rohf", rohf,
+                  "Which (T) an ROHF reference gets: as in the program that made the amplitudes, or the standard one")
+      ->check(CLI::IsMember({"nwchem", "semicanonical"}))
+      ->capture_default_str();
+  command.add_option("--tile-size", options.tile_size, "Largest tile; default: chosen for this machine's caches")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  command.add_option("--threads", options.threads, "Threads; default: as many as the process may use")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--memory", memory, "Scratch memory beyond amplitudes and integrals")->capture_default_str();
+  command.add_option("--executor", executor, "cpu, or the plain and slow reference evaluation")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+}
+
+CalculationOptions CalculationFlags::resolve() const {
+  CalculationOptions resolved = options;
+  if (form == "spin-orbital") resolved.form = Form::spin_orbital;
+  if (form == "spin-adapted") resolved.form = Form::spin_adapted;
+  resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
+  resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
+  resolved.memory = parse_bytes(memory);
+  return resolved;
+}
+
+}  // namespace trifuse::cli

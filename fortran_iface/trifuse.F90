@@ -1,0 +1,332 @@
+!> Trifuse from Fortran: each procedure is one function of trifuse.h, with Fortran strings and arrays.
+!>
+!> All kinds are those of ISO_C_BINDING, so the module serves programs with 4-byte and with 8-byte default integers
+!> (-fdefault-integer-8) alike. Energies are in hartree. On failure `status%code` is not `trifuse_success` and
+!> `trifuse_message(status)` is one sentence.
+module trifuse
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_int32_t, c_int64_t, c_loc, &
+    & c_null_char, c_null_ptr, c_ptr, c_size_t
+  implicit none
+  private
+
+  public :: trifuse_status, trifuse_amplitudes, trifuse_calculation
+  public :: trifuse_version, trifuse_features
+  public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
+  public :: trifuse_new_calculation, trifuse_delete_calculation, trifuse_run
+  public :: trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf, trifuse_set_threads, trifuse_set_tile_size
+  public :: trifuse_set_memory, trifuse_set_journal, trifuse_energy_count, trifuse_get_energy
+
+  integer(c_int32_t), parameter, public :: trifuse_success = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_bad_input = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_bad_usage = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_bad_system = 3_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_failed = 4_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_bad_handle = 5_c_int32_t
+
+  integer(c_int32_t), parameter, public :: trifuse_form_auto = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_form_spin_orbital = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_form_spin_adapted = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_rohf_nwchem = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_rohf_semicanonical = 1_c_int32_t
+
+  integer, parameter :: message_length = 1024
+
+  !> What became of a call.
+  type, bind(c) :: trifuse_status
+    integer(c_int32_t) :: code = 0_c_int32_t
+    character(kind=c_char) :: message(message_length) = c_null_char
+  end type trifuse_status
+
+  !> Converged amplitudes; see trifuse_open_amplitudes.
+  type :: trifuse_amplitudes
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type trifuse_amplitudes
+
+  !> A calculation; see trifuse_new_calculation.
+  type :: trifuse_calculation
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type trifuse_calculation
+
+  public :: trifuse_message
+
+  interface
+    function c_version() bind(c, name="trifuse_version") result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function c_version
+    function c_strlen(text) bind(c, name="strlen") result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+      integer(c_size_t) :: length
+    end function c_strlen
+    function c_features() bind(c, name="trifuse_features") result(bits)
+      import :: c_int64_t
+      integer(c_int64_t) :: bits
+    end function c_features
+    function c_open(status, path) bind(c, name="trifuse_open_amplitudes") result(handle)
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr) :: handle
+    end function c_open
+    function c_open_left(status, path, right) bind(c, name="trifuse_open_left_amplitudes") result(handle)
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: right
+      type(c_ptr) :: handle
+    end function c_open_left
+    function c_correlation_energy(status, amplitudes) bind(c, name="trifuse_correlation_energy") result(energy)
+      import :: c_ptr, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      real(c_double) :: energy
+    end function c_correlation_energy
+    subroutine c_delete_amplitudes(amplitudes) bind(c, name="trifuse_delete_amplitudes")
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: amplitudes
+    end subroutine c_delete_amplitudes
+    function c_new_calculation(status, right, left) bind(c, name="trifuse_new_calculation") result(handle)
+      import :: c_ptr, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: right, left
+      type(c_ptr) :: handle
+    end function c_new_calculation
+    subroutine c_delete_calculation(calculation) bind(c, name="trifuse_delete_calculation")
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: calculation
+    end subroutine c_delete_calculation
+    subroutine c_set_omega2(status, calculation, count, omega2) bind(c, name="trifuse_set_omega2")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: count
+      real(c_double), intent(in) :: omega2(*)
+    end subroutine c_set_omega2
+    subroutine c_set_form(status, calculation, form) bind(c, name="trifuse_set_form")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: form
+    end subroutine c_set_form
+    subroutine c_set_rohf(status, calculation, rohf) bind(c, name="trifuse_set_rohf")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: rohf
+    end subroutine c_set_rohf
+    subroutine c_set_threads(status, calculation, threads) bind(c, name="trifuse_set_threads")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: threads
+    end subroutine c_set_threads
+    subroutine c_set_tile_size(status, calculation, tile_size) bind(c, name="trifuse_set_tile_size")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: tile_size
+    end subroutine c_set_tile_size
+    subroutine c_set_memory(status, calculation, bytes) bind(c, name="trifuse_set_memory")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: bytes
+    end subroutine c_set_memory
+    subroutine c_set_journal(status, calculation, path) bind(c, name="trifuse_set_journal")
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      character(kind=c_char), intent(in) :: path(*)
+    end subroutine c_set_journal
+    subroutine c_run(status, calculation) bind(c, name="trifuse_run")
+      import :: c_ptr, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+    end subroutine c_run
+    function c_energy_count(status, calculation) bind(c, name="trifuse_energy_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t) :: count
+    end function c_energy_count
+    subroutine c_get_energy(status, calculation, index, omega2, bracket_energy, paren_energy) &
+      & bind(c, name="trifuse_get_energy")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      real(c_double), intent(out) :: omega2, bracket_energy, paren_energy
+    end subroutine c_get_energy
+  end interface
+
+contains
+
+  !> "0.1.0"
+  function trifuse_version() result(text)
+    character(len=:), allocatable :: text
+    type(c_ptr) :: pointer
+    character(kind=c_char), pointer :: characters(:)
+    pointer = c_version()
+    call c_f_pointer(pointer, characters, [c_strlen(pointer)])
+    text = joined(characters)
+  end function trifuse_version
+
+  !> Bits of compiled-in features, as in trifuse.h.
+  function trifuse_features() result(bits)
+    integer(c_int64_t) :: bits
+    bits = c_features()
+  end function trifuse_features
+
+  !> The sentence of a status; empty on success.
+  function trifuse_message(status) result(text)
+    type(trifuse_status), intent(in) :: status
+    character(len=:), allocatable :: text
+    integer :: length
+    do length = 0, message_length - 1
+      if (status%message(length + 1) == c_null_char) exit
+    end do
+    text = joined(status%message(:length))
+  end function trifuse_message
+
+  !> A dump, or the prefix or directory of NWChem's files.
+  subroutine trifuse_open_amplitudes(status, amplitudes, path)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(out) :: amplitudes
+    character(len=*), intent(in) :: path
+    amplitudes%handle = c_open(status, terminated(path))
+  end subroutine trifuse_open_amplitudes
+
+  !> Amplitudes for the left side, over the integrals of `right`.
+  subroutine trifuse_open_left_amplitudes(status, amplitudes, path, right)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(out) :: amplitudes
+    character(len=*), intent(in) :: path
+    type(trifuse_amplitudes), intent(in) :: right
+    amplitudes%handle = c_open_left(status, terminated(path), right%handle)
+  end subroutine trifuse_open_left_amplitudes
+
+  subroutine trifuse_delete_amplitudes(amplitudes)
+    type(trifuse_amplitudes), intent(inout) :: amplitudes
+    call c_delete_amplitudes(amplitudes%handle)
+  end subroutine trifuse_delete_amplitudes
+
+  !> CCSD correlation energy of the amplitudes, hartree.
+  subroutine trifuse_correlation_energy(status, amplitudes, energy)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    real(c_double), intent(out) :: energy
+    energy = c_correlation_energy(status, amplitudes%handle)
+  end subroutine trifuse_correlation_energy
+
+  !> Without `left` both sides have the same amplitudes.
+  subroutine trifuse_new_calculation(status, calculation, right, left)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(out) :: calculation
+    type(trifuse_amplitudes), intent(in) :: right
+    type(trifuse_amplitudes), intent(in), optional :: left
+    type(c_ptr) :: left_handle
+    left_handle = c_null_ptr
+    if (present(left)) left_handle = left%handle
+    calculation%handle = c_new_calculation(status, right%handle, left_handle)
+  end subroutine trifuse_new_calculation
+
+  subroutine trifuse_delete_calculation(calculation)
+    type(trifuse_calculation), intent(inout) :: calculation
+    call c_delete_calculation(calculation%handle)
+  end subroutine trifuse_delete_calculation
+
+  subroutine trifuse_set_omega2(status, calculation, omega2)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    real(c_double), intent(in) :: omega2(:)
+    call c_set_omega2(status, calculation%handle, size(omega2, kind=c_int64_t), omega2)
+  end subroutine trifuse_set_omega2
+
+  subroutine trifuse_set_form(status, calculation, form)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int32_t), intent(in) :: form
+    call c_set_form(status, calculation%handle, form)
+  end subroutine trifuse_set_form
+
+  subroutine trifuse_set_rohf(status, calculation, rohf)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int32_t), intent(in) :: rohf
+    call c_set_rohf(status, calculation%handle, rohf)
+  end subroutine trifuse_set_rohf
+
+  subroutine trifuse_set_threads(status, calculation, threads)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: threads
+    call c_set_threads(status, calculation%handle, threads)
+  end subroutine trifuse_set_threads
+
+  subroutine trifuse_set_tile_size(status, calculation, tile_size)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: tile_size
+    call c_set_tile_size(status, calculation%handle, tile_size)
+  end subroutine trifuse_set_tile_size
+
+  subroutine trifuse_set_memory(status, calculation, bytes)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: bytes
+    call c_set_memory(status, calculation%handle, bytes)
+  end subroutine trifuse_set_memory
+
+  subroutine trifuse_set_journal(status, calculation, path)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    character(len=*), intent(in) :: path
+    call c_set_journal(status, calculation%handle, terminated(path))
+  end subroutine trifuse_set_journal
+
+  subroutine trifuse_run(status, calculation)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    call c_run(status, calculation%handle)
+  end subroutine trifuse_run
+
+  !> Number of energies of the last run.
+  subroutine trifuse_energy_count(status, calculation, count)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(out) :: count
+    count = c_energy_count(status, calculation%handle)
+  end subroutine trifuse_energy_count
+
+  !> Energies number `index`, from 1 here, of the last run: [T] and (T), hartree.
+  subroutine trifuse_get_energy(status, calculation, index, omega2, bracket_energy, paren_energy)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: index
+    real(c_double), intent(out) :: omega2, bracket_energy, paren_energy
+    call c_get_energy(status, calculation%handle, index - 1_c_int64_t, omega2, bracket_energy, paren_energy)
+  end subroutine trifuse_get_energy
+
+  function terminated(text) result(characters)
+    character(len=*), intent(in) :: text
+    character(kind=c_char) :: characters(len_trim(text) + 1)
+    integer :: i
+    do i = 1, len_trim(text)
+      characters(i) = text(i:i)
+    end do
+    characters(len_trim(text) + 1) = c_null_char
+  end function terminated
+
+  function joined(characters) result(text)
+    character(kind=c_char), intent(in) :: characters(:)
+    character(len=size(characters)) :: text
+    integer :: i
+    do i = 1, size(characters)
+      text(i:i) = characters(i)
+    end do
+  end function joined
+
+end module trifuse

@@ -1,0 +1,340 @@
+#include "tce_tiles/consistency.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/error.hpp"
+#include "tce_tiles/blocks.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Amplitudes above one occur only near a breakdown of coupled cluster theory; integrals and Fock matrix elements stay
+/// below the square of the charge of the heaviest nucleus. Both limits leave room.
+constexpr double largest_amplitude = 1e3;
+constexpr double largest_integral = 1e6;
+/// Violations of symmetries by rounding, relative to the largest element (at least one).
+constexpr double symmetry_tolerance = 1e-9;
+constexpr double energy_tolerance = 1e-8;
+
+using Quad = std::array<int, 4>;
+using Dims = std::array<std::int64_t, 4>;
+
+std::size_t u(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block with equal first dimensions.
+double upper_violation(std::span<const double> x, const Dims& n) {
+  const std::int64_t row = n[2] * n[3];
+  double largest = 0.0;
+  for (std::int64_t a = 0; a < n[0]; ++a) {
+    for (std::int64_t b = 0; b <= a; ++b) {
+      const double* ab = x.data() + (a * n[1] + b) * row;
+      const double* ba = x.data() + (b * n[1] + a) * row;
+      for (std::int64_t k = 0; k < row; ++k) largest = std::max(largest, std::abs(ab[k] + ba[k]));
+    }
+  }
+  return largest;
+}
+
+/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block with equal last dimensions.
+double lower_violation(std::span<const double> x, const Dims& n) {
+  double largest = 0.0;
+  for (std::int64_t ab = 0; ab < n[0] * n[1]; ++ab) {
+    const double* page = x.data() + ab * n[2] * n[3];
+    for (std::int64_t c = 0; c < n[2]; ++c) {
+      for (std::int64_t d = 0; d <= c; ++d)
+        largest = std::max(largest, std::abs(page[c * n[3] + d] + page[d * n[2] + c]));
+    }
+  }
+  return largest;
+}
+
+class Checker {
+ public:
+  Checker(const TileSource& amplitudes, const TileSource& integrals)
+      : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()) {}
+
+  ConsistencyReport run() {
+    if (!(space_ == integrals_.tiles())) {
+      throw InputError(
+          fmt::format("The tiles of {} and {} differ; amplitudes and integrals must come from the same calculation.",
+                      amplitudes_.info().path, integrals_.info().path));
+    }
+    // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
+    energy_known_ = integrals_.has_integrals() && amplitudes_.info().amplitudes != AmplitudeKind::lambda &&
+                    (integrals_.has_fock() || integrals_.info().reference != Reference::rohf);
+    read_singles();
+    doubles();
+    if (integrals_.has_integrals()) other_integrals();
+    if (energy_known_) compare_energy();
+    return report_;
+  }
+
+ private:
+  Dims dims(const Quad& q) const {
+    return {space_[q[0]].size, space_[q[1]].size, space_[q[2]].size, space_[q[3]].size};
+  }
+  bool exists(const Quad& q) const { return block_exists(space_, q[0], q[1], q[2], q[3]); }
+  static std::string name(const char* tensor, std::span<const int> tiles) {
+    std::vector<int> numbers;
+    for (const int t : tiles) numbers.push_back(t + 1);
+    return fmt::format("{} block ({})", tensor, fmt::join(numbers, " "));
+  }
+
+  /// Counts the block and returns its largest element; throws if that is no reasonable number.
+  double magnitude(std::span<const double> block, double limit, const char* tensor, std::span<const int> tiles,
+                   const TileSource& source) {
+    report_.doubles_read += static_cast<std::int64_t>(block.size());
+    double largest = 0.0;
+    bool finite = true;
+    for (const double x : block) {
+      finite = finite && std::isfinite(x);
+      largest = std::max(largest, std::abs(x));
+    }
+    if (!finite) {
+      throw InputError(fmt::format("A value in {} of {} is not finite; repeat the calculation that wrote it.",
+                                   name(tensor, tiles), source.info().path));
+    }
+    if (largest > limit) {
+      throw InputError(fmt::format(
+          "A value in {} of {} is {:.3g}, beyond any reasonable size; the file is damaged or holds something else.",
+          name(tensor, tiles), source.info().path, largest));
+    }
+    return largest;
+  }
+  void require(double violation, double scale, const char* property, const char* tensor, const Quad& q,
+               const TileSource& source) const {
+    if (violation <= symmetry_tolerance * std::max(1.0, scale)) return;
+    throw InputError(fmt::format(
+        "{} of {} {} (deviation {:.2g}); the file is damaged, or was not written by a converged CCSD calculation of "
+        "this reference.",
+        name(tensor, q), source.info().path, property, violation));
+  }
+  void antisymmetry(std::span<const double> block, const Quad& q, double scale, const char* tensor,
+                    const TileSource& source, double& worst) {
+    double violation = 0.0;
+    if (q[0] == q[1]) violation = upper_violation(block, dims(q));
+    if (q[2] == q[3]) violation = std::max(violation, lower_violation(block, dims(q)));
+    worst = std::max(worst, violation);
+    require(violation, scale, "is not antisymmetric", tensor, q, source);
+  }
+
+  std::span<double> room(Buffer& buffer, const Quad& q) const {
+    const Dims n = dims(q);
+    const std::size_t size = u(n[0] * n[1] * n[2] * n[3]);
+    buffer.reserve(size);
+    return buffer.span().first(size);
+  }
+  std::span<const double> t2(const Quad& q, Buffer& buffer) const {
+    const std::span<double> block = room(buffer, q);
+    amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
+    return block;
+  }
+  std::span<const double> v2(const Quad& q) {
+    const std::span<double> block = room(v_, q);
+    integrals_.read_v2(q[0], q[1], q[2], q[3], block);
+    const double largest = magnitude(block, largest_integral, "V2", q, integrals_);
+    report_.largest_v2 = std::max(report_.largest_v2, largest);
+    antisymmetry(block, q, largest, "V2", integrals_, report_.v2_antisymmetry);
+    return block;
+  }
+
+  std::vector<double>& singles(int p, int h) { return t1_[u(p - space_.hole_tiles()) * u(space_.hole_tiles()) + u(h)]; }
+
+  void read_singles() {
+    t1_.resize(u(space_.particle_tiles()) * u(space_.hole_tiles()));
+    std::vector<double> fock;
+    for (int p = space_.hole_tiles(); p < space_.size(); ++p) {
+      for (int h = 0; h < space_.hole_tiles(); ++h) {
+        if (!block_exists(space_, p, h)) continue;
+        std::vector<double>& block = singles(p, h);
+        block.resize(u(space_[p].size * space_[h].size));
+        amplitudes_.read_t1(p, h, block);
+        const std::array<int, 2> tiles = {p, h};
+        report_.largest_t1 =
+            std::max(report_.largest_t1, magnitude(block, largest_amplitude, "T1", tiles, amplitudes_));
+        if (!energy_known_ || !integrals_.has_fock()) continue;
+        fock.resize(block.size());
+        integrals_.read_fock(p, h, fock);
+        magnitude(fock, largest_integral, "F1", tiles, integrals_);
+        double sum = 0.0;
+        for (std::size_t k = 0; k < block.size(); ++k) sum += fock[k] * block[k];
+        energy_ += space_.restricted() ? 2 * sum : sum;
+      }
+    }
+    if (!space_.restricted()) return;
+    for (int p = space_.first(OrbitalClass::particle_beta); p < space_.size(); ++p) {
+      for (int h = space_.first(OrbitalClass::hole_beta); h < space_.hole_tiles(); ++h) {
+        singles(p, h) = singles(space_[p].partner, space_[h].partner);
+      }
+    }
+  }
+
+  /// All T2 blocks, each with the V2 block of the same tiles.
+  void doubles() {
+    for (int p1 = space_.hole_tiles(); p1 < space_.size(); ++p1) {
+      for (int p2 = p1; p2 < space_.size(); ++p2) {
+        for (int h3 = 0; h3 < space_.hole_tiles(); ++h3) {
+          for (int h4 = h3; h4 < space_.hole_tiles(); ++h4) {
+            const Quad q = {p1, p2, h3, h4};
+            if (!exists(q)) continue;
+            const std::span<const double> block = t2(q, t_);
+            const double largest = magnitude(block, largest_amplitude, "T2", q, amplitudes_);
+            report_.largest_t2 = std::max(report_.largest_t2, largest);
+            antisymmetry(block, q, largest, "T2", amplitudes_, report_.t2_antisymmetry);
+            if (space_.restricted()) spin_symmetry(block, q, largest);
+            if (energy_known_)
+              energy_ += pair_energy(block, q, v2(q));
+            else if (integrals_.has_integrals())
+              v2(q);
+          }
+        }
+      }
+    }
+  }
+
+  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1) over one block and those that follow from it by antisymmetry and spin.
+  double pair_energy(std::span<const double> t, const Quad& q, std::span<const double> v) {
+    const auto [a_tile, b_tile, i_tile, j_tile] = q;
+    const Dims n = dims(q);
+    // A T1 block that does not exist is zero.
+    const double* ai = data(singles(a_tile, i_tile));
+    const double* bj = data(singles(b_tile, j_tile));
+    const double* aj = data(singles(a_tile, j_tile));
+    const double* bi = data(singles(b_tile, i_tile));
+    double sum = 0.0;
+    std::size_t k = 0;
+    for (std::int64_t a = 0; a < n[0]; ++a) {
+      for (std::int64_t b = 0; b < n[1]; ++b) {
+        for (std::int64_t i = 0; i < n[2]; ++i) {
+          for (std::int64_t j = 0; j < n[3]; ++j, ++k) {
+            double tau = t[k];
+            if (ai != nullptr && bj != nullptr) tau += ai[a * n[2] + i] * bj[b * n[3] + j];
+            if (aj != nullptr && bi != nullptr) tau -= aj[a * n[3] + j] * bi[b * n[2] + i];
+            sum += v[k] * tau;
+          }
+        }
+      }
+    }
+    const double permutations = (a_tile == b_tile ? 1.0 : 2.0) * (i_tile == j_tile ? 1.0 : 2.0);
+    const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
+    return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
+  }
+  static const double* data(const std::vector<double>& block) { return block.empty() ? nullptr : block.data(); }
+
+  /// The beta tile of the same spatial orbitals as an alpha tile.
+  int beta(int alpha) const {
+    const OrbitalClass c = space_[alpha].orbital_class;
+    return alpha - space_.first(c) + space_.first(static_cast<OrbitalClass>(static_cast<int>(c) + 1));
+  }
+
+  /// Singlet amplitudes: t(aA bB, iA jB) = t(bA aB, jA iB), and t(aA bA, iA jA) = t(aA bB, iA jB) - t(aA bB, jA iB).
+  void spin_symmetry(std::span<const double> block, const Quad& q, double largest) {
+    const auto [p1, p2, h3, h4] = q;
+    const Dims n = dims(q);
+    const auto at = [](const Dims& d, std::int64_t a, std::int64_t b, std::int64_t i, std::int64_t j) {
+      return u(((a * d[1] + b) * d[2] + i) * d[3] + j);
+    };
+    double violation = 0.0;
+    if (space_[p2].spin() == Spin::beta) {
+      const Quad mirror = {space_[p2].partner, beta(p1), space_[h4].partner, beta(h3)};
+      // Each pair of blocks is compared once.
+      if (mirror < q) return;
+      const std::span<const double> other = t2(mirror, other_);
+      const Dims m = dims(mirror);
+      for (std::int64_t a = 0; a < n[0]; ++a) {
+        for (std::int64_t b = 0; b < n[1]; ++b) {
+          for (std::int64_t i = 0; i < n[2]; ++i) {
+            for (std::int64_t j = 0; j < n[3]; ++j) {
+              violation = std::max(violation, std::abs(block[at(n, a, b, i, j)] - other[at(m, b, a, j, i)]));
+            }
+          }
+        }
+      }
+    } else {
+      const Quad direct = {p1, beta(p2), h3, beta(h4)};
+      const Quad exchange = {p1, beta(p2), h4, beta(h3)};
+      const std::span<const double> x = t2(direct, other_);
+      const std::span<const double> y = t2(exchange, third_);
+      const Dims m = dims(exchange);
+      for (std::int64_t a = 0; a < n[0]; ++a) {
+        for (std::int64_t b = 0; b < n[1]; ++b) {
+          for (std::int64_t i = 0; i < n[2]; ++i) {
+            for (std::int64_t j = 0; j < n[3]; ++j) {
+              const std::size_t k = at(n, a, b, i, j);
+              violation = std::max(violation, std::abs(block[k] - x[k] + y[at(m, a, b, j, i)]));
+            }
+          }
+        }
+      }
+    }
+    report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
+    require(violation, largest, "does not have the spin symmetry of a restricted reference", "T2", q, amplitudes_);
+  }
+
+  /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
+  void other_integrals() {
+    const int holes = space_.hole_tiles();
+    for (int h7 = 0; h7 < holes; ++h7) {
+      for (int p6 = holes; p6 < space_.size(); ++p6) {
+        for (int h2 = 0; h2 < holes; ++h2) {
+          for (int h3 = h2; h3 < holes; ++h3) {
+            if (exists({h7, p6, h2, h3})) v2({h7, p6, h2, h3});
+          }
+        }
+      }
+    }
+    for (int p5 = holes; p5 < space_.size(); ++p5) {
+      for (int p6 = p5; p6 < space_.size(); ++p6) {
+        for (int h3 = 0; h3 < holes; ++h3) {
+          for (int p7 = holes; p7 < space_.size(); ++p7) {
+            if (exists({p5, p6, h3, p7})) v2({p5, p6, h3, p7});
+          }
+        }
+      }
+    }
+  }
+
+  void compare_energy() {
+    report_.ccsd_energy = energy_;
+    const std::optional<double> printed = amplitudes_.info().correlation_energy;
+    if (!printed || std::abs(*printed - energy_) <= energy_tolerance) return;
+    const std::string& a = amplitudes_.info().path;
+    const std::string& i = integrals_.info().path;
+    throw InputError(fmt::format(
+        "The numbers in {}{} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was printed when they "
+        "were made; amplitudes, integrals and output do not belong together (for example T1 of another run).",
+        a, a == i ? "" : " and " + i, energy_, *printed));
+  }
+
+  const TileSource& amplitudes_;
+  const TileSource& integrals_;
+  const TileSpace& space_;
+  ConsistencyReport report_;
+  bool energy_known_ = false;
+  double energy_ = 0.0;
+  std::vector<std::vector<double>> t1_;  ///< blocks, [particle tile][hole tile]
+  Buffer t_;
+  Buffer other_;
+  Buffer third_;
+  Buffer v_;
+};
+
+}  // namespace
+
+ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals) {
+  return Checker(amplitudes, integrals).run();
+}
+
+}  // namespace trifuse

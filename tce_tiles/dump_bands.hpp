@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "cxx/base/buffer.hpp"
+#include "tce_tiles/hdf5_file.hpp"
+
+namespace trifuse {
+
+/// Reads a rank-4 dataset in bands, boxes that span the whole last axis, and keeps the last ones in memory.
+///
+/// A block needs only a few neighbouring elements of each row. A band turns these into few and long runs of the file,
+/// and serves the other blocks that differ in the last tile. Safe to use from several threads.
+class BandCache {
+ public:
+  explicit BandCache(std::size_t bytes) : capacity_(bytes) {}
+
+  /// The band of `count` elements from `offset` on along the first three axes. `id` tells datasets apart. Throws
+  /// InputError when a value is not finite.
+  std::shared_ptr<const Buffer> band(int id, const Hdf5Dataset& dataset, const std::string& path,
+                                     const std::array<std::int64_t, 3>& offset,
+                                     const std::array<std::int64_t, 3>& count);
+
+ private:
+  using Key = std::array<std::int64_t, 4>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    Key key;
+    std::shared_ptr<const Buffer> band;
+  };
+
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  std::list<Entry> recent_;  ///< last used first
+  std::unordered_map<Key, std::list<Entry>::iterator, Hash> position_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace trifuse

@@ -1,0 +1,270 @@
+#include "tce_tiles/dump_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_bands.hpp"
+#include "tce_tiles/dump_layout.hpp"
+
+namespace trifuse {
+namespace {
+
+struct Array {
+  int id;
+  ArraySpec spec;
+  Hdf5Dataset dataset;
+};
+
+/// A block under construction.
+struct Target {
+  std::array<int, 4> tiles;
+  double* data;
+};
+
+/// (p q|r s), each letter a position in `Target::tiles`.
+using Mulliken = std::array<std::size_t, 4>;
+
+class DumpSource final : public TileSource {
+ public:
+  DumpSource(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile, std::size_t cache_bytes)
+      : file_(Hdf5File::open(path)),
+        header_(read_dump_header(file_)),
+        tiles_(TileSpace::partition(header_.runs(), hole_tile, particle_tile, header_.restricted)),
+        bands_(cache_bytes) {
+    for (const auto& energies : header_.energies) energies_.insert(energies_.end(), energies.begin(), energies.end());
+    for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) add_array(spec);
+    if (const auto integrals = present_integrals(file_, header_)) {
+      has_integrals_ = true;
+      for (const ArraySpec& spec : *integrals) add_array(spec);
+    }
+    read_all_fock();
+  }
+
+  const SourceInfo& info() const override { return header_.info; }
+  const TileSpace& tiles() const override { return tiles_; }
+  std::span<const double> orbital_energies() const override { return energies_; }
+  bool has_integrals() const override { return has_integrals_; }
+  bool has_fock() const override { return has_fock_; }
+
+  void read_fock(int g6, int g5, std::span<double> block) const override;
+  void read_t1(int p, int h, std::span<double> block) const override;
+  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
+  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
+
+ private:
+  void add_array(const ArraySpec& spec) {
+    if (header_.size(spec) == 0) return;
+    Array array{static_cast<int>(arrays_.size()), spec, open_array(file_, header_, spec)};
+    if (spec.kind == ArrayKind::t1) {
+      auto& values = t1_[spec.first == Spin::alpha ? 0 : 1];
+      values.resize(static_cast<std::size_t>(array.dataset.size()));
+      array.dataset.read_all(values);
+      check_finite(values, file_.path(), spec.name);
+    }
+    arrays_.emplace(std::tuple(spec.kind, spec.first, spec.second), std::move(array));
+  }
+
+  void read_all_fock() {
+    std::array<std::optional<Hdf5Dataset>, 2> fock;
+    const std::size_t spins = header_.restricted ? 1 : 2;
+    for (std::size_t s = 0; s < spins; ++s) fock[s] = open_fock(file_, header_, s == 0 ? Spin::alpha : Spin::beta);
+    if (spins == 2 && fock[0].has_value() != fock[1].has_value()) {
+      throw InputError(fmt::format("{}: only one of the datasets 'fock_a' and 'fock_b' is there; write both or none.",
+                                   file_.path()));
+    }
+    has_fock_ = fock[0].has_value();
+    for (std::size_t s = 0; has_fock_ && s < spins; ++s) {
+      fock_[s].resize(static_cast<std::size_t>(fock[s]->size()));
+      fock[s]->read_all(fock_[s]);
+      check_finite(fock_[s], file_.path(), fock[s]->name());
+    }
+  }
+
+  /// Position of the tile's first orbital among those of its class; beta tiles of a restricted space are their alpha
+  /// partners.
+  std::int64_t offset_in_class(int t) const {
+    return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
+  }
+  bool alpha(int t) const { return tiles_[t].spin() == Spin::alpha; }
+
+  const Array& find(ArrayKind kind, Spin first, Spin second) const {
+    if (header_.restricted) {
+      first = Spin::alpha;
+      second = Spin::beta;
+    }
+    return arrays_.at({kind, first, second});
+  }
+
+  /// Refuses what is a mistake of the caller, not of the file.
+  void check_request(bool exists, std::initializer_list<int> tiles, std::size_t size) const {
+    std::int64_t expected = 1;
+    for (const int t : tiles) expected *= tiles_[t].size;
+    if (exists && size == static_cast<std::size_t>(expected)) return;
+    throw std::logic_error(
+        fmt::format("Block {} of {} numbers was asked for, which does not exist.", fmt::join(tiles, " "), size));
+  }
+
+  Target target(std::array<int, 4> t, std::span<double> block) const {
+    check_request(t[0] <= t[1] && t[2] <= t[3] && block_exists(tiles_, t[0], t[1], t[2], t[3]),
+                  {t[0], t[1], t[2], t[3]}, block.size());
+    std::fill(block.begin(), block.end(), 0.0);
+    return {t, block.data()};
+  }
+
+  void add_integral(Mulliken integral, double sign, const Target& target) const;
+  void add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign, const Target& target) const;
+
+  Hdf5File file_;
+  DumpHeader header_;
+  TileSpace tiles_;
+  std::vector<double> energies_;
+  std::map<std::tuple<ArrayKind, Spin, Spin>, Array> arrays_;
+  std::array<std::vector<double>, 2> t1_;
+  std::array<std::vector<double>, 2> fock_;
+  bool has_integrals_ = false;
+  bool has_fock_ = false;
+  mutable BandCache bands_;
+};
+
+void DumpSource::read_fock(int g6, int g5, std::span<double> block) const {
+  if (!has_fock_) {
+    throw InputError(fmt::format("{}: there is no Fock matrix in this dump; write dataset '{}'.", file_.path(),
+                                 fock_dataset(Spin::alpha, header_.restricted)));
+  }
+  check_request(block_exists(tiles_, g6, g5), {g6, g5}, block.size());
+  const OrbitalClass hole = alpha(g6) ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+  const OrbitalClass particle = alpha(g6) ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+  const std::int64_t n = header_.size(hole) + header_.size(particle);
+  const auto position = [&](int g) {
+    return offset_in_class(g) + (tiles_[g].space() == Space::particle ? header_.size(hole) : 0);
+  };
+  const std::vector<double>& fock = fock_[alpha(g6) || header_.restricted ? 0 : 1];
+  double* out = block.data();
+  for (std::int64_t row = position(g6); row < position(g6) + tiles_[g6].size; ++row) {
+    out = std::copy_n(fock.begin() + row * n + position(g5), tiles_[g5].size, out);
+  }
+}
+
+void DumpSource::read_t1(int p, int h, std::span<double> block) const {
+  check_request(block_exists(tiles_, p, h), {p, h}, block.size());
+  const std::vector<double>& t1 = t1_[alpha(p) || header_.restricted ? 0 : 1];
+  const std::int64_t row = header_.size(tiles_[p].orbital_class);
+  double* out = block.data();
+  for (std::int64_t a = offset_in_class(p); a < offset_in_class(p) + tiles_[p].size; ++a) {
+    for (std::int64_t i = offset_in_class(h); i < offset_in_class(h) + tiles_[h].size; ++i) {
+      *out++ = t1[static_cast<std::size_t>(i * row + a)];
+    }
+  }
+}
+
+void DumpSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
+  const Target t = target({p1, p2, h3, h4}, block);
+  const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
+  add_box(array, {2, 3, 0, 1}, 1.0, t);
+  // t_ij^ab of equal spins is t2[i,j,a,b] - t2[j,i,a,b] in the opposite-spin amplitudes of a closed shell.
+  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_box(array, {3, 2, 0, 1}, -1.0, t);
+}
+
+void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  if (!has_integrals_) {
+    throw InputError(
+        fmt::format("{}: there are no integrals in this dump, it can only serve as a left-hand one; name a dump "
+                    "with ovvv, ovoo and ovov.",
+                    file_.path()));
+  }
+  const auto particle = [&](int g) { return tiles_[g].space() == Space::particle; };
+  const bool needed = particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
+  if (!needed) {
+    throw InputError(
+        fmt::format("{}: a dump holds only the integrals <pp||hh>, <hp||hh> and <pp||hp> (p virtual, h occupied), "
+                    "but another class was asked for.",
+                    file_.path()));
+  }
+  const Target t = target({g3, g4, g1, g2}, block);
+  const auto spin = [&](int g) { return tiles_[g].spin(); };
+  if (spin(g3) == spin(g1)) add_integral({0, 2, 1, 3}, 1.0, t);
+  const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
+                               find(!particle(g3)  ? ArrayKind::ovoo
+                                    : particle(g2) ? ArrayKind::ovvv
+                                                   : ArrayKind::ovov,
+                                    spin(g3), spin(g3))
+                                   .spec.antisymmetrised;
+  if (spin(g3) == spin(g2) && !antisymmetrised) add_integral({0, 3, 1, 2}, -1.0, t);
+}
+
+/// Adds sign * (pq|rs), where p and r are upper, q and s lower tiles of the target. The axes of an array that holds
+/// <pq||rs> already antisymmetrised are in the order this gives for the first of its two integrals.
+void DumpSource::add_integral(Mulliken integral, double sign, const Target& target) const {
+  auto [p, q, r, s] = integral;
+  const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
+  const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
+  // All needed integrals have a pair of one occupied and one virtual orbital, which stands first in the arrays.
+  if (space(p) == space(q)) {
+    std::swap(p, r);
+    std::swap(q, s);
+  }
+  const std::size_t i = space(p) == Space::hole ? p : q;
+  const std::size_t a = space(p) == Space::hole ? q : p;
+  if (space(r) == space(s)) {
+    if (space(r) == Space::particle) {
+      add_box(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
+    } else {
+      add_box(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
+    }
+    return;
+  }
+  const std::size_t j = space(r) == Space::hole ? r : s;
+  const std::size_t b = space(r) == Space::hole ? s : r;
+  // Tiles of a pair ascend, so of two different spins i and a have alpha, as in the array.
+  add_box(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
+}
+
+/// Adds sign * array, whose axis k runs over tile `axes[k]` of the target.
+void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                         const Target& target) const {
+  std::array<std::int64_t, 4> offset{};
+  std::array<std::int64_t, 4> count{};
+  for (std::size_t k = 0; k < 4; ++k) {
+    offset[k] = offset_in_class(target.tiles[axes[k]]);
+    count[k] = tiles_[target.tiles[axes[k]]].size;
+  }
+  const auto band = bands_.band(array.id, array.dataset, file_.path(), {offset[0], offset[1], offset[2]},
+                                {count[0], count[1], count[2]});
+  const std::int64_t row = array.dataset.shape()[3];
+  const std::array<std::int64_t, 4> from = {count[1] * count[2] * row, count[2] * row, row, 1};
+  // Loop over the axes in the order of the target, so that the innermost one is contiguous there.
+  std::array<std::size_t, 4> loop{};
+  for (std::size_t k = 0; k < 4; ++k) loop[axes[k]] = k;
+  const double* source = band->data() + offset[3];
+  double* out = target.data;
+  const std::int64_t inner = from[loop[3]];
+  for (std::int64_t w = 0; w < count[loop[0]]; ++w) {
+    for (std::int64_t x = 0; x < count[loop[1]]; ++x) {
+      for (std::int64_t y = 0; y < count[loop[2]]; ++y) {
+        const double* line = source + w * from[loop[0]] + x * from[loop[1]] + y * from[loop[2]];
+        for (std::int64_t z = 0; z < count[loop[3]]; ++z) *out++ += sign * line[z * inner];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
+                                      std::size_t cache_bytes) {
+  return std::make_unique<DumpSource>(path, hole_tile, particle_tile, cache_bytes);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,337 @@
+#include "tce_tiles/dump_writer.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/error.hpp"
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_layout.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Compressed chunks hold at least so many numbers. Readers want boxes of a few rows, so chunks should not be much
+/// larger.
+constexpr std::int64_t chunk_doubles = 4096;
+
+/// The file under its temporary name, removed unless it is kept.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& target)
+      : target_(target), path_(fmt::format("{}.partial-{}", target, ::getpid())) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+
+  const std::string& path() const { return path_; }
+  void keep() {
+    if (std::rename(path_.c_str(), target_.c_str()) != 0) {
+      throw SystemError(fmt::format("{}: the finished file cannot get this name ({}); check the permissions there.",
+                                    target_, std::strerror(errno)));
+    }
+    path_.clear();
+  }
+
+ private:
+  std::string target_;
+  std::string path_;
+};
+
+/// How <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} make up an array: positions of u1, u2, l1, l2 among its axes.
+std::array<std::size_t, 4> block_order(ArrayKind kind) {
+  switch (kind) {
+    case ArrayKind::ovvv:
+      return {1, 2, 0, 3};
+    case ArrayKind::ovoo:
+      return {3, 1, 2, 0};
+    case ArrayKind::ovov:
+      return {1, 3, 0, 2};
+    default:
+      return {2, 3, 0, 1};
+  }
+}
+
+class Writer {
+ public:
+  Writer(const TileSource& source, const std::string& path, const WriteOptions& options)
+      : source_(source), space_(source.tiles()), options_(options), temporary_(path) {
+    unsigned irreps = 0;
+    for (const Tile& tile : space_.tiles()) irreps |= 1U << tile.irrep;
+    compressed_ = options.layout == WriteOptions::Layout::compressed ||
+                  (options.layout == WriteOptions::Layout::automatic && (irreps & (irreps - 1)) != 0);
+    labelled_ = irreps > 1;
+    for (ArraySpec& spec : amplitude_arrays(restricted())) {
+      if (spec.kind != ArrayKind::t1) arrays_.push_back(std::move(spec));
+    }
+    if (source.has_integrals()) {
+      for (const ArraySpec& spec : integral_arrays(restricted())) {
+        arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
+      }
+    }
+    for (const ArraySpec& spec : arrays_) {
+      std::int64_t n = 1;
+      for (const OrbitalClass c : spec.axes) n *= space_.orbitals(c);
+      total_ += n;
+    }
+    check_space(path);
+    file_ = Hdf5File::create(temporary_.path(), path);
+  }
+
+  void run() {
+    write_attributes();
+    for (const OrbitalClass c : orbital_classes) {
+      if (!restricted() || spin_of(c) == Spin::alpha) write_orbitals(c);
+    }
+    for (const ArraySpec& spec : amplitude_arrays(restricted())) {
+      if (spec.kind == ArrayKind::t1) write_t1(spec);
+    }
+    if (source_.has_fock()) {
+      write_fock(Spin::alpha);
+      if (!restricted()) write_fock(Spin::beta);
+    }
+    for (const ArraySpec& spec : arrays_) write_array(spec);
+    file_.close();
+    temporary_.keep();
+  }
+
+ private:
+  bool restricted() const { return space_.restricted(); }
+  std::int64_t offset_in_class(int t) const {
+    return space_[t].offset - space_[space_.first(space_[t].orbital_class)].offset;
+  }
+
+  void check_space(const std::string& path) const;
+  void write_attributes();
+  void write_orbitals(OrbitalClass c);
+  void write_t1(const ArraySpec& spec);
+  void write_fock(Spin spin);
+  void write_array(const ArraySpec& spec);
+  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* box, std::int64_t row,
+                 const std::array<std::int64_t, 3>& count);
+  void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
+                   Hdf5File::Type type = Hdf5File::Type::real);
+
+  const TileSource& source_;
+  const TileSpace& space_;
+  const WriteOptions& options_;
+  TemporaryFile temporary_;
+  Hdf5File file_;
+  bool compressed_ = false;
+  bool labelled_ = false;  ///< irreps are written
+  std::vector<ArraySpec> arrays_;
+  std::int64_t total_ = 0;
+  std::int64_t done_ = 0;
+  Buffer block_;
+};
+
+/// Hours of reading should not end at a full disk that could be seen before.
+void Writer::check_space(const std::string& path) const {
+  if (compressed_) return;
+  const std::filesystem::path directory = std::filesystem::absolute(path).parent_path();
+  std::error_code error;
+  const auto space = std::filesystem::space(directory, error);
+  const double need = 8.0 * static_cast<double>(total_);
+  if (error || static_cast<double>(space.available) >= need) return;
+  throw SystemError(
+      fmt::format("{}: the dump needs {:.3g} GB, but {:.3g} GB are free in {}; free some space or write it "
+                  "elsewhere.",
+                  path, need / 1e9, static_cast<double>(space.available) / 1e9, directory.string()));
+}
+
+void Writer::write_attributes() {
+  const SourceInfo& info = source_.info();
+  file_.set_attribute("format", std::string_view("trifuse-dump"));
+  file_.set_attribute("version", dump_version);
+  file_.set_attribute("reference", std::string_view(to_string(info.reference)));
+  file_.set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
+  if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_.set_attribute("omega2", info.omega2);
+  if (info.fock_in_triples) file_.set_attribute("fock_in_triples", std::int64_t{1});
+  if (info.correlation_energy) file_.set_attribute("correlation_energy", *info.correlation_energy);
+
+  std::string comment;
+  const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };
+  std::vector<std::string> named;
+  for (const auto& [key, value] : info.provenance) {
+    const bool own = key == "program" || key == "molecule" || key == "basis";
+    if (own && std::find(named.begin(), named.end(), key) == named.end()) {
+      file_.set_attribute(key, std::string_view(value));
+      named.push_back(key);
+    } else {
+      remark(key == "comment" ? value : key + ": " + value);
+    }
+  }
+  if (info.printed_triples) {
+    remark(fmt::format("printed E[T] {:.12f} and E(T) {:.12f}", info.printed_triples->first,
+                       info.printed_triples->second));
+  }
+  if (!info.format.empty() && !info.format.starts_with("Trifuse dump")) remark("converted from " + info.format);
+  if (!comment.empty()) file_.set_attribute("comment", std::string_view(comment));
+}
+
+void Writer::write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
+                         Hdf5File::Type type) {
+  const std::vector<std::int64_t> origin(shape.size(), 0);
+  file_.create_dataset(name, shape, type).write(origin, shape, values);
+}
+
+void Writer::write_orbitals(OrbitalClass c) {
+  const std::int64_t n = space_.orbitals(c);
+  std::vector<double> irreps;
+  for (int t = space_.first(c); t < space_.last(c); ++t) {
+    irreps.insert(irreps.end(), static_cast<std::size_t>(space_[t].size), space_[t].irrep);
+  }
+  const std::int64_t begin = n == 0 ? 0 : space_[space_.first(c)].offset;
+  write_whole(class_dataset("eps", c, restricted()), {n},
+              source_.orbital_energies().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)));
+  if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5File::Type::integer);
+}
+
+void Writer::write_t1(const ArraySpec& spec) {
+  const OrbitalClass hole = spec.axes[0];
+  const OrbitalClass particle = spec.axes[1];
+  const std::int64_t row = space_.orbitals(particle);
+  std::vector<double> t1(static_cast<std::size_t>(space_.orbitals(hole) * row), 0.0);
+  for (int p = space_.first(particle); p < space_.last(particle); ++p) {
+    for (int h = space_.first(hole); h < space_.last(hole); ++h) {
+      if (!block_exists(space_, p, h)) continue;
+      std::vector<double> block(static_cast<std::size_t>(space_[p].size * space_[h].size));
+      source_.read_t1(p, h, block);
+      auto value = block.begin();
+      for (std::int64_t a = offset_in_class(p); a < offset_in_class(p) + space_[p].size; ++a) {
+        for (std::int64_t i = offset_in_class(h); i < offset_in_class(h) + space_[h].size; ++i) {
+          t1[static_cast<std::size_t>(i * row + a)] = *value++;
+        }
+      }
+    }
+  }
+  write_whole(spec.name, {space_.orbitals(hole), row}, t1);
+}
+
+void Writer::write_fock(Spin spin) {
+  const bool alpha = spin == Spin::alpha;
+  const OrbitalClass hole = alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+  const OrbitalClass particle = alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+  const std::int64_t n = space_.orbitals(hole) + space_.orbitals(particle);
+  std::vector<double> fock(static_cast<std::size_t>(n * n), 0.0);
+  const auto position = [&](int g) {
+    return offset_in_class(g) + (space_[g].space() == Space::particle ? space_.orbitals(hole) : 0);
+  };
+  for (int g6 = 0; g6 < space_.size(); ++g6) {
+    for (int g5 = 0; g5 < space_.size(); ++g5) {
+      if (space_[g6].spin() != spin || !block_exists(space_, g6, g5)) continue;
+      std::vector<double> block(static_cast<std::size_t>(space_[g6].size * space_[g5].size));
+      source_.read_fock(g6, g5, block);
+      for (std::int64_t k = 0; k < space_[g6].size; ++k) {
+        std::copy_n(block.begin() + k * space_[g5].size, space_[g5].size,
+                    fock.begin() + (position(g6) + k) * n + position(g5));
+      }
+    }
+  }
+  write_whole(fock_dataset(spin, restricted()), {n, n}, fock);
+}
+
+void Writer::write_array(const ArraySpec& spec) {
+  std::vector<std::int64_t> shape;
+  for (const OrbitalClass c : spec.axes) shape.push_back(space_.orbitals(c));
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  const std::int64_t row = shape[3];
+  std::vector<std::int64_t> chunk;
+  if (compressed_ && !empty) chunk = {1, 1, std::min(shape[2], std::max<std::int64_t>(16, chunk_doubles / row)), row};
+  const Hdf5Dataset dataset = file_.create_dataset(spec.name, shape, Hdf5File::Type::real, chunk);
+  if (empty) return;
+
+  const auto first = [&](std::size_t axis) { return space_.first(spec.axes[axis]); };
+  const auto last = [&](std::size_t axis) { return space_.last(spec.axes[axis]); };
+  Buffer box;
+  for (int t0 = first(0); t0 < last(0); ++t0) {
+    for (int t1 = first(1); t1 < last(1); ++t1) {
+      const std::int64_t outer = space_[t0].size * space_[t1].size;
+      for (int begin = first(2); begin < last(2);) {
+        std::int64_t rows = space_[begin].size;
+        int end = begin + 1;
+        while (end < last(2) && outer * (rows + space_[end].size) * row <= options_.box_doubles)
+          rows += space_[end++].size;
+        const auto size = static_cast<std::size_t>(outer * rows * row);
+        box.reserve(size);
+        std::fill_n(box.data(), size, 0.0);
+        for (int t2 = begin; t2 < end; ++t2) {
+          for (int t3 = first(3); t3 < last(3); ++t3) {
+            const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
+            add_block(spec.kind, {t0, t1, t2, t3}, box.data() + at, row, {space_[t0].size, space_[t1].size, rows});
+          }
+        }
+        dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
+                      std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
+        done_ += static_cast<std::int64_t>(size);
+        if (options_.progress) options_.progress(static_cast<double>(done_) / static_cast<double>(total_));
+        begin = end;
+      }
+    }
+  }
+}
+
+/// Puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at `box`.
+void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* box, std::int64_t row,
+                       const std::array<std::int64_t, 3>& count) {
+  // The axes in the order of the block, its pairs sorted as the source stores them.
+  auto [u1, u2, l1, l2] = block_order(kind);
+  double sign = 1.0;
+  if (tiles[u1] > tiles[u2]) std::swap(u1, u2), sign = -sign;
+  if (tiles[l1] > tiles[l2]) std::swap(l1, l2), sign = -sign;
+  if (!block_exists(space_, tiles[u1], tiles[u2], tiles[l1], tiles[l2])) return;
+  const auto extent = [&](std::size_t axis) { return space_[tiles[axis]].size; };
+  const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
+  block_.reserve(size);
+  const std::span<double> block = block_.span().first(size);
+  if (kind == ArrayKind::t2) {
+    source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
+  } else {
+    source_.read_v2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
+  }
+  const std::array<std::int64_t, 4> stride = {count[1] * count[2] * row, count[2] * row, row, 1};
+  const double* from = block.data();
+  for (std::int64_t w = 0; w < extent(u1); ++w) {
+    for (std::int64_t x = 0; x < extent(u2); ++x) {
+      for (std::int64_t y = 0; y < extent(l1); ++y) {
+        double* line = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
+        for (std::int64_t z = 0; z < extent(l2); ++z) line[z * stride[l2]] = sign * *from++;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options) {
+  const SourceInfo& info = source.info();
+  if (source.tiles().restricted() != (info.reference == Reference::rhf)) {
+    throw InputError(fmt::format("{}: the tiles are {} but the reference is {}, so no dump can be written.", info.path,
+                                 source.tiles().restricted() ? "restricted" : "unrestricted",
+                                 to_string(info.reference)));
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw UsageError(fmt::format("{}: this is a directory; give a file name for the dump.", path));
+  }
+  if (!options.overwrite && std::filesystem::exists(path, error)) {
+    throw UsageError(
+        fmt::format("{}: this file exists already; give another name, or allow that it is overwritten.", path));
+  }
+  Writer(source, path, options).run();
+}
+
+}  // namespace trifuse

@@ -1,0 +1,374 @@
+#include "tce_tiles/hdf5_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <type_traits>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+namespace {
+
+static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>);
+
+/// Held around every group of HDF5 calls: one thread at a time, and HDF5 does not print.
+class Library {
+ public:
+  Library() : lock_(mutex()) {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~Library() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+ private:
+  static std::recursive_mutex& mutex() {
+    static std::recursive_mutex instance;
+    return instance;
+  }
+  std::lock_guard<std::recursive_mutex> lock_;
+  H5E_auto2_t print_ = nullptr;
+  void* print_data_ = nullptr;
+};
+
+/// What HDF5 says about the last failure, from the innermost of its functions.
+std::string reason() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* error, void* into) -> herr_t {
+        if (depth == 0 && error->desc) *static_cast<std::string*>(into) = error->desc;
+        return 0;
+      },
+      &text);
+  // "file write failed: time = <calendar line>\n, filename = ..." holds a line feed.
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.empty() ? "no reason given" : text;
+}
+
+/// HDF5's status and what the output driver has kept back from HDF5.
+std::int64_t checked_write(std::int64_t status, const Hdf5OutputState& output, const std::string& path,
+                           std::string_view action) {
+  if (output.error != 0) {
+    throw SystemError(fmt::format("{}: {} failed ({}); check the free space and the permissions there.", path, action,
+                                  std::strerror(output.error)));
+  }
+  if (status < 0) throw SystemError(fmt::format("{}: {} failed (HDF5: {}).", path, action, reason()));
+  return status;
+}
+
+std::int64_t checked_read(std::int64_t status, const std::string& path, std::string_view action) {
+  if (status >= 0) return status;
+  throw InputError(fmt::format("{}: {} failed (HDF5: {}); write or copy the file again.", path, action, reason()));
+}
+
+Hdf5Handle space_of_shape(std::span<const std::int64_t> shape) {
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  return {H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose};
+}
+
+std::string type_text(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_STRING:
+      return "strings";
+    case H5T_COMPOUND:
+      return "compound values (complex numbers are stored so)";
+    case H5T_ENUM:
+      return "enumerated values (booleans are stored so)";
+    case H5T_INTEGER:
+      return "integers";
+    case H5T_FLOAT:
+      return "floating-point numbers";
+    default:
+      return "values that are no numbers";
+  }
+}
+
+constexpr std::size_t sieve_bytes = 4096;
+constexpr std::size_t chunk_cache_slots = 12289;
+constexpr std::size_t chunk_cache_bytes = std::size_t{32} << 20;
+
+}  // namespace
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+void keep_hdf5_silent_at_exit() {
+  // It fails when it is too late, and then nothing is worse than before.
+  static_cast<void>(H5dont_atexit());
+}
+
+bool is_hdf5(const std::string& path) {
+  // A pipe would wait for a writer, and /dev/zero has no end.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
+  std::ifstream file(path, std::ios::binary);
+  char head[8];
+  // The superblock stands at 0 or, behind a user block, at 512, 1024, 2048, ...
+  for (std::int64_t at = 0; file.seekg(at) && file.read(head, sizeof head); at = at == 0 ? 512 : 2 * at) {
+    if (std::string_view(head, sizeof head) == signature) return true;
+  }
+  return false;
+}
+
+bool Hdf5Handle::close() {
+  if (id_ < 0) return true;
+  const Library library;
+  return closer_(std::exchange(id_, -1)) >= 0;
+}
+
+Hdf5File Hdf5File::open(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw InputError(fmt::format("{}: there is no such file; check the name.", path));
+  }
+  if (std::filesystem::is_directory(path, error)) {
+    throw InputError(fmt::format("{}: this is a directory; name the dump file in it.", path));
+  }
+  errno = 0;
+  if (!std::ifstream(path, std::ios::binary)) {
+    throw InputError(
+        fmt::format("{}: the file cannot be read ({}); check its permissions.", path, std::strerror(errno)));
+  }
+  if (!is_hdf5(path)) {
+    throw InputError(fmt::format("{}: this is not an HDF5 file; name a Trifuse dump.", path));
+  }
+  const Library library;
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // Boxes are read in runs of at least a few kilobytes. A larger sieve buffer would read the gaps between them as well.
+  H5Pset_sieve_buf_size(access.get(), sieve_bytes);
+  Hdf5File file;
+  file.path_ = path;
+  file.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (!file.file_.valid()) {
+    const std::string why = reason();
+    const bool truncated = why.find("truncated") != std::string::npos || why.find("eof") != std::string::npos;
+    throw InputError(fmt::format("{}: the file {} (HDF5: {}); write or copy it again.", path,
+                                 truncated ? "is truncated" : "is damaged or in use by a writer", why));
+  }
+  return file;
+}
+
+Hdf5File Hdf5File::create(const std::string& path, const std::string& label) {
+  const Library library;
+  Hdf5File file;
+  file.path_ = label.empty() ? path : label;
+  file.output_ = std::make_shared<Hdf5OutputState>();
+  const Hdf5Handle access(hdf5_output_access(file.output_.get()), H5Pclose);
+  // The format of HDF5 1.10 has checksums over all that describes the data; older ones let HDF5 stumble over damage.
+  checked_write(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), *file.output_, file.path_,
+                "creating the file");
+  file.file_ = Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  checked_write(file.file_.get(), *file.output_, file.path_, "creating the file");
+  return file;
+}
+
+void Hdf5File::close() {
+  const Library library;
+  checked_write(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), *output_, path_, "writing the file");
+  checked_write(file_.close() ? 0 : -1, *output_, path_, "closing the file");
+}
+
+bool Hdf5File::has(const std::string& name) const {
+  const Library library;
+  return checked_read(H5Lexists(file_.get(), name.c_str(), H5P_DEFAULT), path_, "looking up '" + name + "'") > 0;
+}
+
+Hdf5Handle Hdf5File::open_attribute(const std::string& name) const {
+  if (checked_read(H5Aexists(file_.get(), name.c_str()), path_, "looking up attribute '" + name + "'") == 0) return {};
+  Hdf5Handle attribute(H5Aopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  checked_read(attribute.get(), path_, "opening attribute '" + name + "'");
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) {
+    throw InputError(fmt::format("{}: attribute '{}' must hold a single value; write it as a scalar.", path_, name));
+  }
+  return attribute;
+}
+
+std::optional<std::string> Hdf5File::string_attribute(const std::string& name) const {
+  const Library library;
+  const Hdf5Handle attribute = open_attribute(name);
+  if (!attribute.valid()) return std::nullopt;
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_STRING) {
+    throw InputError(fmt::format("{}: attribute '{}' holds {} where a string is needed; write it as a string.", path_,
+                                 name, type_text(type.get())));
+  }
+  std::string text;
+  if (H5Tis_variable_str(type.get()) > 0) {
+    char* value = nullptr;
+    checked_read(H5Aread(attribute.get(), type.get(), &value), path_, "reading attribute '" + name + "'");
+    if (value) text = value;
+    H5free_memory(value);
+  } else {
+    text.resize(H5Tget_size(type.get()));
+    checked_read(H5Aread(attribute.get(), type.get(), text.data()), path_, "reading attribute '" + name + "'");
+    text.resize(std::min(text.size(), text.find('\0')));
+  }
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::optional<std::int64_t> Hdf5File::integer_attribute(const std::string& name) const {
+  const Library library;
+  const Hdf5Handle attribute = open_attribute(name);
+  if (!attribute.valid()) return std::nullopt;
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_INTEGER) {
+    throw InputError(fmt::format("{}: attribute '{}' holds {} where an integer is needed; write it as an integer.",
+                                 path_, name, type_text(type.get())));
+  }
+  std::int64_t value = 0;
+  checked_read(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), path_, "reading attribute '" + name + "'");
+  return value;
+}
+
+std::optional<double> Hdf5File::real_attribute(const std::string& name) const {
+  const Library library;
+  const Hdf5Handle attribute = open_attribute(name);
+  if (!attribute.valid()) return std::nullopt;
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
+    throw InputError(fmt::format("{}: attribute '{}' holds {} where a number is needed; write it as a 64-bit float.",
+                                 path_, name, type_text(type.get())));
+  }
+  double value = 0.0;
+  checked_read(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value), path_, "reading attribute '" + name + "'");
+  return value;
+}
+
+Hdf5Handle Hdf5File::new_attribute(const std::string& name, std::int64_t type) const {
+  const Hdf5Handle scalar(H5Screate(H5S_SCALAR), H5Sclose);
+  Hdf5Handle attribute(H5Acreate2(file_.get(), name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  checked_write(attribute.get(), *output_, path_, "writing attribute '" + name + "'");
+  return attribute;
+}
+
+void Hdf5File::set_attribute(const std::string& name, std::string_view value) {
+  const Library library;
+  // Of fixed size, because a string of variable size would stand apart, in a heap without a checksum.
+  const std::string text(value);
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), text.size() + 1);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  const Hdf5Handle attribute = new_attribute(name, type.get());
+  checked_write(H5Awrite(attribute.get(), type.get(), text.c_str()), *output_, path_,
+                "writing attribute '" + name + "'");
+}
+
+void Hdf5File::set_attribute(const std::string& name, std::int64_t value) {
+  const Library library;
+  const Hdf5Handle attribute = new_attribute(name, H5T_STD_I64LE);
+  checked_write(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value), *output_, path_,
+                "writing attribute '" + name + "'");
+}
+
+void Hdf5File::set_attribute(const std::string& name, double value) {
+  const Library library;
+  const Hdf5Handle attribute = new_attribute(name, H5T_IEEE_F64LE);
+  checked_write(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &value), *output_, path_,
+                "writing attribute '" + name + "'");
+}
+
+Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
+  const Library library;
+  if (!has(name)) throw InputError(fmt::format("{}: dataset '{}' is missing.", path_, name));
+  const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access.get(), chunk_cache_slots, chunk_cache_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+  Hdf5Dataset result;
+  result.path_ = path_;
+  result.name_ = name;
+  result.dataset_ = Hdf5Handle(H5Dopen2(file_.get(), name.c_str(), access.get()), H5Dclose);
+  checked_read(result.dataset_.get(), path_, "opening dataset '" + name + "'");
+  const Hdf5Handle type(H5Dget_type(result.dataset_.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
+    throw InputError(fmt::format("{}: dataset '{}' holds {} where real numbers are needed; write it as 64-bit floats.",
+                                 path_, name, type_text(type.get())));
+  }
+  result.is_integer_ = kind == H5T_INTEGER;
+  result.space_ = Hdf5Handle(H5Dget_space(result.dataset_.get()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(result.space_.get());
+  std::vector<hsize_t> extent(static_cast<std::size_t>(std::max(rank, 0)));
+  if (rank > 0) H5Sget_simple_extent_dims(result.space_.get(), extent.data(), nullptr);
+  result.shape_.assign(extent.begin(), extent.end());
+  return result;
+}
+
+Hdf5Dataset Hdf5File::create_dataset(const std::string& name, std::span<const std::int64_t> shape, Type type,
+                                     std::span<const std::int64_t> chunk) {
+  const Library library;
+  const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  if (!chunk.empty()) {
+    const std::vector<hsize_t> extent(chunk.begin(), chunk.end());
+    H5Pset_chunk(creation.get(), static_cast<int>(extent.size()), extent.data());
+    H5Pset_shuffle(creation.get());
+    H5Pset_deflate(creation.get(), 1);
+  }
+  const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access.get(), chunk_cache_slots, chunk_cache_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+  Hdf5Dataset result;
+  result.path_ = path_;
+  result.name_ = name;
+  result.output_ = output_;
+  result.shape_.assign(shape.begin(), shape.end());
+  result.is_integer_ = type == Type::integer;
+  result.space_ = space_of_shape(shape);
+  result.dataset_ =
+      Hdf5Handle(H5Dcreate2(file_.get(), name.c_str(), type == Type::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                            result.space_.get(), H5P_DEFAULT, creation.get(), access.get()),
+                 H5Dclose);
+  checked_write(result.dataset_.get(), *output_, path_, "creating dataset '" + name + "'");
+  return result;
+}
+
+std::int64_t Hdf5Dataset::size() const {
+  std::int64_t n = 1;
+  for (const std::int64_t extent : shape_) n *= extent;
+  return n;
+}
+
+void Hdf5Dataset::transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,
+                           const double* from) const {
+  const Library library;
+  std::vector<hsize_t> start(offset.begin(), offset.end());
+  std::vector<hsize_t> extent(count.begin(), count.end());
+  const bool reading = into != nullptr;
+  const auto check = [&](std::int64_t status) {
+    const std::string action = fmt::format("{} dataset '{}'", reading ? "reading" : "writing", name_);
+    return reading ? checked_read(status, path_, action) : checked_write(status, *output_, path_, action);
+  };
+  check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr));
+  const Hdf5Handle memory = space_of_shape(count);
+  check(memory.get());
+  check(reading ? H5Dread(dataset_.get(), H5T_NATIVE_DOUBLE, memory.get(), space_.get(), H5P_DEFAULT, into)
+                : H5Dwrite(dataset_.get(), H5T_NATIVE_DOUBLE, memory.get(), space_.get(), H5P_DEFAULT, from));
+}
+
+void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                       std::span<double> out) const {
+  if (!out.empty()) transfer(offset, count, out.data(), nullptr);
+}
+
+void Hdf5Dataset::read_all(std::span<double> out) const {
+  read(std::vector<std::int64_t>(shape_.size(), 0), shape_, out);
+}
+
+void Hdf5Dataset::write(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                        std::span<const double> values) const {
+  if (!values.empty()) transfer(offset, count, nullptr, values.data());
+}
+
+}  // namespace trifuse

@@ -1,0 +1,347 @@
+#include "tce_tiles/memory_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Keys are numbers in a mixed radix; an index outside its range would alias another block, so it gets a key of none.
+constexpr std::int64_t no_key = -1;
+
+bool within(const TileSpace& space, std::initializer_list<int> tiles) {
+  return std::all_of(tiles.begin(), tiles.end(), [&](int t) { return t >= 0 && t < space.size(); });
+}
+
+std::int64_t safe_f1_key(const TileSpace& space, int g6, int g5) {
+  return within(space, {g6, g5}) ? f1_key(space, g6, g5) : no_key;
+}
+
+std::int64_t safe_t1_key(const TileSpace& space, int p, int h) {
+  return within(space, {p, h}) && p >= space.hole_tiles() && h < space.hole_tiles() ? t1_key(space, p, h) : no_key;
+}
+
+std::int64_t safe_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4) {
+  const int holes = space.hole_tiles();
+  const bool fits = within(space, {p1, p2, h3, h4}) && p1 >= holes && p2 >= holes && h3 < holes && h4 < holes;
+  return fits ? t2_key(space, p1, p2, h3, h4) : no_key;
+}
+
+std::int64_t safe_v2_key(const TileSpace& space, int g3, int g4, int g1, int g2) {
+  return within(space, {g3, g4, g1, g2}) ? v2_key(space, g3, g4, g1, g2) : no_key;
+}
+
+/// Adds each existing block with ascending tiles of the ranges [begin, end) to `index`.
+void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>& range, BlockIndex& index) {
+  const auto& [r3, r4, r1, r2] = range;
+  for (int g3 = r3[0]; g3 < r3[1]; ++g3) {
+    for (int g4 = std::max(g3, r4[0]); g4 < r4[1]; ++g4) {
+      for (int g1 = r1[0]; g1 < r1[1]; ++g1) {
+        for (int g2 = std::max(g1, r2[0]); g2 < r2[1]; ++g2) {
+          if (!block_exists(space, g3, g4, g1, g2)) continue;
+          index.add({g3, g4, g1, g2}, v2_key(space, g3, g4, g1, g2),
+                    space[g3].size * space[g4].size * space[g1].size * space[g2].size);
+        }
+      }
+    }
+  }
+}
+
+/// A part of a target tile that comes from one source tile.
+struct Piece {
+  int tile;           ///< in the target space
+  std::int64_t from;  ///< first orbital, counted in the source tile
+  std::int64_t to;    ///< first orbital, counted in the target tile
+  std::int64_t size;
+};
+
+/// For every source tile its pieces in the target space.
+std::vector<std::vector<Piece>> pieces(const TileSpace& source, const TileSpace& target) {
+  std::vector<std::vector<Piece>> all;
+  for (const Tile& s : source.tiles()) {
+    std::vector<Piece>& list = all.emplace_back();
+    for (int t = 0; t < target.size(); ++t) {
+      const std::int64_t begin = std::max(s.offset, target[t].offset);
+      const std::int64_t end = std::min(s.offset + s.size, target[t].offset + target[t].size);
+      if (begin < end) list.push_back({t, begin - s.offset, begin - target[t].offset, end - begin});
+    }
+  }
+  return all;
+}
+
+/// Calls `visit` with one piece of each axis, in all combinations.
+template <typename Visit>
+void for_each_box(const std::array<const std::vector<Piece>*, 4>& axis, Visit visit) {
+  for (const Piece& w : *axis[0]) {
+    for (const Piece& x : *axis[1]) {
+      for (const Piece& y : *axis[2]) {
+        for (const Piece& z : *axis[3]) visit({&w, &x, &y, &z});
+      }
+    }
+  }
+}
+
+/// to[w,x,y,z] = sign * from[...], boxes inside two rank-4 blocks given by their strides.
+void copy_box(const std::array<std::int64_t, 4>& count, const double* from,
+              const std::array<std::int64_t, 4>& from_stride, double* to, const std::array<std::int64_t, 4>& to_stride,
+              double sign) {
+  for (std::int64_t w = 0; w < count[0]; ++w) {
+    for (std::int64_t x = 0; x < count[1]; ++x) {
+      for (std::int64_t y = 0; y < count[2]; ++y) {
+        const double* source = from + w * from_stride[0] + x * from_stride[1] + y * from_stride[2];
+        double* target = to + w * to_stride[0] + x * to_stride[1] + y * to_stride[2];
+        for (std::int64_t z = 0; z < count[3]; ++z) target[z * to_stride[3]] = sign * source[z * from_stride[3]];
+      }
+    }
+  }
+}
+
+std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int, 4>& tiles) {
+  std::array<std::int64_t, 4> stride{};
+  std::int64_t next = 1;
+  for (std::size_t k = 4; k-- > 0;) {
+    stride[k] = next;
+    next *= space[tiles[k]].size;
+  }
+  return stride;
+}
+
+}  // namespace
+
+BlockIndex triples_v2_blocks(const TileSpace& space) {
+  const std::array<int, 2> hole = {0, space.hole_tiles()};
+  const std::array<int, 2> particle = {space.hole_tiles(), space.size()};
+  BlockIndex index;
+  add_blocks(space, {particle, particle, hole, hole}, index);
+  add_blocks(space, {hole, particle, hole, hole}, index);
+  add_blocks(space, {particle, particle, hole, particle}, index);
+  return index;
+}
+
+MemorySource::Tensor::Tensor(std::string its_name, BlockIndex its_index)
+    : name(std::move(its_name)),
+      index(std::move(its_index)),
+      data(static_cast<std::size_t>(index.doubles())),
+      is_set(index.blocks().size(), 0) {}
+
+const Block& MemorySource::Tensor::find(std::int64_t key) const {
+  const Block* block = index.find(key);
+  if (!block) {
+    throw UsageError(
+        fmt::format("A block of {} was named that does not exist; its tiles must ascend in each pair and be allowed "
+                    "by spin and symmetry.",
+                    name));
+  }
+  return *block;
+}
+
+std::span<const double> MemorySource::Tensor::get(std::int64_t key) const {
+  const Block& block = find(key);
+  if (!is_set[static_cast<std::size_t>(&block - index.blocks().data())]) {
+    throw InputError(fmt::format("Block ({}, {}, {}, {}) of {} was never set.", block.tiles[0], block.tiles[1],
+                                 block.tiles[2], block.tiles[3], name));
+  }
+  return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
+}
+
+std::span<double> MemorySource::Tensor::open(const Block& block) {
+  is_set[static_cast<std::size_t>(&block - index.blocks().data())] = 1;
+  return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
+}
+
+void MemorySource::Tensor::set(std::int64_t key, std::span<const double> block) {
+  const Block& place = find(key);
+  if (static_cast<std::int64_t>(block.size()) != place.size) {
+    throw UsageError(fmt::format("A block of {} was given with {} numbers, but its tiles make it {}.", name,
+                                 block.size(), place.size));
+  }
+  std::copy(block.begin(), block.end(), open(place).begin());
+}
+
+void MemorySource::Tensor::copy(std::int64_t key, std::span<double> block) const {
+  const std::span<const double> values = get(key);
+  if (values.size() != block.size()) {
+    throw UsageError(
+        fmt::format("A block of {} was asked for as {} numbers, but it has {}.", name, block.size(), values.size()));
+  }
+  std::copy(values.begin(), values.end(), block.begin());
+}
+
+MemorySource::MemorySource(TileSpace space, std::vector<double> energies, SourceInfo info, Contents contents)
+    : space_(std::move(space)),
+      energies_(std::move(energies)),
+      info_(std::move(info)),
+      contents_(contents),
+      fock_("the Fock matrix", contents.fock ? f1_blocks(space_) : BlockIndex()),
+      t1_("T1", t1_blocks(space_)),
+      t2_("T2", t2_blocks(space_)),
+      v2_("V2", contents.integrals ? triples_v2_blocks(space_) : BlockIndex()) {
+  if (static_cast<std::int64_t>(energies_.size()) != space_.orbitals()) {
+    throw UsageError(
+        fmt::format("{} orbital energies were given for {} spin orbitals.", energies_.size(), space_.orbitals()));
+  }
+}
+
+MemorySource MemorySource::copy_of(const TileSource& source) {
+  const auto energies = source.orbital_energies();
+  MemorySource copy(source.tiles(), {energies.begin(), energies.end()}, source.info(),
+                    {.integrals = source.has_integrals(), .fock = source.has_fock()});
+  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.open(b));
+  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.open(b));
+  for (const Block& b : copy.t2_.index.blocks()) {
+    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.open(b));
+  }
+  for (const Block& b : copy.v2_.index.blocks()) {
+    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.open(b));
+  }
+  return copy;
+}
+
+void MemorySource::set_fock(int g6, int g5, std::span<const double> block) {
+  fock_.set(safe_f1_key(space_, g6, g5), block);
+}
+void MemorySource::set_t1(int p, int h, std::span<const double> block) {
+  t1_.set(safe_t1_key(space_, p, h), block);
+}
+void MemorySource::set_t2(int p1, int p2, int h3, int h4, std::span<const double> block) {
+  t2_.set(safe_t2_key(space_, p1, p2, h3, h4), block);
+}
+void MemorySource::set_v2(int g3, int g4, int g1, int g2, std::span<const double> block) {
+  v2_.set(safe_v2_key(space_, g3, g4, g1, g2), block);
+}
+
+std::span<const double> MemorySource::fock(int g6, int g5) const {
+  return fock_.get(safe_f1_key(space_, g6, g5));
+}
+std::span<const double> MemorySource::t1(int p, int h) const {
+  return t1_.get(safe_t1_key(space_, p, h));
+}
+std::span<const double> MemorySource::t2(int p1, int p2, int h3, int h4) const {
+  return t2_.get(safe_t2_key(space_, p1, p2, h3, h4));
+}
+std::span<const double> MemorySource::v2(int g3, int g4, int g1, int g2) const {
+  return v2_.get(safe_v2_key(space_, g3, g4, g1, g2));
+}
+
+void MemorySource::read_fock(int g6, int g5, std::span<double> block) const {
+  fock_.copy(safe_f1_key(space_, g6, g5), block);
+}
+void MemorySource::read_t1(int p, int h, std::span<double> block) const {
+  t1_.copy(safe_t1_key(space_, p, h), block);
+}
+void MemorySource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
+  t2_.copy(safe_t2_key(space_, p1, p2, h3, h4), block);
+}
+void MemorySource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  v2_.copy(safe_v2_key(space_, g3, g4, g1, g2), block);
+}
+
+void MemorySource::check_complete() const {
+  for (const Tensor* tensor : {&fock_, &t1_, &t2_, &v2_}) {
+    const auto missing = std::find(tensor->is_set.begin(), tensor->is_set.end(), 0);
+    if (missing == tensor->is_set.end()) continue;
+    const Block& block = tensor->index.blocks()[static_cast<std::size_t>(missing - tensor->is_set.begin())];
+    throw UsageError(fmt::format("{} of the {} blocks of {} were not set, the first of them ({}, {}, {}, {}).",
+                                 std::count(missing, tensor->is_set.end(), 0), tensor->is_set.size(), tensor->name,
+                                 block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]));
+  }
+}
+
+std::unique_ptr<TileSource> retile(const TileSource& source, std::int64_t hole_tile, std::int64_t particle_tile) {
+  return retile(source, source.tiles().retiled(hole_tile, particle_tile),
+                {.integrals = source.has_integrals(), .fock = source.has_fock()});
+}
+
+std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents) {
+  const TileSpace& old = source.tiles();
+  const auto energies = source.orbital_energies();
+  auto result = std::make_unique<MemorySource>(cut, std::vector<double>(energies.begin(), energies.end()),
+                                               source.info(), contents);
+  const TileSpace& space = result->space_;
+  const auto piece = pieces(old, space);
+  Buffer buffer;
+
+  const auto scatter_matrix = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
+    for (const Block& b : blocks.blocks()) {
+      buffer.reserve(static_cast<std::size_t>(b.size));
+      read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
+      const std::int64_t row = old[b.tiles[1]].size;
+      for (const Piece& u : piece[static_cast<std::size_t>(b.tiles[0])]) {
+        for (const Piece& l : piece[static_cast<std::size_t>(b.tiles[1])]) {
+          double* target = into.open(into.find(key(u.tile, l.tile))).data();
+          const std::int64_t target_row = space[l.tile].size;
+          copy_box({1, 1, u.size, l.size}, buffer.data() + u.from * row + l.from, {0, 0, row, 1},
+                   target + u.to * target_row + l.to, {0, 0, target_row, 1}, 1.0);
+        }
+      }
+    }
+  };
+
+  // Copies a source block, named by `tiles` in the order of its four axes, to wherever that order ascends in the
+  // target.
+  const auto scatter_ordered = [&](const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
+                                   double sign, auto key, MemorySource::Tensor& into) {
+    std::array<const std::vector<Piece>*, 4> axis{};
+    for (std::size_t k = 0; k < 4; ++k) axis[k] = &piece[static_cast<std::size_t>(tiles[k])];
+    for_each_box(axis, [&](const std::array<const Piece*, 4>& box) {
+      const auto& [u1, u2, l1, l2] = box;
+      if (u1->tile > u2->tile || l1->tile > l2->tile) return;
+      const auto to_stride = strides(space, {u1->tile, u2->tile, l1->tile, l2->tile});
+      const double* from = buffer.data();
+      double* to = into.open(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
+      for (std::size_t k = 0; k < 4; ++k) {
+        from += box[k]->from * from_stride[k];
+        to += box[k]->to * to_stride[k];
+      }
+      copy_box({u1->size, u2->size, l1->size, l2->size}, from, from_stride, to, to_stride, sign);
+    });
+  };
+
+  // Each source block also stands for the blocks with the tiles of a pair exchanged. Those are needed where the target
+  // orders the two orbitals in another way than the source does: when both lie inside one merged tile.
+  const auto scatter = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
+    for (const Block& b : blocks.blocks()) {
+      buffer.reserve(static_cast<std::size_t>(b.size));
+      read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
+      for (const bool swap_upper : {false, true}) {
+        for (const bool swap_lower : {false, true}) {
+          if ((swap_upper && b.tiles[0] == b.tiles[1]) || (swap_lower && b.tiles[2] == b.tiles[3])) continue;
+          std::array<int, 4> tiles = b.tiles;
+          std::array<std::int64_t, 4> stride = strides(old, tiles);
+          if (swap_upper) std::swap(tiles[0], tiles[1]), std::swap(stride[0], stride[1]);
+          if (swap_lower) std::swap(tiles[2], tiles[3]), std::swap(stride[2], stride[3]);
+          scatter_ordered(tiles, stride, swap_upper == swap_lower ? 1.0 : -1.0, key, into);
+        }
+      }
+    }
+  };
+
+  scatter_matrix(
+      contents.fock ? f1_blocks(old) : BlockIndex(),
+      [&](const Block& b, std::span<double> out) { source.read_fock(b.tiles[0], b.tiles[1], out); },
+      [&](int g6, int g5) { return f1_key(space, g6, g5); }, result->fock_);
+  scatter_matrix(
+      t1_blocks(old), [&](const Block& b, std::span<double> out) { source.read_t1(b.tiles[0], b.tiles[1], out); },
+      [&](int p, int h) { return t1_key(space, p, h); }, result->t1_);
+  scatter(
+      t2_blocks(old),
+      [&](const Block& b, std::span<double> out) {
+        source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
+      },
+      [&](int p1, int p2, int h3, int h4) { return t2_key(space, p1, p2, h3, h4); }, result->t2_);
+  scatter(
+      contents.integrals ? triples_v2_blocks(old) : BlockIndex(),
+      [&](const Block& b, std::span<double> out) {
+        source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
+      },
+      [&](int g3, int g4, int g1, int g2) { return v2_key(space, g3, g4, g1, g2); }, result->v2_);
+  return result;
+}
+
+}  // namespace trifuse

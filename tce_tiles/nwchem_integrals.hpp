@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/nwchem_layout.hpp"
+#include "tce_tiles/nwchem_payload.hpp"
+#include "tce_tiles/tile_space.hpp"
+
+namespace trifuse {
+
+/// Blocks <g3 g4||g1 g2> of antisymmetrised integrals over spin orbitals from NWChem's V2 file in either storage.
+/// Reading is thread-safe; in the spatial storage every thread keeps a scratch buffer of one block.
+class NwchemIntegrals {
+ public:
+  /// `space` must outlive this object, and the number of doubles in `payload` must be that of the storage.
+  NwchemIntegrals(const TileSpace& space, V2Storage storage, NwchemPayload payload);
+
+  V2Storage storage() const { return storage_; }
+  const NwchemPayload& payload() const { return payload_; }
+  /// For a block that exists, with `block` of its size.
+  void read(int g3, int g4, int g1, int g2, std::span<double> block) const;
+
+ private:
+  /// One dimension of a block of integrals: its spatial tile, and how far apart its elements are in the block that is
+  /// built.
+  struct Axis {
+    int tile;
+    std::int64_t stride;
+  };
+  /// Puts `sign` times (bra0 bra1|ket0 ket1) into `block`, or adds it. `loaded` is the offset of the stored block that
+  /// is in the scratch buffer of this thread, or -1: with equal tiles both terms of an integral come from the same one.
+  void place(Axis bra0, Axis bra1, Axis ket0, Axis ket1, double sign, bool add, std::span<double> block,
+             std::int64_t& loaded) const;
+
+  const TileSpace& space_;
+  V2Storage storage_;
+  NwchemPayload payload_;
+  QuadOffsets spin_orbital_;
+  SpatialTiles tiles_;
+  SpatialOffsets spatial_;
+};
+
+}  // namespace trifuse

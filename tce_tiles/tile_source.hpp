@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tce_tiles/tile_space.hpp"
+
+namespace trifuse {
+
+enum class Reference { rhf, uhf, rohf };
+
+/// What kind of amplitudes a source holds.
+enum class AmplitudeKind { ccsd, regularized_ccsd, lambda };
+
+/// What is known about a set of amplitudes and integrals besides the numbers.
+struct SourceInfo {
+  std::string path;    ///< what the user named
+  std::string format;  ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1"
+  Reference reference = Reference::rhf;
+  AmplitudeKind amplitudes = AmplitudeKind::ccsd;
+  double omega2 = 0.0;                       ///< of regularized CCSD amplitudes, hartree
+  bool fock_in_triples = false;              ///< the maker's (T) has f_ov t2 among the disconnected triples
+  std::optional<double> correlation_energy;  ///< CCSD correlation energy that the maker printed, hartree
+  std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) that the maker printed, hartree
+  std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...
+};
+
+/// Where tiles come from: memory, files, Global Arrays or a caller's callback.
+///
+/// Blocks are TCE's: only those with `block_exists` and ascending tiles in each pair may be asked for; the last index
+/// is the fastest. All numbers are real, energies in hartree. Reading throws InputError with a sentence that names the
+/// file.
+class TileSource {
+ public:
+  virtual ~TileSource() = default;
+
+  virtual const SourceInfo& info() const = 0;
+  virtual const TileSpace& tiles() const = 0;
+  /// Orbital energies in sorted order, those of the denominators; [orbitals].
+  virtual std::span<const double> orbital_energies() const = 0;
+  /// False for a left-hand source that holds amplitudes only.
+  virtual bool has_integrals() const = 0;
+  virtual bool has_fock() const = 0;
+
+  /// Fock matrix block [g5, g6], g5 fastest.
+  virtual void read_fock(int g6, int g5, std::span<double> block) const = 0;
+  /// t_h^p as [h, p], h fastest.
+  virtual void read_t1(int p, int h, std::span<double> block) const = 0;
+  /// t_{h3 h4}^{p1 p2} as [h4, h3, p2, p1], h4 fastest; p1 <= p2, h3 <= h4.
+  virtual void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const = 0;
+  /// <g3 g4||g1 g2> as [g2, g1, g4, g3], g2 fastest; g3 <= g4, g1 <= g2.
+  virtual void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const = 0;
+};
+
+std::string to_string(Reference reference);
+std::string to_string(AmplitudeKind kind);
+
+}  // namespace trifuse

@@ -1,0 +1,14 @@
+# cmake -DSOURCE=<root> -DCLANG_FORMAT=<program> -P check_format.cmake
+# Fails with clang-format's complaints about any C++ or CUDA file; `clang-format -i` of that file mends it.
+set(patterns "")
+foreach(folder cxx tce_tiles drivers tests fortran_iface)
+  foreach(suffix cpp hpp h cu cuh)
+    list(APPEND patterns "${SOURCE}/${folder}/*.${suffix}")
+  endforeach()
+endforeach()
+file(GLOB_RECURSE files ${patterns})
+execute_process(COMMAND "${CLANG_FORMAT}" --dry-run --Werror ${files} WORKING_DIRECTORY "${SOURCE}"
+  RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "Some sources are not formatted as .clang-format says.")
+endif()

@@ -1,0 +1,111 @@
+"""NWChem files of a closed-shell molecule that does not exist, as large as a test wants it.
+
+The bundled dumps are done before anybody could interrupt them, and their orbital energies are those of sound molecules.
+"""
+
+import random
+import struct
+from array import array
+
+
+class MadeUpMolecule:
+    """Random amplitudes and integrals of the symmetry that closed shells without point group have.
+
+    There is one tile for each of the four classes of orbitals, and the integrals are stored as `2eorb` does.
+    """
+
+    def __init__(self, occupied, virtual, seed=1, highest_occupied=-0.5, lowest_virtual=0.2):
+        self.occupied, self.virtual = occupied, virtual
+        self.random = random.Random(seed)
+        self.energies_occupied = [highest_occupied - 0.1 * (occupied - 1 - i) for i in range(occupied)]
+        self.energies_virtual = [lowest_virtual + 0.1 * a for a in range(virtual)]
+        o, v = range(occupied), range(virtual)
+        self.t1 = {(a, i): self._number(0.01) for a in v for i in o}
+        self.t2 = self._symmetric(((i, j, a, b) for i in o for j in o for a in v for b in v), (1, 0, 3, 2), 0.02)
+        # Integrals (ai|jk), (ai|bj) and (bc|ai).
+        self.vooo = self._symmetric(((a, i, j, k) for a in v for i in o for j in o for k in o), (0, 1, 3, 2), 0.1)
+        self.vovo = self._symmetric(((a, i, b, j) for a in v for i in o for b in v for j in o), (2, 3, 0, 1), 0.1)
+        self.vvvo = self._symmetric(((b, c, a, i) for b in v for c in v for a in v for i in o), (1, 0, 2, 3), 0.1)
+
+    def _number(self, size):
+        return self.random.uniform(-size, size)
+
+    def _symmetric(self, indices, exchange, size):
+        """Random numbers that stay the same when the indices change places as `exchange` says."""
+        numbers = {}
+        for index in indices:
+            partner = tuple(index[place] for place in exchange)
+            numbers[index] = numbers[partner] if partner in numbers else self._number(size)
+        return numbers
+
+    def correlation_energy(self):
+        """The CCSD correlation energy of these amplitudes with a Fock matrix that is diagonal."""
+        total = 0.0
+        for (i, j, a, b), t in self.t2.items():
+            tau = t + self.t1[a, i] * self.t1[b, j]
+            total += tau * (2.0 * self.vovo[a, i, b, j] - self.vovo[a, j, b, i])
+        return total
+
+    def write(self, folder, name="c"):
+        """Returns the prefix of the files."""
+        folder.mkdir(exist_ok=True)
+        o, v = range(self.occupied), range(self.virtual)
+        self._write_tensor(folder / f"{name}.f1int.000000", self._fock())
+        self._write_tensor(folder / f"{name}.t1amp.000000", (self.t1[a, i] for a in v for i in o))
+        same = (self.t2[i, j, a, b] - self.t2[j, i, a, b] for a in v for b in v for i in o for j in o)
+        mixed = (self.t2[i, j, a, b] for a in v for b in v for i in o for j in o)
+        self._write_tensor(folder / f"{name}.t2amp.000000", same, mixed)
+        # The first index is the fastest here. Integrals that no triples need are left zero.
+        zeros = array("d", [0.0])
+        self._write_tensor(folder / f"{name}.v2int.000000",
+                           zeros * self.occupied**4,
+                           (self.vooo[a, i, j, k] for k in o for j in o for i in o for a in v),
+                           (self.vovo[a, i, b, j] for j in o for b in v for i in o for a in v),
+                           zeros * (self.occupied**2 * self.virtual**2),
+                           (self.vvvo[b, c, a, i] for i in o for a in v for c in v for b in v),
+                           zeros * self.virtual**4)
+        (folder / f"{name}.out").write_text(self._output())
+        return folder / name
+
+    def _fock(self):
+        """Blocks (occupied|occupied), (occupied|virtual), (virtual|occupied), (virtual|virtual)."""
+        for energies, before, after in ((self.energies_occupied, 0, self.occupied * self.virtual),
+                                        (self.energies_virtual, self.occupied * self.virtual, 0)):
+            yield from (0.0 for _ in range(before))
+            for p, energy in enumerate(energies):
+                yield from (energy if p == q else 0.0 for q in range(len(energies)))
+            yield from (0.0 for _ in range(after))
+
+    @staticmethod
+    def _write_tensor(path, *blocks):
+        values = array("d")
+        for block in blocks:
+            values.extend(block)
+        path.write_bytes(struct.pack("<qq", 1, len(values)) + values.tobytes())
+
+    def _output(self):
+        """Those lines of NWChem's output that describe the files."""
+        tiles = (("alpha", self.occupied), ("beta", self.occupied), ("alpha", self.virtual), ("beta", self.virtual))
+        lines = ["          NWChem Extensible Many-Electron Theory Module",
+                 "         Wavefunction type : Restricted Hartree-Fock",
+                 f"           Alpha electrons :   {self.occupied}",
+                 f"            Beta electrons :   {self.occupied}",
+                 "        Alpha frozen cores :     0",
+                 "         Beta frozen cores :     0",
+                 "        Use of symmetry is : off",
+                 " Sorted"]
+        number = 0
+        for spin, energies in ((1, self.energies_occupied), (2, self.energies_occupied),
+                               (1, self.energies_virtual), (2, self.energies_virtual)):
+            for energy in energies:
+                number += 1
+                lines.append(f"   {number}  spin=   {spin}  irep=   0  eval=  {energy!r}")
+        lines += ["  Block   Spin    Irrep     Size     Offset   Alpha",
+                  "  -------------------------------------------------"]
+        offset = 0
+        for number, (spin, size) in enumerate(tiles, start=1):
+            partner = number - 1 if spin == "beta" else number
+            lines.append(f"   {number}    {spin}     a     {size} doubles     {offset}     {partner}")
+            offset += size
+        lines.append(f"\n CCSD correlation energy / hartree =  {self.correlation_energy():.15f}")
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,98 @@
+"""`trifuse convert`: the dump gives the energies of NWChem's files, and takes no other file's place unasked."""
+
+import os
+import unittest
+
+from made_up_molecule import MadeUpMolecule
+from trifuse_program import CASES, DATA, GOOD_CASES, ProgramTest, energies_as_text, trifuse, trifuse_under_file_limit
+
+WATER = "h2o_631g_c1_rhf_t5_2eorb"
+
+
+class Converted(ProgramTest):
+    def test_every_dump_gives_the_energies_of_its_originals(self):
+        # All kinds: the three references, with and without symmetry, both storages, frozen orbitals, several files,
+        # restart files, no beta electron, one occupied orbital.
+        for name in GOOD_CASES:
+            with self.subTest(name):
+                dump = self.convert(DATA / name / "c", f"{name}.h5")
+                choices = ("nwchem", "semicanonical") if CASES[name]["reference"] == "ROHF" else ("nwchem",)
+                for rohf in choices:
+                    options = ("--omega2", "0,0.1", "--rohf", rohf)
+                    self.assert_close(self.energies_of(dump, *options), self.energies_of(DATA / name / "c", *options), 1e-13)
+
+    def test_a_dump_of_a_dump_gives_the_same_bits(self):
+        for name in (WATER, "o2_631g_d2h_rohf_t4_2eorb"):
+            texts = []
+            source = DATA / name / "c"
+            for generation in range(3):
+                source = self.convert(source, f"{name}_{generation}.h5")
+                self.report_of(source)
+                texts.append(energies_as_text(self.folder / "report.json"))
+            self.assertEqual(texts[0], texts[1])
+            self.assertEqual(texts[0], texts[2])
+
+    def test_a_dump_remembers_where_it_came_from(self):
+        report = self.report_of(self.convert(DATA / WATER))
+        self.assertEqual(report["input"]["provenance"]["program"], "NWChem TCE")
+        printed = CASES[WATER]["printed"]
+        self.assertEqual(report["input"]["printed"]["CCSD correlation"], printed["E_CCSD_corr"])
+        self.assertAlmostEqual(report["ccsd_correlation_energy"], printed["E_CCSD_corr"], delta=1e-12)
+        self.assertNotIn(str(DATA), str(report["input"]["provenance"]))
+
+    def test_a_folder_or_a_prefix_may_be_named(self):
+        by_prefix = self.energies_of(DATA / WATER / "c")
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        for path in (DATA / WATER, f"{DATA / WATER}/", self.convert(DATA / WATER)):
+            self.assert_close(self.energies_of(path), by_prefix, 1e-13)
+        os.chdir(DATA / WATER)
+        for path in ("c", "./c", "."):
+            self.assertEqual(self.energies_of(path), by_prefix)
+
+
+class Target(ProgramTest):
+    def test_the_sentence_names_both_files(self):
+        target = self.folder / "dump.h5"
+        self.assertEqual(self.succeed("convert", DATA / WATER / "c", target).out,
+                         f"{target} is a Trifuse dump of {DATA / WATER / 'c'}.\n")
+        self.assert_nothing_but("dump.h5")
+
+    def test_an_existing_file_is_replaced_only_when_asked(self):
+        target = self.folder / "dump.h5"
+        target.write_text("precious")
+        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", target), 2, target, "exists")
+        self.assertEqual(target.read_text(), "precious")
+        self.succeed("convert", DATA / WATER / "c", target, "--overwrite")
+        self.assert_close(self.energies_of(target), self.energies_of(DATA / WATER / "c"), 1e-13)
+        self.assert_nothing_but("dump.h5", "report.json")
+
+    def test_a_dump_can_take_its_own_place(self):
+        dump = self.convert(DATA / WATER / "c")
+        before = self.energies_of(dump)
+        self.succeed("convert", dump, dump, "--overwrite", "--quiet")
+        self.assertEqual(self.energies_of(dump), before)
+
+    def test_a_place_that_cannot_be_written_ends_with_an_exit_code(self):
+        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", self.folder / "no" / "folder.h5"), 3, "folder.h5")
+        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", self.folder, "--overwrite"), 2, self.folder)
+        self.assert_nothing_but()
+
+    def test_unsound_files_leave_nothing(self):
+        target = self.folder / "dump.h5"
+        for name, case in CASES.items():
+            if "refuse" in case:
+                self.assert_refused("convert", DATA / name / "c", target, naming=name)
+        self.assert_nothing_but()
+
+    def test_a_limit_of_file_sizes_ends_with_3_and_leaves_nothing(self):
+        molecule = MadeUpMolecule(occupied=4, virtual=10)
+        source = molecule.write(self.folder / "molecule")
+        target = self.folder / "dump.h5"
+        self.assert_one_sentence(trifuse_under_file_limit(16, "convert", source, target), 3, target)
+        self.assert_nothing_but("molecule")
+        self.succeed("convert", source, target)
+
+
+if __name__ == "__main__":
+    unittest.main()

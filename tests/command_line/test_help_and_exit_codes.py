@@ -1,0 +1,101 @@
+"""What the program says about itself, and how it ends."""
+
+import unittest
+
+from trifuse_program import DATA, ProgramTest, sanitized, trifuse
+
+WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
+COMMANDS = ("run", "info", "convert", "bench", "selftest")
+
+
+class Help(ProgramTest):
+    def test_help_of_the_program_names_every_command_and_the_exit_codes(self):
+        text = self.succeed("--help").out
+        for name in COMMANDS:
+            self.assertRegex(text, rf"\n  {name} ")
+        for code in ("0 success", "1 a file is", "2 wrong options", "3 no memory", "4 a check", "130 stopped"):
+            self.assertIn(code, text)
+
+    def test_every_command_has_help_that_names_it(self):
+        for name in COMMANDS:
+            with self.subTest(name):
+                self.assertIn(f"trifuse {name}", self.succeed(name, "--help").out)
+                self.assertEqual(self.succeed(name, "-h").out, self.succeed(name, "--help").out)
+
+    def test_help_for_all_commands_names_their_options(self):
+        text = self.succeed("--help-all").out
+        for option in ("--omega2", "--left", "--rohf", "--journal", "--json", "--overwrite", "--repeats", "--no-check"):
+            self.assertIn(option, text)
+
+    def test_version_lists_the_features(self):
+        text = self.succeed("--version").out
+        self.assertRegex(text, r"\Atrifuse \d+\.\d+\.\d+")
+        for feature in ("CPU", "CUDA", "MPI", "Fortran"):
+            self.assertRegex(text, rf"{feature} (yes|no)")
+        self.assertRegex(text, r"\nBLAS: \S")
+
+
+class ExitCodes(ProgramTest):
+    """0 is met all over these tests, 130 in test_journal.py, and 4 would need a defect."""
+
+    def test_wrong_options_end_with_2_and_say_so(self):
+        water, target = str(WATER), str(self.folder / "out.h5")
+        for arguments in ([], ["frobnicate"], ["--frobnicate"], ["run"], ["run", water, "--frobnicate"],
+                          ["run", water, "another"], ["info"], ["info", water, "--journal", "j"],
+                          ["convert", water], ["convert", water, target, "--json", "x"], ["selftest", "--quick"],
+                          ["bench", "--repeats", "0"], ["run", water, "--omega2", "much"], ["run", water, "--omega2"],
+                          ["run", water, "--omega2", "-0.1"], ["run", water, "--omega2", "nan"],
+                          ["run", water, "--form", "other"], ["run", water, "--rohf", "other"],
+                          ["run", water, "--rohf", "semicanonical"], ["run", water, "--executor", "gpu"],
+                          ["run", water, "--tile-size", "0"], ["run", water, "--tile-size", "2.5"],
+                          ["run", water, "--threads", "0"], ["run", water, "--threads", "-3"],
+                          ["run", water, "--memory", "lots"], ["run", water, "--memory", "-2GiB"],
+                          ["run", water, "--memory", "1KiB"], ["run", water, "--nwchem-tile-size", "x"],
+                          ["run", str(DATA / "ch2_631g_c1_uhf_t3"), "--form", "spin-adapted"]):
+            with self.subTest(arguments):
+                outcome = trifuse(*arguments)
+                self.assertEqual(outcome.code, 2, outcome)
+                self.assertNotEqual(outcome.err, "")
+                self.assertEqual(outcome.out, "")
+        self.assert_nothing_but()
+
+    def test_the_option_at_fault_is_named(self):
+        for arguments, part in ((["run", WATER, "--frobnicate"], "--frobnicate"),
+                                (["run", WATER, "--memory", "lots"], "--memory lots"),
+                                (["run", WATER, "--form", "other"], "--form"),
+                                (["run", WATER, "--omega2", "-0.1"], "omega2 of -0.1"),
+                                (["run", WATER, "--rohf", "semicanonical"], "--rohf semicanonical")):
+            self.assertIn(part, trifuse(*arguments).err)
+
+    def test_an_absent_file_ends_with_1(self):
+        self.assert_refused(self.folder / "absent", naming=self.folder / "absent")
+
+    def test_an_unwritable_report_ends_with_3_before_anything_is_read(self):
+        for place in (self.folder / "no" / "such" / "folder.json", self.folder, "/dev/null", "/dev/full"):
+            for name in ("run", "info", "bench"):
+                with self.subTest(place=place, command=name):
+                    # The amplitudes would be refused with 1 if anybody looked at them.
+                    self.assert_one_sentence(trifuse(name, self.folder / "absent", "--json", place), 3, place)
+        self.assert_nothing_but()
+
+    def test_output_that_cannot_be_written_ends_with_3(self):
+        for arguments in (["run", WATER], ["run", WATER, "--quiet"], ["info", WATER], ["--help"], ["--version"]):
+            with self.subTest(arguments), open("/dev/full", "w") as full:
+                outcome = trifuse(*arguments, stdout=full)
+                self.assertEqual(outcome.code, 3, outcome)
+                self.assertRegex(outcome.err, r"\Atrifuse: [^\n]+\n\Z")
+
+    def test_a_report_survives_output_that_cannot_be_written(self):
+        report = self.folder / "report.json"
+        with open("/dev/full", "w") as full:
+            self.assertEqual(trifuse("run", WATER, "--json", report, stdout=full).code, 3)
+        self.assertTrue(report.exists())
+
+    @unittest.skipIf(sanitized(), "the address sanitizer ends a program that asks for too much memory")
+    def test_too_little_memory_ends_with_3(self):
+        outcome = trifuse("bench", "--occupied", 400, "--virtual", 4000, "--threads", 1)
+        self.assert_one_sentence(outcome, 3, "memory")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""The commands that describe, measure and check."""
+
+import unittest
+
+from trifuse_program import DATA, GOOD_CASES, ProgramTest, read_doubles, read_report, trifuse, write_doubles
+
+WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
+CARBENE = DATA / "ch2_631g_c2v_rohf_t3" / "c"
+
+
+class Info(ProgramTest):
+    def test_it_shows_what_a_run_would_do(self):
+        path = self.folder / "info.json"
+        text = self.succeed("info", WATER, "--json", path, "--tile-size", 3, "--threads", 2).out
+        for line in ("Input ", "Reference    RHF; occupied 5 alpha, 5 beta; virtual 8 alpha, 8 beta", "CCSD ", "Checks ",
+                     "Plan         spin-adapted form", "Memory ", "Denominators ", "Estimate ", " tile  class"):
+            self.assertIn(line, text)
+        info = read_report(path)
+        run = self.report_of(WATER, "--tile-size", 3, "--threads", 2)
+        self.assertEqual(info["plan"], run["plan"])
+        self.assertEqual(info["input"], run["input"])
+        self.assertEqual(info["ccsd_correlation_energy"], run["ccsd_correlation_energy"])
+        self.assertEqual(run["operations"]["executed"], info["plan"]["operations"])
+        self.assertGreaterEqual(info["estimated_seconds"], 0.0)
+
+    def test_tiles_cover_all_orbitals(self):
+        for name in GOOD_CASES[::4]:
+            path = self.folder / "info.json"
+            self.succeed("info", DATA / name, "--json", path, "--form", "spin-orbital", "--tile-size", 2)
+            report = read_report(path)
+            tiles = report["plan"]["tiles"]
+            self.assertEqual(sum(tile["size"] for tile in tiles), sum(report["input"]["occupied"] + report["input"]["virtual"]))
+            self.assertTrue(all(1 <= tile["size"] <= 2 for tile in tiles))
+
+    def test_it_says_which_rohf_energy_a_run_would_give(self):
+        self.assertIn("NWChem's ROHF-CCSD(T)", self.succeed("info", CARBENE).out)
+        self.assertIn("standard ROHF-CCSD(T)", self.succeed("info", CARBENE, "--rohf", "semicanonical").out)
+
+    def test_it_names_the_left_amplitudes(self):
+        left = self.convert(WATER)
+        self.assertIn(f"Left         {left}\n", self.succeed("info", WATER, "--left", left).out)
+
+    def test_it_checks_the_numbers_unless_told_not_to(self):
+        copy = self.copy_of(WATER.parent.name)
+        values = read_doubles(copy / "c.t2amp.000000")
+        values[values.index(max(values))] *= 1.01
+        write_doubles(copy / "c.t2amp.000000", values)
+        self.assert_refused("info", copy / "c", naming=copy / "c")
+        self.assertNotIn("Checks", self.succeed("info", copy / "c", "--no-check").out)
+
+    def test_absent_files_are_refused(self):
+        self.assert_refused("info", self.folder / "absent", "--json", self.folder / "info.json", naming="absent")
+        self.assert_nothing_but()
+
+
+class Bench(ProgramTest):
+    def test_it_gives_the_ratio_to_dgemm(self):
+        path = self.folder / "bench.json"
+        text = self.succeed("bench", "--occupied", 5, "--virtual", 12, "--form", "both", "--threads", 1, "--repeats", 2,
+                            "--json", path).out
+        results = read_report(path)["results"]
+        self.assertEqual([entry["form"] for entry in results], ["spin-adapted", "spin-orbital"])
+        for entry in results:
+            self.assertIn(f"ratio {entry['median_ratio_to_dgemm']:.3f}", text)
+            self.assertEqual((entry["threads"], len(entry["seconds"]), len(entry["ratio_to_dgemm"])), (1, 2, 2))
+            for ratio, ours, dgemm in zip(entry["ratio_to_dgemm"], entry["flops_per_second"],
+                                          entry["dgemm_1024_flops_per_second"], strict=True):
+                self.assertAlmostEqual(ratio, ours / dgemm, delta=1e-12)
+        self.assertGreater(results[1]["operations"], 1.5 * results[0]["operations"])
+
+    def test_it_measures_amplitudes_of_every_reference(self):
+        for name in ("ch2_631g_c1_uhf_t3", "ch2_631g_c2v_rohf_t3", "h2o_631g_c2v_rhf_t10"):
+            self.assertRegex(self.succeed("bench", DATA / name, "--threads", 1, "--repeats", 1).out, r"ratio \d")
+
+    def test_absent_files_are_refused(self):
+        self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
+
+
+class Selftest(ProgramTest):
+    def test_every_check_passes(self):
+        lines = self.succeed("selftest").out.splitlines()
+        self.assertRegex(lines[-1], r"\A(\d+) of \1 checks passed\Z")
+        self.assertGreater(len(lines), 5)
+        self.assertTrue(all(line.startswith("ok ") for line in lines[:-1]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,160 @@
+"""What the tests of the program share: running it, the dumps that it reads, and what a refusal looks like."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+from collections import namedtuple
+from pathlib import Path
+
+PROGRAM = os.path.abspath(os.environ["TRIFUSE"])
+DATA = Path(os.environ.get("TRIFUSE_TEST_DATA", Path(__file__).resolve().parent.parent / "data")) / "nwchem"
+CASES = json.loads((DATA / "expected.json").read_text())["cases"]
+GOOD_CASES = [name for name, case in CASES.items() if "refuse" not in case]
+BAD_CASES = [name for name, case in CASES.items() if "refuse" in case]
+
+# Also on a busy machine, with the sanitizers.
+TIME_LIMIT = 300
+REFUSAL_TIME_LIMIT = 60
+LAUNCHER_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+LOOKS_LIKE_AN_ENERGY = re.compile(r"-?\d*\.\d{6,}|\d[eE][-+]\d")
+SANITIZER_COMPLAINT = re.compile(r"runtime error:|AddressSanitizer|LeakSanitizer|UndefinedBehavior")
+
+Outcome = namedtuple("Outcome", "code out err")
+
+
+def environment(**additions):
+    """The environment of the tests without what an MPI launcher around them may have set."""
+    variables = {name: value for name, value in os.environ.items() if name not in LAUNCHER_VARIABLES}
+    return {**variables, **additions}
+
+
+def command(*arguments):
+    return [PROGRAM, *map(str, arguments)]
+
+
+def trifuse(*arguments, limit=TIME_LIMIT, env=None, **options):
+    """Runs the program to its end. A negative code is the signal that ended it."""
+    process = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
+                             stderr=subprocess.PIPE, text=True, errors="replace", timeout=limit,
+                             env=env or environment(), **options)
+    return checked(Outcome(process.returncode, process.stdout, process.stderr))
+
+
+def trifuse_under_file_limit(kilobytes, *arguments):
+    """Files cannot grow beyond the limit, as on a full disk. The program gets the signal that this means as shells leave it."""
+    def limit_file_sizes():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * kilobytes, 1024 * kilobytes))
+
+    return trifuse(*arguments, preexec_fn=limit_file_sizes)
+
+
+def trifuse_as_nobody(*arguments):
+    """Runs the program without the superuser's right to read everything. SkipTest where nobody may run it."""
+    if os.geteuid() != 0:
+        return trifuse(*arguments)
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    try:
+        subprocess.run(command("--version"), check=True, capture_output=True, **nobody)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise unittest.SkipTest(f"the program cannot be run without the superuser's rights: {error}") from error
+    return trifuse(*arguments, **nobody)
+
+
+def checked(outcome):
+    if SANITIZER_COMPLAINT.search(outcome.err):
+        raise AssertionError(f"A sanitizer complains:\n{outcome.err}")
+    return outcome
+
+
+def sanitized():
+    """Whether the program was built with the address sanitizer, which then answers to its own options."""
+    return "AddressSanitizer" in subprocess.run(command("--version"), env=environment(ASAN_OPTIONS="help=1"),
+                                                capture_output=True, text=True).stderr
+
+
+def read_report(path, **options):
+    return json.loads(Path(path).read_text(), **options)
+
+
+def energies_as_text(path):
+    """The energies of a report with every digit that the program wrote, so that equal means equal to the bit."""
+    return json.dumps(read_report(path, parse_float=str)["energies"], indent=1)
+
+
+def read_doubles(path):
+    """The numbers of one of NWChem's numbered files behind their header (number of files, numbers in this one)."""
+    content = Path(path).read_bytes()
+    files, count = struct.unpack_from("<qq", content)
+    assert files == 1 and len(content) == 16 + 8 * count
+    return list(struct.unpack_from(f"<{count}d", content, 16))
+
+
+def write_doubles(path, values):
+    Path(path).write_bytes(struct.pack("<qq", 1, len(values)) + struct.pack(f"<{len(values)}d", *values))
+
+
+class ProgramTest(unittest.TestCase):
+    """Each test gets an empty folder of its own that everybody may look into."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="trifuse_test_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.folder.chmod(0o755)
+
+    def copy_of(self, case, name="dump"):
+        """A writable copy of a bundled dump; its prefix is the result / "c"."""
+        copy = self.folder / name
+        shutil.copytree(DATA / case, copy, copy_function=shutil.copyfile)
+        return copy
+
+    def succeed(self, *arguments, **options):
+        outcome = trifuse(*arguments, **options)
+        self.assertEqual((outcome.code, outcome.err), (0, ""), f"{arguments}")
+        return outcome
+
+    def report_of(self, *arguments, name="report.json"):
+        """The JSON report of a run that says nothing on the terminal."""
+        path = self.folder / name
+        outcome = self.succeed("run", *arguments, "--quiet", "--json", path)
+        self.assertEqual(outcome.out, "")
+        return read_report(path)
+
+    def energies_of(self, *arguments):
+        """{omega2: (E[T], E(T))}"""
+        return {entry["omega2"]: (entry["E[T]"], entry["E(T)"]) for entry in self.report_of(*arguments)["energies"]}
+
+    def convert(self, source, name="dump.h5"):
+        target = self.folder / name
+        self.succeed("convert", source, target, "--quiet")
+        return target
+
+    def assert_close(self, found, expected, tolerance):
+        """Energies as `energies_of` gives them."""
+        self.assertEqual(found.keys(), expected.keys())
+        for omega2, pair in expected.items():
+            for x, y in zip(found[omega2], pair, strict=True):
+                self.assertLessEqual(abs(x - y), tolerance, f"omega2 {omega2}: {found[omega2]} and {pair}")
+
+    def assert_one_sentence(self, outcome, code, *parts):
+        self.assertEqual(outcome.code, code, outcome)
+        self.assertRegex(outcome.err, r"\Atrifuse: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(str(part), outcome.err)
+
+    def assert_refused(self, *arguments, naming, code=1, **options):
+        """One sentence that names the file, an exit code, and nothing that could be taken for an energy."""
+        arguments = arguments if arguments[0] in ("run", "info", "convert") else ("run", *arguments)
+        outcome = trifuse(*arguments, limit=REFUSAL_TIME_LIMIT, **options)
+        self.assert_one_sentence(outcome, code, naming)
+        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome.out)
+        return outcome
+
+    def assert_nothing_but(self, *names):
+        """No partial or temporary file stands in the test's folder."""
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(names))

@@ -1,0 +1,195 @@
+#include "cxx/cpu/cpu_executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/reference.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+
+/// The matrix products against the plain evaluation of the formulas, task by task.
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+constexpr double tolerance = 1e-12;
+
+/// A problem with the sources that it points to.
+struct OwnedProblem {
+  std::unique_ptr<TileSource> right, left;
+  Problem problem;
+
+  OwnedProblem(const SyntheticMolecule& molecule, Form form, bool two_sided = false)
+      : right(make_synthetic_source(molecule)),
+        left(two_sided ? make_synthetic_source(other_amplitudes(molecule)) : nullptr) {
+    problem.right = right.get();
+    problem.left = left.get();
+    problem.form = form;
+  }
+};
+
+std::vector<double> task_numbers(const Executor& executor, const Plan& plan, std::size_t omega2_values) {
+  const auto worker = executor.make_worker();
+  std::vector<double> numbers;
+  std::vector<TaskEnergy> energies(omega2_values);
+  for (const Task& task : plan.tasks) {
+    worker->execute(task, energies);
+    const auto more = numbers_of(energies);
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  return numbers;
+}
+
+/// Differences are relative to the largest energy of any task, which keeps tiny tasks from asking for the impossible.
+void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {}) {
+  const Plan plan = make_plan(tiles, problem.form);
+  const auto executor = make_cpu_executor(problem, tiles, limits);
+  const auto reference = make_reference_executor(problem, tiles);
+  const auto found = task_numbers(*executor, plan, problem.omega2.size());
+  const auto expected = task_numbers(*reference, plan, problem.omega2.size());
+  EXPECT_FALSE(plan.tasks.empty());
+  EXPECT_LT(relative_difference(found, expected), tolerance);
+}
+
+class CpuExecutorFor : public ::testing::TestWithParam<NamedMolecule> {};
+
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
+  for (const Form form : GetParam().forms()) {
+    const OwnedProblem owned(GetParam().molecule, form);
+    for (const std::int64_t size : {1, 2, 3, 5, 30}) {
+      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(size));
+      const TileSpace tiles = owned.right->tiles().retiled(size, size);
+      // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
+      if (!make_plan(tiles, form).tasks.empty()) expect_equal_tasks(owned.problem, tiles);
+    }
+  }
+}
+
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceWhenItCutsTilesFurther) {
+  for (const Form form : GetParam().forms()) {
+    const OwnedProblem owned(GetParam().molecule, form);
+    const TileSpace tiles = owned.right->tiles().retiled(5, 6);
+    for (const CpuTiles limits : {CpuTiles{1, 1}, CpuTiles{1, 3}, CpuTiles{2, 2}, CpuTiles{3, 4}}) {
+      SCOPED_TRACE(to_string(form) + ", cut to " + std::to_string(limits.holes) + " and " +
+                   std::to_string(limits.particles));
+      expect_equal_tasks(owned.problem, tiles, limits);
+    }
+  }
+}
+
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceForTwoSides) {
+  for (const Form form : GetParam().forms()) {
+    SCOPED_TRACE(to_string(form));
+    OwnedProblem owned(GetParam().molecule, form, true);
+    owned.problem.omega2 = {0.0, 0.1};
+    expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 4));
+  }
+}
+
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceForSeveralOmega2) {
+  for (const Form form : GetParam().forms()) {
+    SCOPED_TRACE(to_string(form));
+    OwnedProblem owned(GetParam().molecule, form);
+    owned.problem.omega2 = {0.0, 0.05, 0.1, 0.2, 3.0};
+    expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 3));
+  }
+}
+
+class CpuExecutorForOpenShells : public CpuExecutorFor {};
+
+TEST_P(CpuExecutorForOpenShells, AgreesWithTheReferenceWithFockInSingles) {
+  for (const bool two_sided : {false, true}) {
+    OwnedProblem owned(GetParam().molecule, Form::spin_orbital, two_sided);
+    owned.problem.fock_in_singles = true;
+    expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 5));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, CpuExecutorFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+INSTANTIATE_TEST_SUITE_P(Every, CpuExecutorForOpenShells, ::testing::ValuesIn(open_shells()), molecule_name);
+
+TEST(CpuExecutor, ReadsSourcesInAnyTiles) {
+  for (const std::int64_t source_tile : {1, 2, 7}) {
+    SyntheticMolecule molecule = closed_shell(5, 7);
+    molecule.hole_tile = source_tile;
+    molecule.particle_tile = 8 - source_tile;
+    for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+      const OwnedProblem owned(molecule, form);
+      expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 4));
+    }
+  }
+}
+
+TEST(CpuExecutor, ReadsALeftSideInTilesOfItsOwn) {
+  SyntheticMolecule molecule = closed_shell(5, 7, 2);
+  OwnedProblem owned(molecule, Form::spin_adapted);
+  molecule.hole_tile = 1;
+  molecule.particle_tile = 2;
+  const auto left = make_synthetic_source(other_amplitudes(molecule));
+  owned.problem.left = left.get();
+  expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 4));
+}
+
+TEST(CpuExecutor, HandlesTilesOfDifferentSizes) {
+  // Seven orbitals in tiles of 4 and 3, eleven in 4, 4 and 3: runs that fill no whole vector.
+  const OwnedProblem adapted(closed_shell(5, 11), Form::spin_adapted);
+  expect_equal_tasks(adapted.problem, adapted.right->tiles().retiled(3, 4));
+  const OwnedProblem open(open_shell(Reference::uhf, {5, 3, 4, 7}), Form::spin_orbital);
+  expect_equal_tasks(open.problem, open.right->tiles().retiled(4, 3));
+}
+
+TEST(CpuExecutor, HandlesRunsLongerThanTheWidestVector) {
+  const OwnedProblem owned(closed_shell(2, 21), Form::spin_adapted);
+  expect_equal_tasks(owned.problem, owned.right->tiles().retiled(30, 30));
+  expect_equal_tasks(owned.problem, owned.right->tiles().retiled(30, 30), {4, 64});
+}
+
+TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
+  for (const NamedMolecule& molecule : molecules_of_every_kind()) {
+    for (const Form form : molecule.forms()) {
+      const OwnedProblem owned(molecule.molecule, form);
+      const Plan plan = make_plan(owned.right->tiles(), form);
+      const auto executor = make_cpu_executor(owned.problem, plan.tiles, {30, 30});
+      const auto worker = executor->make_worker();
+      std::vector<TaskEnergy> energies(1);
+      for (const Task& task : plan.tasks) worker->execute(task, energies);
+      EXPECT_DOUBLE_EQ(worker->operations(), plan.total_operations) << molecule.name << ", " << to_string(form);
+    }
+  }
+}
+
+TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
+  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), Form::spin_adapted);
+  const auto executor = make_cpu_executor(owned.problem, plan.tiles);
+  const auto forward = executor->make_worker(), backward = executor->make_worker();
+  std::vector<std::vector<double>> found;
+  std::vector<TaskEnergy> energies(1);
+  for (const Task& task : plan.tasks) {
+    forward->execute(task, energies);
+    found.push_back(numbers_of(energies));
+  }
+  for (std::size_t n = plan.tasks.size(); n-- > 0;) {
+    backward->execute(plan.tasks[n], energies);
+    ASSERT_EQ(numbers_of(energies), found[n]);
+  }
+}
+
+TEST(CpuExecutor, NeedsTheMemoryThatItAnnounces) {
+  // Twice the amplitudes on two sides, but integrals are stored once.
+  const OwnedProblem one(closed_shell(6, 12), Form::spin_adapted), two(closed_shell(6, 12), Form::spin_adapted, true);
+  const TileSpace& tiles = one.right->tiles();
+  const CpuMemory of_one = cpu_executor_memory(one.problem, tiles), of_two = cpu_executor_memory(two.problem, tiles);
+  EXPECT_GT(of_two.operands, of_one.operands);
+  EXPECT_LT(of_two.operands, 2 * of_one.operands);
+  EXPECT_GT(of_two.per_worker, of_one.per_worker);
+  EXPECT_LT(cpu_executor_memory(one.problem, tiles, {2, 4}).per_worker, of_one.per_worker);
+}
+
+}  // namespace
+}  // namespace trifuse

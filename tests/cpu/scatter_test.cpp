@@ -1,0 +1,99 @@
+#include "cxx/cpu/scatter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace trifuse {
+namespace {
+
+/// Strides of a target whose dimensions stand in another order, `order[0]` the fastest, with gaps after each run.
+Six permuted_strides(const Six& extent, const std::array<std::size_t, 6>& order, std::int64_t gap) {
+  Six stride{};
+  std::int64_t step = 1;
+  for (std::size_t d = 0; d < 6; ++d) {
+    stride[order[d]] = step;
+    step *= extent[order[d]] + (d == 0 ? gap : 0);
+  }
+  return stride;
+}
+
+struct Arrays {
+  std::vector<double> source, target;
+};
+
+Arrays make_arrays(const Six& extent, std::int64_t gap) {
+  std::int64_t elements = 1, largest = 0;
+  for (const std::int64_t n : extent) {
+    elements *= n;
+    largest = std::max(largest, n);
+  }
+  Arrays arrays;
+  arrays.source.resize(static_cast<std::size_t>(elements));
+  std::iota(arrays.source.begin(), arrays.source.end(), 1.0);
+  arrays.target.assign(static_cast<std::size_t>(elements * (1 + gap)), 0.5);
+  return arrays;
+}
+
+void plain_loop(const double* source, const Six& n, const Six& from, const Six& to, double sign, bool assign,
+                double* target) {
+  Six x{};
+  for (bool more = true; more;) {
+    std::int64_t s = 0, t = 0;
+    for (std::size_t d = 0; d < 6; ++d) {
+      s += x[d] * from[d];
+      t += x[d] * to[d];
+    }
+    target[t] = (assign ? 0.0 : target[t]) + sign * source[s];
+    std::size_t d = 0;
+    while (d < 6 && ++x[d] == n[d]) x[d++] = 0;
+    more = d < 6;
+  }
+}
+
+void expect_all_permutations(const Six& extent, std::int64_t gap) {
+  std::array<std::size_t, 6> order = {0, 1, 2, 3, 4, 5};
+  do {
+    const Six to = permuted_strides(extent, order, gap), from = dense_strides(extent);
+    for (const bool assign : {true, false}) {
+      for (const double sign : {1.0, -1.0}) {
+        Arrays found = make_arrays(extent, gap), expected = found;
+        scatter(found.source.data(), extent, from, to, sign, assign, found.target.data());
+        plain_loop(expected.source.data(), extent, from, to, sign, assign, expected.target.data());
+        ASSERT_EQ(found.target, expected.target) << "order " << ::testing::PrintToString(order);
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Scatter, PutsSixDimensionsInAnyOrder) {
+  expect_all_permutations({3, 2, 4, 1, 2, 3}, 0);
+}
+
+TEST(Scatter, LeavesGapsBetweenRunsAlone) {
+  expect_all_permutations({3, 2, 1, 2, 2, 3}, 5);
+}
+
+TEST(Scatter, PutsDimensionsLongerThanAVectorInAnyOrder) {
+  expect_all_permutations({17, 1, 9, 1, 2, 1}, 0);
+}
+
+TEST(Scatter, PutsSingleElements) {
+  expect_all_permutations({1, 1, 1, 1, 1, 1}, 0);
+}
+
+TEST(Scatter, ReadsASourceWithGaps) {
+  const Six extent = {5, 2, 3, 2, 1, 2}, from = permuted_strides(extent, {0, 1, 2, 3, 4, 5}, 3);
+  const Six to = permuted_strides(extent, {2, 0, 1, 3, 5, 4}, 0);
+  Arrays found = make_arrays(extent, 0);
+  found.source.resize(found.source.size() * 2, 7.0);
+  Arrays expected = found;
+  scatter(found.source.data(), extent, from, to, 1.0, false, found.target.data());
+  plain_loop(expected.source.data(), extent, from, to, 1.0, false, expected.target.data());
+  EXPECT_EQ(found.target, expected.target);
+}
+
+}  // namespace
+}  // namespace trifuse

@@ -1,0 +1,224 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace trifuse::testing {
+
+/// Spoils the contents of files as disks, transfers, editors and wrong programs do. The same seed spoils in the same
+/// way everywhere.
+class Mutation {
+  using Lines = std::vector<std::string>;
+  static Lines::iterator at(Lines& lines, std::size_t n) { return lines.begin() + static_cast<std::ptrdiff_t>(n); }
+
+ public:
+  explicit Mutation(std::uint64_t seed) : random_(seed) {}
+
+  /// A number below `end`, which is not 0.
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_() % end); }
+  bool one_in(std::size_t n) { return below(n) == 0; }
+  /// What was done, for a report.
+  const std::string& description() const { return description_; }
+
+  void spoil_binary(std::string& content) {
+    switch (below(11)) {
+      case 0:
+        say("a flipped bit");
+        if (!content.empty()) content[below(content.size())] ^= static_cast<char>(1 << below(8));
+        break;
+      case 1:
+        say("a strange 8-byte word");
+        set_word<std::uint64_t>(content);
+        break;
+      case 2:
+        say("a strange 8-byte word in front");
+        set_word<std::uint64_t>(content, 64);
+        break;
+      case 3:
+        say("a strange 4-byte word");
+        set_word<std::uint32_t>(content);
+        break;
+      case 4:
+        say("strange words in front");
+        for (int n = 0; n < 4; ++n) set_word<std::uint32_t>(content, 256);
+        break;
+      case 5:
+        say("the wrong byte order");
+        for (std::size_t at = 0; at + 8 <= content.size(); at += 8) {
+          std::reverse(content.begin() + static_cast<std::ptrdiff_t>(at),
+                       content.begin() + static_cast<std::ptrdiff_t>(at + 8));
+        }
+        break;
+      case 6:
+        say("random bytes");
+        for (char& c : stretch(content)) c = static_cast<char>(random_());
+        break;
+      default:
+        spoil_structure(content);
+    }
+  }
+
+  void spoil_text(std::string& content) {
+    switch (below(8)) {
+      case 0:
+        say("another number");
+        replace_number(content);
+        break;
+      case 1:
+        say("several other numbers");
+        for (int n = 0; n < 5; ++n) replace_number(content);
+        break;
+      case 2:
+        say("lines taken out");
+        change_lines(content, [&](Lines& lines, std::size_t first, std::size_t count) {
+          lines.erase(at(lines, first), at(lines, first + count));
+        });
+        break;
+      case 3:
+        say("lines twice");
+        change_lines(content, [&](Lines& lines, std::size_t first, std::size_t count) {
+          const Lines copy(at(lines, first), at(lines, first + count));
+          lines.insert(at(lines, first), copy.begin(), copy.end());
+        });
+        break;
+      case 4:
+        say("lines in another place");
+        change_lines(content, [&](Lines& lines, std::size_t first, std::size_t count) {
+          std::rotate(at(lines, first), at(lines, first + count), at(lines, lines.size()));
+        });
+        break;
+      case 5:
+        say("strange characters");
+        for (char& c : stretch(content)) c = " 0123456789.-+eED\n\t\0*x"[below(22)];
+        break;
+      default:
+        spoil_structure(content);
+    }
+  }
+
+ private:
+  void say(const std::string& what) { description_ += (description_.empty() ? "" : ", ") + what; }
+
+  /// What can happen to any file.
+  void spoil_structure(std::string& content) {
+    const std::size_t place = below(content.size() + 1);
+    switch (below(6)) {
+      case 0:
+        say("truncated");
+        content.resize(one_in(2) ? place : content.size() - std::min(content.size(), 8 * below(4)));
+        break;
+      case 1:
+        say("too long");
+        content.append(1 + below(one_in(2) ? 16 : 4096), one_in(2) ? '\0' : static_cast<char>(random_()));
+        break;
+      case 2:
+        say("a piece missing");
+        content.erase(place, 1 + below(64));
+        break;
+      case 3:
+        say("a piece twice");
+        content.insert(place, content.substr(place, 1 + below(512)));
+        break;
+      case 4:
+        say("two pieces exchanged");
+        if (content.size() > 64) {
+          const std::size_t size = 1 + below(32), other = below(content.size() - size);
+          const std::size_t first = std::min(place, content.size() - size);
+          if (first + size <= other || other + size <= first) {
+            std::swap_ranges(content.begin() + static_cast<std::ptrdiff_t>(first),
+                             content.begin() + static_cast<std::ptrdiff_t>(first + size),
+                             content.begin() + static_cast<std::ptrdiff_t>(other));
+          }
+        }
+        break;
+      default:
+        say("nothing");
+        if (one_in(4)) content.clear();
+    }
+  }
+
+  /// Up to 64 bytes somewhere.
+  std::span<char> stretch(std::string& content) {
+    if (content.empty()) return {};
+    const std::size_t first = below(content.size());
+    return std::span(content).subspan(first, std::min(content.size() - first, 1 + below(64)));
+  }
+
+  /// Overwrites an aligned word among the first `within` bytes with a number that programs stumble over.
+  template <typename Word>
+  void set_word(std::string& content, std::size_t within = std::numeric_limits<std::size_t>::max()) {
+    const std::size_t words = std::min(content.size(), within) / sizeof(Word);
+    if (words == 0) return;
+    char* place = content.data() + below(words) * sizeof(Word);
+    Word word{};
+    std::memcpy(&word, place, sizeof word);
+    const std::array<Word, 10> integers = {0,
+                                           1,
+                                           2,
+                                           static_cast<Word>(-1),
+                                           std::numeric_limits<Word>::max() / 2,
+                                           static_cast<Word>(1) << (8 * sizeof(Word) - 1),
+                                           static_cast<Word>(word + 1),
+                                           static_cast<Word>(word - 1),
+                                           static_cast<Word>(word * 2),
+                                           static_cast<Word>(1) << (4 * sizeof(Word))};
+    word = integers[below(integers.size())];
+    if (sizeof(Word) == sizeof(double) && one_in(2)) {
+      const std::array<double, 8> numbers = {std::nan(""), INFINITY, -INFINITY, 1e300, -1e300, 5e-324, 1.5, -0.0};
+      std::memcpy(&word, &numbers[below(numbers.size())], sizeof word);
+    }
+    std::memcpy(place, &word, sizeof word);
+  }
+
+  void replace_number(std::string& content) {
+    static const std::array<const char*, 16> numbers = {"0",
+                                                        "1",
+                                                        "-1",
+                                                        "2",
+                                                        "7",
+                                                        "100",
+                                                        "2147483648",
+                                                        "99999999999999999999",
+                                                        "9223372036854775807",
+                                                        "-0.5",
+                                                        "1e308",
+                                                        "nan",
+                                                        "inf",
+                                                        "0.0000001",
+                                                        "******",
+                                                        ""};
+    const std::size_t start = below(content.size() + 1);
+    const std::size_t first = content.find_first_of("0123456789", start);
+    if (first == std::string::npos) return;
+    const std::size_t end = std::min(content.find_first_not_of("0123456789.", first), content.size());
+    content.replace(first, end - first, numbers[below(numbers.size())]);
+  }
+
+  template <typename Change>
+  void change_lines(std::string& content, Change change) {
+    Lines lines;
+    for (std::size_t begin = 0; begin < content.size();) {
+      const std::size_t end = std::min(content.find('\n', begin), content.size() - 1) + 1;
+      lines.push_back(content.substr(begin, end - begin));
+      begin = end;
+    }
+    if (lines.empty()) return;
+    const std::size_t first = below(lines.size());
+    change(lines, first, std::min(lines.size() - first, 1 + below(one_in(2) ? 2 : 40)));
+    content.clear();
+    for (const std::string& line : lines) content += line;
+  }
+
+  std::mt19937_64 random_;
+  std::string description_;
+};
+
+}  // namespace trifuse::testing

@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/triples/reference.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+#include "trifuse_config.hpp"
+
+/// A program of somebody else: E(T) of a made-up molecule from the reference and the CPU executor of an installed
+/// Trifuse.
+namespace {
+
+double triples_energy(const trifuse::Executor& executor, const std::vector<trifuse::Task>& tasks) {
+  const auto worker = executor.make_worker();
+  double sum = 0.0;
+  for (const trifuse::Task& task : tasks) {
+    trifuse::TaskEnergy energy;
+    worker->execute(task, {&energy, 1});
+    sum += energy.same_paren + energy.mixed_paren;
+  }
+  return sum;
+}
+
+}  // namespace
+
+int main() {
+  trifuse::SyntheticMolecule molecule;
+  molecule.reference = trifuse::Reference::uhf;
+  molecule.occupied_alpha = 4;
+  molecule.occupied_beta = 3;
+  molecule.virtual_alpha = 6;
+  molecule.virtual_beta = 7;
+  molecule.hole_tile = 2;
+  molecule.particle_tile = 4;
+  const std::unique_ptr<trifuse::TileSource> source = trifuse::make_synthetic_source(molecule);
+
+  trifuse::Problem problem;
+  problem.right = source.get();
+  problem.omega2 = {0.1};
+  const trifuse::TileSpace& tiles = source->tiles();
+  const auto tasks = trifuse::enumerate_tasks(tiles, problem.form);
+  const double reference = triples_energy(*trifuse::make_reference_executor(problem, tiles), tasks);
+  const double cpu = triples_energy(*trifuse::make_cpu_executor(problem, tiles), tasks);
+  std::printf("Trifuse %s, %zu tasks: E(T) = %.15f (reference), %.15f (cpu)\n", trifuse::version, tasks.size(),
+              reference, cpu);
+  const bool equal = reference < 0.0 && std::abs(cpu - reference) <= 1e-12 * std::abs(reference);
+  return equal ? 0 : 1;
+}

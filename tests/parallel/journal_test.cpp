@@ -1,0 +1,174 @@
+#include "cxx/parallel/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+constexpr Fingerprint fingerprint_of_this_run = {0x0123456789abcdef, 42};
+constexpr std::size_t task_count = 6, energies_per_task = 2;
+constexpr std::size_t header_size = 48, record_size = 8 + energies_per_task * sizeof(TaskEnergy) + 8;
+
+/// Numbers whose every bit counts.
+std::vector<TaskEnergy> energies_of(std::size_t task) {
+  std::vector<TaskEnergy> energies;
+  for (std::size_t w = 0; w < energies_per_task; ++w) {
+    const double x = 1.0 / static_cast<double>(3 + 7 * task + w);
+    energies.push_back({-x, x * x, 1e-300 * x, -0.0});
+  }
+  return energies;
+}
+
+class AJournal : public ::testing::Test {
+ protected:
+  std::unique_ptr<Journal> open() const {
+    return std::make_unique<Journal>(path, fingerprint_of_this_run, task_count, energies_per_task);
+  }
+  /// Writes these tasks and closes the file.
+  void write(const std::vector<std::size_t>& tasks) const {
+    const auto journal = open();
+    for (const std::size_t task : tasks) journal->append(task, energies_of(task));
+  }
+  void expect_finished(const std::vector<std::size_t>& tasks) const {
+    const auto journal = open();
+    EXPECT_EQ(journal->finished_count(), tasks.size());
+    for (std::size_t task = 0; task < task_count; ++task) {
+      const bool wanted = std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+      ASSERT_EQ(journal->finished(task), wanted) << "task " << task;
+      if (!wanted) continue;
+      EXPECT_EQ(numbers_of(journal->energies(task)), numbers_of(energies_of(task)));
+    }
+  }
+  void expect_refusal(const std::string& part) const {
+    const std::string before = read_text(path);
+    expect_failure<UsageError>([&] { open(); }, part);
+    EXPECT_EQ(read_text(path), before) << "a file that is refused must stay as it is";
+  }
+
+  TemporaryFolder folder;
+  std::string path = (folder.path() / "run.journal").string();
+};
+
+TEST_F(AJournal, IsEmptyWhenItIsNew) {
+  EXPECT_EQ(open()->finished_count(), 0u);
+  EXPECT_EQ(fs::file_size(path), header_size);
+  expect_finished({});
+}
+
+TEST_F(AJournal, KeepsEnergiesToTheBit) {
+  write({4, 0, 2});
+  EXPECT_EQ(fs::file_size(path), header_size + 3 * record_size);
+  expect_finished({0, 2, 4});
+}
+
+TEST_F(AJournal, IsContinuedByTheNextRun) {
+  write({4});
+  write({1, 5});
+  write({});
+  expect_finished({1, 4, 5});
+}
+
+TEST_F(AJournal, MayBeAnEmptyFile) {
+  write_text(path, "");
+  write({3});
+  expect_finished({3});
+}
+
+TEST_F(AJournal, CountsATaskOnceThatWasWrittenTwice) {
+  write({3, 3, 1});
+  expect_finished({1, 3});
+}
+
+TEST_F(AJournal, LosesNothingButTheRecordThatAKillCutShort) {
+  write({0, 1, 2});
+  const std::string whole = read_text(path);
+  for (std::size_t kept = 0; kept < record_size; ++kept) {
+    SCOPED_TRACE(std::to_string(kept) + " bytes of the last record");
+    write_text(path, whole.substr(0, header_size + 2 * record_size + kept));
+    expect_finished({0, 1});
+    EXPECT_EQ(fs::file_size(path), header_size + 2 * record_size);
+    write({5, 2});
+    expect_finished({0, 1, 2, 5});
+  }
+}
+
+TEST_F(AJournal, DropsADamagedRecordAndWhatFollows) {
+  write({0, 1, 2, 3});
+  const std::string whole = read_text(path);
+  for (std::size_t byte = 0; byte < record_size; ++byte) {
+    SCOPED_TRACE("byte " + std::to_string(byte) + " of the second record");
+    std::string damaged = whole;
+    damaged[header_size + record_size + byte] ^= 0x10;
+    write_text(path, damaged);
+    expect_finished({0});
+  }
+}
+
+TEST_F(AJournal, DropsZerosThatACrashOfTheMachineLeaves) {
+  write({0, 1});
+  write_text(path, read_text(path) + std::string(3 * record_size, '\0'));
+  expect_finished({0, 1});
+}
+
+TEST_F(AJournal, StartsAfreshWhenItsHeaderWasCutShort) {
+  write({});
+  const std::string header = read_text(path);
+  for (std::size_t kept = 1; kept < header_size; ++kept) {
+    write_text(path, header.substr(0, kept));
+    expect_finished({});
+    EXPECT_EQ(read_text(path), header);
+  }
+}
+
+TEST_F(AJournal, IsNotMadeOfAnotherFile) {
+  for (const std::string& text : {std::string("notes\n"), std::string(1000, 'x'), std::string(1, '\0')}) {
+    write_text(path, text);
+    expect_refusal("is not a Trifuse journal and will not be overwritten");
+  }
+}
+
+TEST_F(AJournal, WithADamagedHeaderIsRefused) {
+  write({0, 1});
+  const std::string whole = read_text(path);
+  for (std::size_t byte = 0; byte < header_size; ++byte) {
+    std::string damaged = whole;
+    damaged[byte] ^= 0x01;
+    write_text(path, damaged);
+    expect_refusal("is not a Trifuse journal");
+  }
+}
+
+TEST_F(AJournal, OfAnotherCalculationIsRefused) {
+  { Journal(path, {1, 2}, task_count, energies_per_task); }
+  expect_refusal("belongs to a calculation with other input, options or program version");
+  fs::remove(path);
+  { Journal(path, fingerprint_of_this_run, task_count + 1, energies_per_task); }
+  expect_refusal("belongs to a calculation with other input");
+  fs::remove(path);
+  { Journal(path, fingerprint_of_this_run, task_count, energies_per_task + 1); }
+  expect_refusal("belongs to a calculation with other input");
+}
+
+TEST_F(AJournal, BelongsToOneRunAtATime) {
+  auto first = open();
+  first->append(0, energies_of(0));
+  expect_failure<UsageError>([&] { open(); }, "is in use by another run");
+  first.reset();
+  expect_finished({0});
+}
+
+}  // namespace
+}  // namespace trifuse

@@ -1,0 +1,259 @@
+#include "cxx/parallel/run_tasks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+/// Calls a function instead of computing anything.
+class MadeUpExecutor final : public Executor {
+ public:
+  using Action = std::function<TaskEnergy(const Task&)>;
+  explicit MadeUpExecutor(Action action) : action_(std::move(action)) {}
+  std::string name() const override { return "made-up"; }
+  std::unique_ptr<Worker> make_worker() const override {
+    class MadeUpWorker final : public Worker {
+     public:
+      explicit MadeUpWorker(const Action& action) : action_(action) {}
+      void execute(const Task& task, std::span<TaskEnergy> energies) override {
+        std::fill(energies.begin(), energies.end(), action_(task));
+        operations_ += 1.0;
+      }
+      double operations() const override { return operations_; }
+
+     private:
+      const Action& action_;
+      double operations_ = 0.0;
+    };
+    return std::make_unique<MadeUpWorker>(action_);
+  }
+
+ private:
+  Action action_;
+};
+
+TaskEnergy energy_of(const Task& task) {
+  const double x = task.particles[0] + 10 * task.particles[1] + 100 * task.particles[2] + 1000 * task.holes[0];
+  return {1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
+}
+
+class TaskRun : public ::testing::TestWithParam<int> {
+ protected:
+  std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
+  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+
+  RunSettings settings() const {
+    RunSettings settings;
+    settings.threads = GetParam();
+    return settings;
+  }
+  bool is(const Task& task, std::size_t number) const {
+    return task.particles == plan.tasks[number].particles && task.holes == plan.tasks[number].holes;
+  }
+};
+
+TEST_P(TaskRun, ExecutesEveryTaskOnce) {
+  std::atomic<std::size_t> calls{0};
+  const MadeUpExecutor executor([&](const Task& task) {
+    ++calls;
+    return energy_of(task);
+  });
+  const RunOutcome outcome = run_tasks(plan, executor, 2, settings());
+  EXPECT_EQ(calls, plan.tasks.size());
+  EXPECT_EQ(outcome.operations, static_cast<double>(plan.tasks.size()));
+  EXPECT_EQ(outcome.from_journal, 0u);
+  ASSERT_EQ(outcome.energies.size(), 2 * plan.tasks.size());
+  for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
+    const auto expected = std::vector<TaskEnergy>(2, energy_of(plan.tasks[n]));
+    EXPECT_EQ(numbers_of(std::span(outcome.energies).subspan(2 * n, 2)), numbers_of(expected));
+  }
+}
+
+TEST_P(TaskRun, BeginsWithTheMostExpensiveTasks) {
+  std::mutex mutex;
+  std::vector<double> cost;
+  const MadeUpExecutor executor([&](const Task& task) {
+    const std::lock_guard lock(mutex);
+    for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
+      if (is(task, n)) cost.push_back(plan.operations[n]);
+    }
+    return TaskEnergy{};
+  });
+  run_tasks(plan, executor, 1, settings());
+  ASSERT_EQ(cost.size(), plan.tasks.size());
+  EXPECT_GT(cost.front(), cost.back());
+  // Several threads take tasks in this order, but they may come here in another.
+  if (GetParam() > 1) return;
+  EXPECT_TRUE(std::is_sorted(cost.begin(), cost.end(), std::greater<>()));
+}
+
+TEST_P(TaskRun, ReportsProgressThatOnlyGrowsByOneThreadAtATime) {
+  RunProgress last{0, 0, 0.0, 0.0};
+  std::atomic<int> inside{0};
+  std::size_t calls = 0;
+  RunSettings chosen = settings();
+  chosen.progress = [&](const RunProgress& now) {
+    EXPECT_EQ(++inside, 1);
+    EXPECT_EQ(now.tasks_done, last.tasks_done + 1);
+    EXPECT_GE(now.operations_done, last.operations_done);
+    EXPECT_EQ(now.tasks, plan.tasks.size());
+    EXPECT_EQ(now.operations, plan.total_operations);
+    last = now;
+    ++calls;
+    --inside;
+  };
+  run_tasks(plan, MadeUpExecutor(energy_of), 1, chosen);
+  EXPECT_EQ(calls, plan.tasks.size());
+  EXPECT_DOUBLE_EQ(last.operations_done, plan.total_operations);
+}
+
+TEST_P(TaskRun, PassesOnWhatAWorkerThrew) {
+  const MadeUpExecutor executor([&](const Task& task) {
+    if (is(task, 7)) throw InputError("The file has a hole.");
+    return energy_of(task);
+  });
+  expect_failure<InputError>([&] { run_tasks(plan, executor, 1, settings()); }, "The file has a hole.");
+}
+
+TEST_P(TaskRun, PassesOnWhatPreventedAWorker) {
+  class NoWorkers final : public Executor {
+   public:
+    std::string name() const override { return "none"; }
+    std::unique_ptr<Worker> make_worker() const override { throw std::bad_alloc(); }
+  };
+  EXPECT_THROW(run_tasks(plan, NoWorkers(), 1, settings()), std::bad_alloc);
+}
+
+TEST_P(TaskRun, RefusesAnEnergyThatIsNoNumber) {
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const MadeUpExecutor executor([&](const Task& task) {
+      return is(task, 3) ? TaskEnergy{0.0, 0.0, 0.0, bad} : energy_of(task);
+    });
+    const auto& tiles = plan.tasks[3].particles;
+    expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings()); },
+                          "particle tiles " + std::to_string(tiles[0] + 1));
+  }
+}
+
+TEST_P(TaskRun, StopsWhenAsked) {
+  std::atomic<bool> stop{true};
+  std::atomic<std::size_t> calls{0};
+  const MadeUpExecutor executor([&](const Task& task) {
+    if (++calls == 10) stop = true;
+    return energy_of(task);
+  });
+  RunSettings chosen = settings();
+  chosen.stop = &stop;
+  expect_failure<Interrupted>([&] { run_tasks(plan, executor, 1, chosen); }, "Stopped after 0 of ");
+  EXPECT_EQ(calls, 0u);
+  stop = false;
+  expect_failure<Interrupted>([&] { run_tasks(plan, executor, 1, chosen); }, "nothing was kept");
+  EXPECT_LT(calls, plan.tasks.size());
+}
+
+TEST_P(TaskRun, GoesOnFromAJournalToTheSameBits) {
+  Problem problem;
+  problem.right = source.get();
+  problem.omega2 = {0.0, 0.1};
+  const auto executor = make_cpu_executor(problem, plan.tiles);
+  const auto expected = numbers_of(run_tasks(plan, *executor, 2, settings()).energies);
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "journal").string();
+  std::size_t stops = 0, before = 0;
+  for (;; ++stops) {
+    Journal journal(path, {1, 2}, plan.tasks.size(), 2);
+    EXPECT_GE(journal.finished_count(), before);
+    before = journal.finished_count();
+    std::atomic<bool> stop{false};
+    RunSettings chosen = settings();
+    chosen.journal = &journal;
+    chosen.stop = &stop;
+    chosen.progress = [&](const RunProgress& now) { stop = now.tasks_done >= before + plan.tasks.size() / 4; };
+    try {
+      const RunOutcome outcome = run_tasks(plan, *executor, 2, chosen);
+      EXPECT_EQ(numbers_of(outcome.energies), expected);
+      EXPECT_EQ(outcome.from_journal, before);
+      break;
+    } catch (const Interrupted& message) {
+      EXPECT_NE(std::string(message.what()).find("goes on from the journal " + path), std::string::npos);
+    }
+  }
+  EXPECT_GT(stops, 1u);
+}
+
+TEST_P(TaskRun, ExecutesNothingWhenTheJournalHasEverything) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "journal").string();
+  RunSettings chosen = settings();
+  std::vector<double> expected;
+  {
+    Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+    chosen.journal = &journal;
+    expected = numbers_of(run_tasks(plan, MadeUpExecutor(energy_of), 1, chosen).energies);
+  }
+  Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+  chosen.journal = &journal;
+  const MadeUpExecutor idle([](const Task&) -> TaskEnergy { throw Error("There was nothing to do."); });
+  const RunOutcome outcome = run_tasks(plan, idle, 1, chosen);
+  EXPECT_EQ(outcome.from_journal, plan.tasks.size());
+  EXPECT_EQ(numbers_of(outcome.energies), expected);
+}
+
+TEST_P(TaskRun, OfNoTasksIsDone) {
+  const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), Form::spin_orbital);
+  EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto& test) {
+  return std::to_string(test.param) + (test.param == 1 ? "_thread" : "_threads");
+});
+
+/// Through the whole road of a calculation, with a fingerprint of its own.
+TEST(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
+  const auto source = make_synthetic_source(closed_shell(4, 6));
+  const auto other = make_synthetic_source(other_amplitudes(closed_shell(4, 6)));
+  const TemporaryFolder folder;
+  CalculationOptions options = options_for();
+  options.journal = (folder.path() / "journal").string();
+  const auto expected = numbers_of(calculate(*source, options));
+  const CalculationResult again = calculate(*source, options);
+  EXPECT_EQ(numbers_of(again), expected);
+  EXPECT_EQ(again.tasks_from_journal, again.tasks);
+  const auto refused = [&](const TileSource& right, const TileSource* left, auto change) {
+    CalculationOptions changed = options;
+    change(changed);
+    expect_failure<UsageError>([&] { calculate(right, changed, left); }, "belongs to a calculation with other input");
+  };
+  const auto nothing = [](CalculationOptions&) {};
+  refused(*other, nullptr, nothing);
+  refused(*source, other.get(), nothing);
+  refused(*source, nullptr, [](CalculationOptions& o) { o.omega2 = {0.1}; });
+  refused(*source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; });
+  refused(*source, nullptr, [](CalculationOptions& o) { o.form = Form::spin_orbital; });
+  refused(*source, nullptr, [](CalculationOptions& o) { o.executor = ExecutorKind::reference; });
+  CalculationOptions more_threads = options;
+  more_threads.threads = 3;  // no bit depends on them
+  EXPECT_EQ(numbers_of(calculate(*source, more_threads)), expected);
+}
+
+}  // namespace
+}  // namespace trifuse

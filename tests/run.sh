@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs every test: the whole suite on an optimised build with assertions, then all C++ and command-line tests again with the address and
+# undefined-behaviour sanitizers. Installs what is missing (see drivers/setup.sh).
+#
+#   tests/run.sh [ctest options]           e.g. -R journal, -L tce_tiles
+#
+# TRIFUSE_PYTHON=/path/to/python takes a Python that has pyscf, h5py and numpy instead of making one in build/venv.
+# CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL are the numbers of processes at once (default: all cores).
+set -euo pipefail
+# shellcheck source=drivers/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../drivers/setup.sh"
+cd "$trifuse_root"
+
+trifuse_need "${trifuse_program_needs[@]}" "${trifuse_test_needs[@]}"
+
+# A Python of its own for the tests with PySCF, made once.
+python_packages="pyscf~=2.14 h5py~=3.10 numpy<3"
+if [[ -z ${TRIFUSE_PYTHON-} ]]; then
+  venv=build/venv
+  if [[ $(cat $venv/.packages 2>/dev/null) != "$python_packages" ]]; then
+    trifuse_say "Making $venv with $python_packages ..."
+    rm -rf $venv
+    mkdir -p build
+    python3 -m venv $venv
+    # shellcheck disable=SC2086 # a list
+    if ! $venv/bin/pip install --quiet --disable-pip-version-check $python_packages; then
+      trifuse_say "pip could not install $python_packages. Without a network, set TRIFUSE_PYTHON to a Python that has them."
+      exit 1
+    fi
+    echo "$python_packages" >$venv/.packages
+  fi
+  TRIFUSE_PYTHON=$trifuse_root/$venv/bin/python
+fi
+
+no_tests=error
+(($# == 0)) || no_tests=ignore # options may leave nothing of one of the two builds
+export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+results=()
+failed=0
+# suite PRESET [ctest options]: builds and tests a preset and remembers how it went.
+suite() {
+  local preset=$1 start=$SECONDS log result
+  shift
+  log=build/$preset.log
+  trifuse_say
+  trifuse_say "== $preset"
+  if ! trifuse_build "$preset" "-DTRIFUSE_PYTHON=$TRIFUSE_PYTHON"; then
+    result="DID NOT BUILD"
+    failed=1
+  else
+    ctest --preset "$preset" --no-tests=$no_tests "$@" 2>&1 | tee "$log" || failed=1
+    result=$(grep -E '^[0-9]+% tests passed' "$log" || echo "NO TESTS RUN")
+  fi
+  results+=("$(printf '%-12s %s (%d s)' "$preset" "$result" $((SECONDS - start)))")
+}
+
+suite development "$@"
+suite sanitize -LE 'pyscf|sources' "$@"
+
+printf '\n== Summary\n'
+printf '%s\n' "${results[@]}"
+if ((failed)); then
+  echo "FAILED"
+  exit 1
+fi
+echo "All tests passed."

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cxx/calculation.hpp"
+#include "cxx/triples/executor.hpp"
+
+namespace trifuse::testing {
+
+/// Options of a calculation on one thread.
+inline CalculationOptions options_for(std::optional<Form> form = {}, std::optional<std::int64_t> tile_size = {}) {
+  CalculationOptions options;
+  options.form = form;
+  options.tile_size = tile_size;
+  options.threads = 1;
+  return options;
+}
+
+inline CalculationResult calculate(const TileSource& right, const CalculationOptions& options = options_for(),
+                                   const TileSource* left = nullptr) {
+  return Calculation(right, left, options).run();
+}
+
+/// All numbers of a result one after another, to be compared bit by bit.
+inline std::vector<double> numbers_of(const CalculationResult& result) {
+  std::vector<double> numbers;
+  for (const TriplesEnergy& energy : result.energies) {
+    numbers.insert(numbers.end(), {energy.total.bracket, energy.total.paren});
+    for (const EnergyPair& pair : energy.spin_cases) numbers.insert(numbers.end(), {pair.bracket, pair.paren});
+  }
+  return numbers;
+}
+
+inline std::vector<double> numbers_of(std::span<const TaskEnergy> energies) {
+  std::vector<double> numbers;
+  for (const TaskEnergy& e : energies) {
+    numbers.insert(numbers.end(), {e.same_bracket, e.same_paren, e.mixed_bracket, e.mixed_paren});
+  }
+  return numbers;
+}
+
+/// Largest difference relative to the largest number of either list; 1 where the lists cannot be compared or are zero.
+inline double relative_difference(const std::vector<double>& x, const std::vector<double>& y) {
+  double difference = 0.0, scale = 0.0;
+  if (x.size() != y.size()) return 1.0;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    if (!std::isfinite(x[n]) || !std::isfinite(y[n])) return 1.0;
+    difference = std::max(difference, std::abs(x[n] - y[n]));
+    scale = std::max({scale, std::abs(x[n]), std::abs(y[n])});
+  }
+  return scale > 0.0 ? difference / scale : 1.0;
+}
+
+}  // namespace trifuse::testing

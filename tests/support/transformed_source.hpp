@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <random>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tce_tiles/memory_source.hpp"
+
+/// The same wave function in other orbitals.
+namespace trifuse::testing {
+
+/// An orthogonal matrix [new orbital, old orbital], the old one fastest.
+struct Rotation {
+  std::int64_t size = 0;
+  std::vector<double> matrix;
+
+  double operator()(std::int64_t new_orbital, std::int64_t old_orbital) const {
+    return matrix[static_cast<std::size_t>(new_orbital * size + old_orbital)];
+  }
+};
+
+inline Rotation unrotated(std::int64_t size) {
+  Rotation rotation{size, std::vector<double>(static_cast<std::size_t>(size * size))};
+  for (std::int64_t x = 0; x < size; ++x) rotation.matrix[static_cast<std::size_t>(x * size + x)] = 1.0;
+  return rotation;
+}
+
+/// Turns the orbitals p and q of a tile into each other.
+inline void turn(Rotation& rotation, std::int64_t p, std::int64_t q, double angle) {
+  for (std::int64_t old = 0; old < rotation.size; ++old) {
+    double& x = rotation.matrix[static_cast<std::size_t>(p * rotation.size + old)];
+    double& y = rotation.matrix[static_cast<std::size_t>(q * rotation.size + old)];
+    std::tie(x, y) = std::pair{std::cos(angle) * x + std::sin(angle) * y, std::cos(angle) * y - std::sin(angle) * x};
+  }
+}
+
+/// One tile for each class and irrep, which rotations are written for.
+inline TileSpace undivided(const TileSpace& space) {
+  return space.retiled(1 << 20, 1 << 20);
+}
+
+/// A rotation for each tile of the undivided space; those of a restricted space are the same for both spins.
+inline std::vector<Rotation> no_rotations(const TileSpace& space) {
+  const TileSpace whole = undivided(space);
+  std::vector<Rotation> rotations;
+  for (const Tile& tile : whole.tiles()) rotations.push_back(unrotated(tile.size));
+  return rotations;
+}
+
+inline std::vector<Rotation> random_rotations(const TileSpace& space, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> angle(-std::numbers::pi, std::numbers::pi);
+  const TileSpace whole = undivided(space);
+  std::vector<Rotation> rotations = no_rotations(space);
+  for (int t = 0; t < whole.size(); ++t) {
+    Rotation& rotation = rotations[static_cast<std::size_t>(t)];
+    if (whole[t].partner != t) {
+      rotation = rotations[static_cast<std::size_t>(whole[t].partner)];
+      continue;
+    }
+    for (std::int64_t q = 0; q < rotation.size; ++q)
+      for (std::int64_t p = 0; p < q; ++p) turn(rotation, p, q, angle(random));
+  }
+  return rotations;
+}
+
+/// Flips the signs of about half of the orbitals.
+inline std::vector<Rotation> random_phases(const TileSpace& space, unsigned seed) {
+  std::mt19937 random(seed);
+  const TileSpace whole = undivided(space);
+  std::vector<Rotation> rotations = no_rotations(space);
+  for (int t = 0; t < whole.size(); ++t) {
+    Rotation& rotation = rotations[static_cast<std::size_t>(t)];
+    if (whole[t].partner != t) rotation = rotations[static_cast<std::size_t>(whole[t].partner)];
+    if (whole[t].partner != t) continue;
+    for (std::int64_t x = 0; x < rotation.size; ++x) {
+      if (random() % 2 == 0) rotation.matrix[static_cast<std::size_t>(x * rotation.size + x)] = -1.0;
+    }
+  }
+  return rotations;
+}
+
+/// Applies a rotation to dimension `d` of a block whose last dimension is the fastest.
+inline void rotate_dimension(std::vector<double>& block, std::span<const std::int64_t> extent, std::size_t d,
+                             const Rotation& rotation) {
+  std::int64_t inner = 1;
+  for (std::size_t x = d + 1; x < extent.size(); ++x) inner *= extent[x];
+  const std::int64_t n = extent[d];
+  const auto outer = static_cast<std::int64_t>(block.size()) / (n * inner);
+  std::vector<double> result(block.size());
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t to = 0; to < n; ++to)
+      for (std::int64_t from = 0; from < n; ++from)
+        for (std::int64_t x = 0; x < inner; ++x) {
+          result[static_cast<std::size_t>((o * n + to) * inner + x)] +=
+              rotation(to, from) * block[static_cast<std::size_t>((o * n + from) * inner + x)];
+        }
+  block = std::move(result);
+}
+
+/// `source` in rotated orbitals. Orbital energies stay where they are, or are those given.
+inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
+                                                    std::vector<double> energies = {}) {
+  const auto whole = retile(source, 1 << 20, 1 << 20);
+  const TileSpace& space = whole->tiles();
+  if (energies.empty()) energies.assign(source.orbital_energies().begin(), source.orbital_energies().end());
+  auto result = std::make_unique<MemorySource>(space, std::move(energies), source.info(),
+                                               MemorySource::Contents{source.has_integrals(), source.has_fock()});
+  const auto rotated = [&](const Block& block, std::size_t dimensions, auto read) {
+    std::vector<double> data(static_cast<std::size_t>(block.size));
+    read(data);
+    std::array<std::int64_t, 4> extent{};
+    for (std::size_t d = 0; d < dimensions; ++d) extent[d] = space[block.tiles[d]].size;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      rotate_dimension(data, std::span(extent).first(dimensions), d,
+                       rotations[static_cast<std::size_t>(block.tiles[d])]);
+    }
+    return data;
+  };
+  for (const Block& b : result->t1_index().blocks()) {
+    const auto& t = b.tiles;
+    result->set_t1(t[0], t[1], rotated(b, 2, [&](auto& data) { whole->read_t1(t[0], t[1], data); }));
+  }
+  for (const Block& b : result->t2_index().blocks()) {
+    const auto& t = b.tiles;
+    result->set_t2(t[0], t[1], t[2], t[3],
+                   rotated(b, 4, [&](auto& data) { whole->read_t2(t[0], t[1], t[2], t[3], data); }));
+  }
+  if (source.has_integrals()) {
+    for (const Block& b : result->v2_index().blocks()) {
+      const auto& t = b.tiles;
+      result->set_v2(t[0], t[1], t[2], t[3],
+                     rotated(b, 4, [&](auto& data) { whole->read_v2(t[0], t[1], t[2], t[3], data); }));
+    }
+  }
+  if (source.has_fock()) {
+    for (const Block& b : result->fock_index().blocks()) {
+      const auto& t = b.tiles;
+      result->set_fock(t[0], t[1], rotated(b, 2, [&](auto& data) { whole->read_fock(t[0], t[1], data); }));
+    }
+  }
+  return result;
+}
+
+}  // namespace trifuse::testing

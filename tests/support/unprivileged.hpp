@@ -1,0 +1,26 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace trifuse::testing {
+
+/// Puts the superuser's privileges aside for a while, because the superuser may read everything.
+class Unprivileged {
+ public:
+  Unprivileged() : user_(::geteuid()) {
+    constexpr uid_t nobody = 65534;
+    if (user_ == 0 && ::seteuid(nobody) != 0) throw std::runtime_error("the superuser cannot become nobody");
+  }
+  ~Unprivileged() {
+    if (user_ == 0) static_cast<void>(::seteuid(user_));
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+ private:
+  uid_t user_;
+};
+
+}  // namespace trifuse::testing

@@ -1,0 +1,137 @@
+#include "tce_tiles/hdf5_file.hpp"
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <numeric>
+
+#include "cxx/base/error.hpp"
+#include "tests/tce_tiles/dump_test_data.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+class Hdf5FileTest : public DumpTest {};
+
+TEST_F(Hdf5FileTest, AttributesRoundTrip) {
+  Hdf5File out = Hdf5File::create(file("a.h5"));
+  out.set_attribute("text", std::string_view("water é"));
+  out.set_attribute("empty", std::string_view(""));
+  out.set_attribute("integer", std::int64_t{-5});
+  out.set_attribute("real", 0.1);
+  out.close();
+  const Hdf5File in = Hdf5File::open(file("a.h5"));
+  EXPECT_EQ(in.string_attribute("text"), "water é");
+  EXPECT_EQ(in.string_attribute("empty"), "");
+  EXPECT_EQ(in.integer_attribute("integer"), -5);
+  EXPECT_EQ(in.real_attribute("integer"), -5.0);
+  EXPECT_EQ(in.real_attribute("real"), 0.1);
+  EXPECT_EQ(in.real_attribute("absent"), std::nullopt);
+  EXPECT_EQ(in.string_attribute("absent"), std::nullopt);
+  EXPECT_EQ(in.integer_attribute("absent"), std::nullopt);
+}
+
+TEST_F(Hdf5FileTest, StringAttributesOfOtherWriters) {
+  const hid_t raw = H5Fcreate(file("s.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t scalar = H5Screate(H5S_SCALAR);
+  const auto fixed = [&](const char* name, H5T_str_t padding, const char* bytes, std::size_t size) {
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, size);
+    H5Tset_strpad(type, padding);
+    const hid_t attribute = H5Acreate2(raw, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, bytes);
+    H5Aclose(attribute);
+    H5Tclose(type);
+  };
+  fixed("numpy", H5T_STR_NULLPAD, "RHF", 3);
+  fixed("c", H5T_STR_NULLTERM, "UHF\0??", 6);
+  fixed("fortran", H5T_STR_SPACEPAD, "ROHF    ", 8);
+  const hsize_t two = 2;
+  const hid_t pair = H5Screate_simple(1, &two, nullptr);
+  H5Aclose(H5Acreate2(raw, "pair", H5T_NATIVE_INT, pair, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(pair);
+  H5Sclose(scalar);
+  H5Fclose(raw);
+  const Hdf5File in = Hdf5File::open(file("s.h5"));
+  EXPECT_EQ(in.string_attribute("numpy"), "RHF");
+  EXPECT_EQ(in.string_attribute("c"), "UHF");
+  EXPECT_EQ(in.string_attribute("fortran"), "ROHF");
+  EXPECT_EQ(message<InputError>([&] { in.integer_attribute("pair"); }),
+            file("s.h5") + ": attribute 'pair' must hold a single value; write it as a scalar.");
+}
+
+TEST_F(Hdf5FileTest, BoxesOfDatasets) {
+  const std::vector<std::int64_t> shape = {3, 4, 5};
+  std::vector<double> values(60);
+  std::iota(values.begin(), values.end(), 0.0);
+  Hdf5File out = Hdf5File::create(file("d.h5"));
+  for (const bool chunked : {false, true}) {
+    const std::vector<std::int64_t> chunk = {1, 2, 5};
+    const Hdf5Dataset dataset = out.create_dataset(chunked ? "chunked" : "plain", shape, Hdf5File::Type::real,
+                                                   chunked ? chunk : std::vector<std::int64_t>());
+    for (std::int64_t k = 0; k < 3; ++k) {
+      dataset.write(std::array<std::int64_t, 3>{k, 0, 0}, std::array<std::int64_t, 3>{1, 4, 5},
+                    std::span(values).subspan(static_cast<std::size_t>(20 * k), 20));
+    }
+  }
+  out.create_dataset("none", std::vector<std::int64_t>{0, 7}, Hdf5File::Type::integer);
+  out.close();
+  const Hdf5File in = Hdf5File::open(file("d.h5"));
+  for (const char* name : {"plain", "chunked"}) {
+    const Hdf5Dataset dataset = in.dataset(name);
+    EXPECT_EQ(dataset.size(), 60);
+    EXPECT_FALSE(dataset.is_integer());
+    std::vector<double> box(4);
+    dataset.read(std::array<std::int64_t, 3>{1, 2, 3}, std::array<std::int64_t, 3>{2, 1, 2}, box);
+    EXPECT_EQ(box, (std::vector<double>{33, 34, 53, 54}));
+    // A box outside the dataset is an error of HDF5, told in our words.
+    const std::string text = message<InputError>([&] {
+      dataset.read(std::array<std::int64_t, 3>{2, 2, 3}, std::array<std::int64_t, 3>{2, 1, 2}, box);
+    });
+    EXPECT_NE(text.find(std::string("reading dataset '") + name + "' failed (HDF5: "), std::string::npos) << text;
+  }
+  EXPECT_TRUE(in.has("none"));
+  EXPECT_FALSE(in.has("nothing"));
+  EXPECT_EQ(shape_text(in.dataset("none").shape()), "[0,7]");
+  EXPECT_TRUE(in.dataset("none").is_integer());
+  in.dataset("none").read_all({});
+}
+
+TEST_F(Hdf5FileTest, LeavesTheErrorPrintingOfTheProgramAlone) {
+  H5E_auto2_t before = nullptr, after = nullptr;
+  void *before_data = nullptr, *after_data = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &before, &before_data);
+  EXPECT_NE(before, nullptr);
+  EXPECT_THROW(Hdf5File::open(file("absent.h5")), InputError);
+  { Hdf5File::create(file("x.h5")); }
+  EXPECT_THROW(Hdf5File::open(file("x.h5")).dataset("absent"), InputError);
+  H5Eget_auto2(H5E_DEFAULT, &after, &after_data);
+  EXPECT_EQ(before, after);
+  EXPECT_EQ(before_data, after_data);
+}
+
+TEST_F(Hdf5FileTest, SignatureBehindAUserBlock) {
+  const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_userblock(creation, 1024);
+  H5Fclose(H5Fcreate(file("u.h5").c_str(), H5F_ACC_TRUNC, creation, H5P_DEFAULT));
+  H5Pclose(creation);
+  EXPECT_TRUE(is_hdf5(file("u.h5")));
+  EXPECT_FALSE(is_hdf5(directory_.string()));
+}
+
+TEST_F(Hdf5FileTest, LeavesNoObjectsOpen) {
+  {
+    Hdf5File out = Hdf5File::create(file("x.h5"));
+    out.create_dataset("d", std::vector<std::int64_t>{2}, Hdf5File::Type::real);
+    out.set_attribute("a", 1.0);
+    out.close();
+    const Hdf5File in = Hdf5File::open(file("x.h5"));
+    in.dataset("d");
+    in.real_attribute("a");
+    EXPECT_THROW(in.string_attribute("a"), InputError);
+  }
+  EXPECT_EQ(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_ALL), 0);
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,188 @@
+#include "cxx/calculation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "cxx/base/error.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/support/transformed_source.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+/// The numbers of a source under another description.
+std::unique_ptr<MemorySource> described(const TileSource& source, const SourceInfo& info, bool integrals = true) {
+  const MemorySource from = MemorySource::copy_of(source);
+  auto to = std::make_unique<MemorySource>(
+      from.tiles(), std::vector<double>(from.orbital_energies().begin(), from.orbital_energies().end()), info,
+      MemorySource::Contents{integrals, false});
+  for (const Block& b : from.t1_index().blocks()) to->set_t1(b.tiles[0], b.tiles[1], from.t1(b.tiles[0], b.tiles[1]));
+  for (const Block& b : from.t2_index().blocks()) {
+    const auto& t = b.tiles;
+    to->set_t2(t[0], t[1], t[2], t[3], from.t2(t[0], t[1], t[2], t[3]));
+  }
+  for (const Block& b : from.v2_index().blocks()) {
+    const auto& t = b.tiles;
+    if (integrals) to->set_v2(t[0], t[1], t[2], t[3], from.v2(t[0], t[1], t[2], t[3]));
+  }
+  return to;
+}
+
+SourceInfo amplitudes(AmplitudeKind kind, double omega2 = 0.0) {
+  SourceInfo info;
+  info.path = "left";
+  info.amplitudes = kind;
+  info.omega2 = omega2;
+  return info;
+}
+
+class ACalculation : public ::testing::Test {
+ protected:
+  std::unique_ptr<TileSource> water = make_synthetic_source(closed_shell(3, 4));
+  std::unique_ptr<TileSource> radical = make_synthetic_source(open_shell(Reference::uhf, {3, 2, 4, 5}));
+
+  template <typename Failure>
+  static void expect_refusal(const TileSource& right, const TileSource* left, const CalculationOptions& options,
+                             const std::string& part) {
+    expect_failure<Failure>([&] { Calculation(right, left, options); }, part);
+  }
+};
+
+TEST_F(ACalculation, IsSpinAdaptedForAClosedShellUnlessToldOtherwise) {
+  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().form, Form::spin_adapted);
+  EXPECT_EQ(Calculation(*water, nullptr, options_for(Form::spin_orbital)).problem().form, Form::spin_orbital);
+  EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().form, Form::spin_orbital);
+}
+
+TEST_F(ACalculation, CannotBeSpinAdaptedForAnOpenShell) {
+  expect_refusal<UsageError>(*radical, nullptr, options_for(Form::spin_adapted), "needs an RHF reference");
+}
+
+TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
+  const auto name = [&](const TileSource* left, double omega2) {
+    CalculationOptions options = options_for();
+    options.omega2 = {omega2};
+    const Calculation calculation(*water, left, options);
+    return calculation.method(omega2);
+  };
+  const auto regularized = described(*water, amplitudes(AmplitudeKind::regularized_ccsd, 0.1), false);
+  const auto lambda = described(*water, amplitudes(AmplitudeKind::lambda), false);
+  const auto ccsd = described(*water, amplitudes(AmplitudeKind::ccsd), false);
+  EXPECT_EQ(name(nullptr, 0.0), "CCSD(T)");
+  EXPECT_EQ(name(nullptr, 0.1), "denominator-shifted CCSD(T)");
+  EXPECT_EQ(name(regularized.get(), 0.1), "Reg-CCSD(T)");
+  EXPECT_EQ(name(regularized.get(), 0.2),
+            "denominator-shifted two-sided (T) with left amplitudes regularised at omega2 = 0.1");
+  EXPECT_EQ(name(lambda.get(), 0.0), "Lambda-CCSD(T)");
+  EXPECT_EQ(name(ccsd.get(), 0.0), "two-sided CCSD(T)");
+}
+
+TEST_F(ACalculation, TakesOmega2FromRegularizedLeftAmplitudes) {
+  const auto regularized = described(*water, amplitudes(AmplitudeKind::regularized_ccsd, 0.15), false);
+  EXPECT_EQ(Calculation(*water, regularized.get(), options_for()).problem().omega2, std::vector<double>{0.15});
+  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().omega2, std::vector<double>{0.0});
+}
+
+TEST_F(ACalculation, NeedsIntegralsOnTheRight) {
+  const auto amplitudes_only = described(*water, amplitudes(AmplitudeKind::ccsd), false);
+  expect_refusal<InputError>(*amplitudes_only, nullptr, options_for(), "holds amplitudes only");
+}
+
+TEST_F(ACalculation, RefusesALeftSideOverOtherOrbitals) {
+  const auto larger = make_synthetic_source(closed_shell(3, 5));
+  const auto symmetric = make_synthetic_source(closed_shell(3, 4, 2));
+  expect_refusal<InputError>(*water, larger.get(), options_for(), "have different orbitals");
+  expect_refusal<InputError>(*water, symmetric.get(), options_for(), "have different orbitals");
+  expect_refusal<InputError>(*water, radical.get(), options_for(), "have different orbitals");
+}
+
+TEST_F(ACalculation, RefusesALeftSideWithOtherOrbitalEnergies) {
+  std::vector<double> energies(water->orbital_energies().begin(), water->orbital_energies().end());
+  energies[1] += 1e-5;
+  const auto other = rotated_source(*water, no_rotations(water->tiles()), energies);
+  expect_refusal<InputError>(*water, other.get(), options_for(), "have different orbital energies");
+}
+
+TEST_F(ACalculation, TakesALeftSideInOtherTiles) {
+  const auto other = make_synthetic_source(other_amplitudes(closed_shell(3, 4)));
+  const auto in_other_tiles = retile(*other, 1, 3);
+  const auto expected = numbers_of(calculate(*water, options_for(), other.get()));
+  EXPECT_EQ(numbers_of(calculate(*water, options_for(), in_other_tiles.get())), expected);
+}
+
+TEST_F(ACalculation, RefusesAnOmega2ThatIsNegativeOrNoNumber) {
+  for (const double omega2 : {-0.1, std::nan(""), static_cast<double>(INFINITY)}) {
+    CalculationOptions options = options_for();
+    options.omega2 = {0.1, omega2};
+    expect_refusal<UsageError>(*water, nullptr, options, "omega2");
+  }
+}
+
+TEST_F(ACalculation, RefusesDenominatorsThatAreNotNegativeAndNamesAnOmega2ThatCures) {
+  // The highest occupied and the lowest virtual orbital of either spin at the same energy, the rest close by.
+  std::vector<double> energies = {-0.1, -0.1, 0.3, -0.1, -0.1, 0.3, 0.0, 0.0, 0.2, 0.5, 0.0, 0.0, 0.2, 0.5};
+  energies.resize(static_cast<std::size_t>(water->tiles().orbitals()));
+  const auto inverted = rotated_source(*water, no_rotations(water->tiles()), energies);
+  const double largest = 0.3 + 0.3 - 0.1;  // both electrons of the highest orbital into two of energy 0
+  CalculationOptions options = options_for();
+  expect_refusal<InputError>(*inverted, nullptr, options, "--omega2 above");
+  options.omega2 = {largest / 3.0 + 0.001};
+  EXPECT_NEAR(Calculation(*inverted, nullptr, options).largest_denominator(), largest, 1e-14);
+  EXPECT_LT(calculate(*inverted, options).energies.front().total.bracket, 0.0);
+  options.omega2 = {0.5, largest / 3.0 - 0.001};
+  expect_refusal<InputError>(*inverted, nullptr, options, "--omega2 above 0.16");
+}
+
+TEST_F(ACalculation, UsesNoMoreThreadsThanItsMemoryAllows) {
+  CalculationOptions options = options_for();
+  options.threads = 8;
+  const std::int64_t one_thread = Calculation(*water, nullptr, options).scratch_bytes() / 8;
+  options.memory = 3 * one_thread;
+  EXPECT_EQ(Calculation(*water, nullptr, options).threads(), 3);
+  EXPECT_EQ(Calculation(*water, nullptr, options).scratch_bytes(), options.memory);
+  options.memory = one_thread - 1;
+  expect_refusal<UsageError>(*water, nullptr, options, "--memory allows");
+}
+
+TEST_F(ACalculation, SaysWhichRohfEnergyItIs) {
+  const auto rohf = make_synthetic_source(open_shell(Reference::rohf, {3, 2, 4, 5}));
+  CalculationOptions options = options_for();
+  EXPECT_NE(Calculation(*rohf, nullptr, options).reference_note().find("NWChem's ROHF-CCSD(T)"), std::string::npos);
+  options.rohf = RohfOrbitals::semicanonical;
+  EXPECT_NE(Calculation(*rohf, nullptr, options).reference_note().find("standard ROHF-CCSD(T)"), std::string::npos);
+  EXPECT_TRUE(Calculation(*radical, nullptr, options_for()).reference_note().empty());
+}
+
+TEST_F(ACalculation, WithoutTriplesHasAnEnergyOfZero) {
+  const auto helium = make_synthetic_source(closed_shell(1, 5));
+  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+    const CalculationResult result = calculate(*helium, options_for(form));
+    EXPECT_EQ(result.tasks, 0u);
+    EXPECT_EQ(result.energies.front().total.paren, 0.0);
+  }
+}
+
+TEST_F(ACalculation, HasSpinCasesThatAddUp) {
+  for (const TileSource* source : {water.get(), radical.get()}) {
+    const TriplesEnergy energy = calculate(*source).energies.front();
+    double bracket = 0.0, paren = 0.0;
+    for (const EnergyPair& pair : energy.spin_cases) {
+      bracket += pair.bracket;
+      paren += pair.paren;
+    }
+    EXPECT_DOUBLE_EQ(bracket, energy.total.bracket);
+    EXPECT_DOUBLE_EQ(paren, energy.total.paren);
+  }
+  const auto cases = calculate(*water).energies.front().spin_cases;
+  EXPECT_EQ(cases[0].paren, cases[3].paren);
+  EXPECT_EQ(cases[1].paren, cases[2].paren);
+}
+
+}  // namespace
+}  // namespace trifuse

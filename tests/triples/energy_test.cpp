@@ -1,0 +1,131 @@
+#include "cxx/triples/energy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "cxx/triples/recipe.hpp"
+
+/// The energy of one set of orbitals {a, b, c}, {i, j, k} by the formulas as the literature has them, summed over all
+/// orders of both triples, against those that the executors use.
+namespace trifuse {
+namespace {
+
+using Permutation = std::array<int, 3>;
+
+/// An amplitude W for each assignment of three holes to three particles.
+struct Amplitudes {
+  std::array<double, 6> of_assignment;
+
+  /// W of particles in the order p and holes in the order h: only which hole goes with which particle matters.
+  double operator()(const Permutation& p, const Permutation& h) const {
+    Permutation hole_of{};
+    for (std::size_t q = 0; q < 3; ++q) hole_of[static_cast<std::size_t>(p[q])] = h[q];
+    for (std::size_t s = 0; s < 6; ++s) {
+      if (assignments[s] == hole_of) return of_assignment[s];
+    }
+    throw std::logic_error("no such assignment");
+  }
+  SixTargets six() const {
+    const auto& w = of_assignment;
+    return {w[0], w[1], w[2], w[3], w[4], w[5]};
+  }
+  Amplitudes operator+(const Amplitudes& other) const {
+    Amplitudes sum = *this;
+    for (std::size_t s = 0; s < 6; ++s) sum.of_assignment[s] += other.of_assignment[s];
+    return sum;
+  }
+};
+
+class ClosedShellEnergy : public ::testing::Test {
+ protected:
+  Amplitudes random_amplitudes() {
+    Amplitudes amplitudes{};
+    for (double& x : amplitudes.of_assignment) x = number_(random_);
+    return amplitudes;
+  }
+
+  /// 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) over the 36 orders.
+  static double rendell_lee_komornicki(const Amplitudes& w, const Amplitudes& v) {
+    double sum = 0.0;
+    for (const Permutation& p : assignments) {
+      const Permutation bca = {p[1], p[2], p[0]}, cab = {p[2], p[0], p[1]}, cba = {p[2], p[1], p[0]};
+      for (const Permutation& h : assignments) {
+        sum += (4.0 * w(p, h) + w(bca, h) + w(cab, h)) * (v(p, h) - v(cba, h)) / 3.0;
+      }
+    }
+    return sum;
+  }
+
+  /// Energy of three alpha electrons: 1/36 of the sum over all orders of the products of antisymmetrised amplitudes.
+  static double three_alpha(const Amplitudes& w, const Amplitudes& v) {
+    const auto antisymmetrised = [](const Amplitudes& x, const Permutation& p, const Permutation& h) {
+      double sum = 0.0;
+      for (std::size_t s = 0; s < 6; ++s) {
+        const Permutation& order = assignments[s];
+        const auto at = [&](std::size_t q) { return p[static_cast<std::size_t>(order[q])]; };
+        sum += (s < 3 ? 1.0 : -1.0) * x({at(0), at(1), at(2)}, h);
+      }
+      return sum;
+    };
+    double sum = 0.0;
+    for (const Permutation& p : assignments)
+      for (const Permutation& h : assignments) sum += antisymmetrised(w, p, h) * antisymmetrised(v, p, h);
+    return sum / 36.0;
+  }
+
+  void expect_formula(const Amplitudes& d_left, const Amplitudes& s_left, const Amplitudes& d_right) {
+    const Numerators found = spin_adapted_numerators(d_left.six(), s_left.six(), d_right.six());
+    EXPECT_NEAR(found.bracket, rendell_lee_komornicki(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.paren, rendell_lee_komornicki(d_right, d_left + s_left), 1e-12);
+    EXPECT_NEAR(found.same_bracket, 2.0 * three_alpha(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.same_paren, 2.0 * three_alpha(d_right, d_left + s_left), 1e-12);
+  }
+
+ private:
+  std::mt19937 random_{7};
+  std::uniform_real_distribution<double> number_{-1.0, 1.0};
+};
+
+TEST_F(ClosedShellEnergy, IsTheSumOverAllThirtySixOrders) {
+  for (int round = 0; round < 20; ++round) {
+    const Amplitudes d = random_amplitudes();
+    expect_formula(d, random_amplitudes(), d);
+  }
+}
+
+TEST_F(ClosedShellEnergy, IsTheSameSumWhenTheLeftSideIsAnother) {
+  for (int round = 0; round < 20; ++round) {
+    expect_formula(random_amplitudes(), random_amplitudes(), random_amplitudes());
+  }
+}
+
+TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
+  // 3 W + W = 4 W for the assignment itself, twice.
+  const SixTargets one{1.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none{};
+  const Numerators found = spin_adapted_numerators(one, none, one);
+  EXPECT_EQ(found.bracket, 8.0);
+  EXPECT_EQ(found.paren, 8.0);
+  EXPECT_EQ(found.same_bracket, 2.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).paren, 8.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).bracket, 0.0);
+}
+
+TEST_F(ClosedShellEnergy, OfATotallySymmetricAmplitudeIsZero) {
+  // Three electrons of one spin in a symmetric function do not exist, and two of another spin do not help.
+  const SixTargets equal{1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+  const Numerators found = spin_adapted_numerators(equal, equal, equal);
+  EXPECT_EQ(found.bracket, 0.0);
+  EXPECT_EQ(found.paren, 0.0);
+  EXPECT_EQ(found.same_bracket, 0.0);
+}
+
+TEST(SpinOrbitalEnergy, IsConnectedTimesConnectedPlusDisconnected) {
+  const Numerators found = spin_orbital_numerators(2.0, 3.0, 5.0);
+  EXPECT_EQ(found.bracket, 10.0);
+  EXPECT_EQ(found.paren, 25.0);
+}
+
+}  // namespace
+}  // namespace trifuse

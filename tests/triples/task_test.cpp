@@ -1,0 +1,230 @@
+#include "cxx/triples/task.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "tests/support/tile_spaces.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+using Triple = std::array<int, 3>;
+
+/// A task as it is written by hand: tiles and one over the factor.
+struct Expected {
+  Triple particles, holes;
+  double inverse_factor;
+  SpinCase spin_case;
+};
+
+void expect_tasks(const TileSpace& space, Form form, const std::vector<Expected>& expected) {
+  const std::vector<Task> tasks = enumerate_tasks(space, form);
+  ASSERT_EQ(tasks.size(), expected.size());
+  for (std::size_t n = 0; n < tasks.size(); ++n) {
+    EXPECT_EQ(tasks[n].particles, expected[n].particles) << "task " << n;
+    EXPECT_EQ(tasks[n].holes, expected[n].holes) << "task " << n;
+    EXPECT_DOUBLE_EQ(tasks[n].factor, 1.0 / expected[n].inverse_factor) << "task " << n;
+    EXPECT_EQ(tasks[n].spin_case, expected[n].spin_case) << "task " << n;
+  }
+}
+
+// One tile each of alpha holes (0), beta holes (1), alpha particles (2) and beta particles (3).
+
+TEST(TasksOfFourTiles, AreOnePerSpinCaseForAnUnrestrictedReference) {
+  using enum SpinCase;
+  expect_tasks(one_tile_per_class(3, false), Form::spin_orbital,
+               {{{2, 2, 2}, {0, 0, 0}, 36.0, aaa},
+                {{2, 2, 3}, {0, 0, 1}, 4.0, aab},
+                {{2, 3, 3}, {0, 1, 1}, 4.0, abb},
+                {{3, 3, 3}, {1, 1, 1}, 36.0, bbb}});
+}
+
+TEST(TasksOfFourTiles, OfARestrictedReferenceCountTwiceAndLeaveOutMostlyBeta) {
+  using enum SpinCase;
+  expect_tasks(one_tile_per_class(3, true), Form::spin_orbital,
+               {{{2, 2, 2}, {0, 0, 0}, 18.0, aaa}, {{2, 2, 3}, {0, 0, 1}, 2.0, aab}});
+}
+
+TEST(TasksOfFourTiles, HaveNoThreeDifferentOrbitalsInATileOfTwo) {
+  using enum SpinCase;
+  expect_tasks(one_tile_per_class(2, false), Form::spin_orbital,
+               {{{2, 2, 3}, {0, 0, 1}, 4.0, aab}, {{2, 3, 3}, {0, 1, 1}, 4.0, abb}});
+}
+
+TEST(TasksOfFourTiles, OfSingleOrbitalsAreNone) {
+  expect_tasks(one_tile_per_class(1, false), Form::spin_orbital, {});
+  expect_tasks(one_tile_per_class(1, true), Form::spin_adapted, {});
+}
+
+TEST(TasksOfFourTiles, AreOneInSpinAdaptedForm) {
+  // Two electrons of either spin may share an orbital, so tiles of two orbitals are enough.
+  expect_tasks(one_tile_per_class(2, true), Form::spin_adapted, {{{2, 2, 2}, {0, 0, 0}, 36.0, SpinCase::aab}});
+}
+
+TEST(TasksWithSymmetry, HaveIrrepsThatMultiplyToTheTotallySymmetricOne) {
+  using enum OrbitalClass;
+  // Two tiles of alpha holes (0, 1), two of alpha particles (4, 5); the second of each pair has irrep 1.
+  std::vector<Tile> tiles;
+  for (const OrbitalClass c : orbital_classes) {
+    tiles.push_back(tile(c, 2, 0));
+    tiles.push_back(tile(c, 2, 1));
+  }
+  const SpinCase all = SpinCase::aab;
+  expect_tasks({tiles, true}, Form::spin_adapted,
+               {{{4, 4, 4}, {0, 0, 0}, 36.0, all},
+                {{4, 4, 4}, {0, 1, 1}, 12.0, all},
+                {{4, 4, 5}, {0, 0, 1}, 4.0, all},
+                {{4, 4, 5}, {1, 1, 1}, 12.0, all},
+                {{4, 5, 5}, {0, 0, 0}, 12.0, all},
+                {{4, 5, 5}, {0, 1, 1}, 4.0, all},
+                {{5, 5, 5}, {0, 0, 1}, 12.0, all},
+                {{5, 5, 5}, {1, 1, 1}, 36.0, all}});
+}
+
+TEST(Tasks, ComeInNwchemsOrderWithTheFirstParticleOutermost) {
+  const TileSpace space = one_tile_per_class(9, false).retiled(3, 3);
+  const auto tasks = enumerate_tasks(space, Form::spin_orbital);
+  const auto key = [](const Task& t) { return std::tie(t.particles, t.holes); };
+  EXPECT_GT(tasks.size(), 500u);
+  EXPECT_TRUE(
+      std::is_sorted(tasks.begin(), tasks.end(), [&](const Task& x, const Task& y) { return key(x) < key(y); }));
+}
+
+/// Every excitation that spin and symmetry allow, with the weight that the tasks give it.
+using Weights = std::map<std::array<std::int64_t, 6>, double>;
+
+Weights weights_of(const TileSpace& space, Form form) {
+  Weights weights;
+  for (const Task& task : enumerate_tasks(space, form)) {
+    std::array<std::int64_t, 6> begin{}, end{}, x{};
+    for (std::size_t q = 0; q < 6; ++q) {
+      const Tile& t = space[q < 3 ? task.particles[q] : task.holes[q - 3]];
+      begin[q] = x[q] = t.offset;
+      end[q] = t.offset + t.size;
+    }
+    for (bool more = true; more;) {
+      std::array<std::int64_t, 6> sorted = x;
+      std::sort(sorted.begin(), sorted.begin() + 3);
+      std::sort(sorted.begin() + 3, sorted.end());
+      weights[sorted] += task.factor;
+      std::size_t q = 0;
+      while (q < 6 && ++x[q] == end[q]) {
+        x[q] = begin[q];
+        ++q;
+      }
+      more = q < 6;
+    }
+  }
+  return weights;
+}
+
+/// What the weight has to be: 1 for three different orbitals, 1/2 if two are equal; 0 where the excitation vanishes.
+double wanted_weight(const TileSpace& space, const std::vector<Orbital>& orbitals, Form form,
+                     const std::array<std::int64_t, 6>& x) {
+  int spins = 0, irreps = 0;
+  double weight = 1.0;
+  for (std::size_t q = 0; q < 6; ++q) {
+    const Orbital& orbital = orbitals[static_cast<std::size_t>(x[q])];
+    spins += (q < 3 ? 1 : -1) * spin_number(orbital.spin);
+    irreps ^= orbital.irrep;
+  }
+  for (const std::size_t first : {std::size_t{0}, std::size_t{3}}) {
+    const int pairs = (x[first] == x[first + 1] ? 1 : 0) + (x[first + 1] == x[first + 2] ? 1 : 0);
+    if (pairs > (form == Form::spin_adapted ? 1 : 0)) return 0.0;
+    weight /= pairs + 1;
+  }
+  if (spins != 0 || irreps != 0) return 0.0;
+  return form == Form::spin_orbital && space.restricted() ? 2.0 * weight : weight;
+}
+
+/// Executors leave out elements that vanish, so the tasks may count those as they like.
+void expect_every_excitation_once(const TileSpace& space, Form form) {
+  const auto orbitals = orbitals_of(space);
+  const bool half = form == Form::spin_orbital && space.restricted();
+  const Weights weights = weights_of(space, form);
+  std::size_t compared = 0;
+  const auto holes = static_cast<std::int64_t>(
+      std::count_if(orbitals.begin(), orbitals.end(), [](const Orbital& o) { return o.space == Space::hole; }));
+  const auto used = [&](std::int64_t o) {
+    return form == Form::spin_orbital || orbitals[static_cast<std::size_t>(o)].spin == Spin::alpha;
+  };
+  const auto for_triples = [&](std::int64_t begin, std::int64_t end, auto function) {
+    for (std::int64_t x = begin; x < end; ++x)
+      for (std::int64_t y = x; y < end; ++y)
+        for (std::int64_t z = y; z < end; ++z)
+          if (used(x) && used(y) && used(z)) function(x, y, z);
+  };
+  for_triples(holes, space.orbitals(), [&](std::int64_t a, std::int64_t b, std::int64_t c) {
+    int betas = 0;
+    for (const std::int64_t o : {a, b, c}) betas += orbitals[static_cast<std::size_t>(o)].spin == Spin::beta ? 1 : 0;
+    if (half && betas > 1) return;
+    for_triples(0, holes, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
+      const double wanted = wanted_weight(space, orbitals, form, {a, b, c, i, j, k});
+      if (wanted == 0.0) return;
+      const auto found = weights.find({a, b, c, i, j, k});
+      ASSERT_NE(found, weights.end());
+      ASSERT_NEAR(found->second, wanted, 1e-14);
+      ++compared;
+    });
+  });
+  EXPECT_GT(compared, 0u);
+}
+
+TEST(Tasks, CountEveryExcitationOnceWhateverTheTiles) {
+  using enum OrbitalClass;
+  const std::vector<OrbitalRun> closed = {
+      {hole_alpha, 0, 3}, {hole_beta, 0, 3}, {particle_alpha, 0, 4}, {particle_beta, 0, 4}};
+  const std::vector<OrbitalRun> open = {
+      {hole_alpha, 0, 4}, {hole_beta, 0, 2}, {particle_alpha, 0, 3}, {particle_beta, 0, 5}};
+  const std::vector<OrbitalRun> closed_symmetric = {
+      {hole_alpha, 0, 2},     {hole_alpha, 1, 2},     {hole_beta, 0, 2},     {hole_beta, 1, 2},
+      {particle_alpha, 0, 1}, {particle_alpha, 1, 3}, {particle_beta, 0, 1}, {particle_beta, 1, 3}};
+  const std::vector<OrbitalRun> open_symmetric = {{hole_alpha, 0, 3},     {hole_alpha, 1, 1},    {hole_beta, 0, 2},
+                                                  {particle_alpha, 0, 2}, {particle_beta, 0, 3}, {particle_beta, 1, 2}};
+  for (const std::int64_t size : {1, 2, 3, 5}) {
+    const auto space = [&](const auto& runs, bool restricted) {
+      return TileSpace::partition(runs, size, 5 - size / 2, restricted);
+    };
+    for (const auto& runs : {closed, closed_symmetric}) {
+      expect_every_excitation_once(space(runs, true), Form::spin_adapted);
+      expect_every_excitation_once(space(runs, true), Form::spin_orbital);
+      expect_every_excitation_once(space(runs, false), Form::spin_orbital);
+    }
+    for (const auto& runs : {open, open_symmetric})
+      expect_every_excitation_once(space(runs, false), Form::spin_orbital);
+  }
+}
+
+TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
+  const auto key = [](const Task& t) { return std::tie(t.particles, t.holes, t.factor, t.spin_case); };
+  const auto less = [&](const Task& x, const Task& y) { return key(x) < key(y); };
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const bool restricted = seed % 2 == 0;
+    const int irreps = seed < 3 ? 1 : 2;
+    const auto runs = RandomRuns(seed).draw(irreps, 6, restricted);
+    const TileSpace coarse = TileSpace::partition(runs, 4, 5, restricted);
+    for (const std::int64_t size : {1, 2, 3, 9}) {
+      const TileSpace fine = coarse.refined(size, size);
+      for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+        if (form == Form::spin_adapted && !restricted) continue;
+        std::vector<Task> pieces;
+        for (const Task& task : enumerate_tasks(coarse, form)) {
+          const auto inside = refine_task(coarse, fine, form, task);
+          pieces.insert(pieces.end(), inside.begin(), inside.end());
+        }
+        std::sort(pieces.begin(), pieces.end(), less);
+        const std::vector<Task> whole = enumerate_tasks(fine, form);
+        ASSERT_EQ(pieces.size(), whole.size());
+        for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_EQ(key(pieces[n]), key(whole[n]));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trifuse
