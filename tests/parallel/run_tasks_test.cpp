@@ -100,9 +100,9 @@ TEST_P(TaskRun, BeginsWithTheMostExpensiveTasks) {
   });
   run_tasks(plan, executor, 1, settings());
   ASSERT_EQ(cost.size(), plan.tasks.size());
-  EXPECT_GT(cost.front(), cost.back());
-  // Several threads take tasks in this order, but they may come here in another.
+  // Several threads take tasks in this order, but a thread that was put to sleep comes here late.
   if (GetParam() > 1) return;
+  EXPECT_GT(cost.front(), cost.back());
   EXPECT_TRUE(std::is_sorted(cost.begin(), cost.end(), std::greater<>()));
 }
 
