@@ -6,7 +6,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/blas.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
-#include "cxx/cpu/panels.hpp"
+#include "cxx/panels/panels.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/triples/recipe.hpp"
 

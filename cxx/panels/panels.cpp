@@ -1,8 +1,8 @@
-#include "cxx/cpu/panels.hpp"
+#include "cxx/panels/panels.hpp"
 
 #include <algorithm>
 
-#include "cxx/cpu/panel_loader.hpp"
+#include "cxx/panels/panel_loader.hpp"
 
 namespace trifuse {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "cxx/cpu/panels.hpp"
+#include "cxx/panels/panels.hpp"
 #include "tce_tiles/blocks.hpp"
 
 namespace trifuse {

@@ -1,4 +1,4 @@
-#include "cxx/cpu/panel_loader.hpp"
+#include "cxx/panels/panel_loader.hpp"
 
 #include <algorithm>
 

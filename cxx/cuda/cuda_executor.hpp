@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cxx/triples/executor.hpp"
+#include "cxx/triples/problem.hpp"
+
+namespace trifuse {
+
+struct CudaOptions {
+  std::vector<int> devices = {0};      ///< as CUDA counts them
+  std::int64_t memory_per_device = 0;  ///< bytes; 0: what is free, less a reserve
+  std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device
+};
+
+/// What the devices did so far, all of them together.
+struct CudaReport {
+  struct Device {
+    std::string name;
+    double peak_share_rate = 0.0;  ///< FP64 matrix peak of the device, operations per second; 0 if not known
+  };
+  std::vector<Device> devices;
+  std::string kernel;                    ///< configuration in use
+  std::int64_t panels_wanted = 0;        ///< panels that tasks asked for
+  std::int64_t panels_sent = 0;          ///< of these, sent from the host
+  std::int64_t panels_evicted = 0;       ///< dropped to make room
+  std::int64_t bytes_sent = 0;           ///< host to device
+  std::int64_t bytes_resident = 0;       ///< largest amount of panels on one device
+  std::int64_t memory_budget = 0;        ///< bytes per device
+  double seconds_kernels = 0.0;          ///< on the device, summed over devices
+  double seconds_copies = 0.0;           ///< on the device, copies and packing, summed over devices
+  double seconds_waiting = 0.0;          ///< host threads waiting for devices
+  double seconds_preparing = 0.0;        ///< host threads preparing work
+  std::int64_t launches = 0;
+  std::int64_t items = 0;
+};
+
+/// Executes tasks on GPUs; two workers for each, so that one's tasks are prepared and sent while the other's run.
+class CudaExecutor : public Executor {
+ public:
+  virtual CudaReport report() const = 0;
+};
+
+/// Operands are read from the sources once, here. A small task is computed on each device and compared with the CPU
+/// executor first. Throws UsageError for a device or kernel that does not exist, SystemError when a device fails or
+/// gives wrong numbers.
+std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                 const CudaOptions& options);
+
+/// Tile sizes that suit GPUs: multiples of the extents that kernels work on, large enough to fill a GPU.
+TileSpace cuda_tiles(const TileSpace& orbitals, std::int64_t hole_size, std::int64_t particle_size);
+
+}  // namespace trifuse
