@@ -50,7 +50,4 @@ class CudaExecutor : public Executor {
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
 
-/// Tile sizes that suit GPUs: multiples of the extents that kernels work on, large enough to fill a GPU.
-TileSpace cuda_tiles(const TileSpace& orbitals, std::int64_t hole_size, std::int64_t particle_size);
-
 }  // namespace trifuse
