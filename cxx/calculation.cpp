@@ -8,7 +8,9 @@
 #include <cmath>
 
 #include "cxx/base/error.hpp"
+#include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/panels/panels.hpp"
 #include "cxx/triples/reference.hpp"
 #include "cxx/triples/semicanonical.hpp"
 #include "tce_tiles/blocks.hpp"
@@ -20,6 +22,21 @@ namespace {
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+/// What is used on the host where `CalculationOptions::memory` does not say otherwise, bytes.
+constexpr std::int64_t default_memory = std::int64_t{2} << 30;
+
+/// Lets OpenMP have no more threads than these while it lives.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~OpenMpThreads() { omp_set_num_threads(before_); }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  int before_;
+};
 
 /// Two lists of runs over the same orbitals, however they are split.
 bool same_orbitals(const TileSpace& x, const TileSpace& y) {
@@ -66,6 +83,18 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }  // namespace
 
+std::string to_string(ExecutorKind executor) {
+  switch (executor) {
+    case ExecutorKind::cpu:
+      return "cpu";
+    case ExecutorKind::reference:
+      return "reference";
+    case ExecutorKind::cuda:
+      return "cuda";
+  }
+  return "?";
+}
+
 Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)
     : options_(std::move(options)), right_(&right), left_(left) {
   if (!right.has_integrals()) {
@@ -74,6 +103,11 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
                     right.info().path));
   }
   if (left_ != nullptr) check_left();
+  if (options_.executor == ExecutorKind::cuda) {
+    devices_ = choose_devices(visible_devices(), options_.devices);
+  } else if (!options_.memory) {
+    options_.memory = default_memory;
+  }
   choose_form();
   if (options_.omega2.empty()) {
     const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
@@ -91,7 +125,9 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
   }
   if (options_.rohf == RohfOrbitals::semicanonical) {
     const double copies = semicanonical_bytes(right);
-    if (copies > static_cast<double>(options_.memory)) {
+    // With CUDA --memory speaks of the devices, and the host gets what it needs.
+    const bool limited = options_.executor != ExecutorKind::cuda;
+    if (limited && copies > static_cast<double>(*options_.memory)) {
       throw UsageError(
           fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} GiB of memory; allow it with --memory.",
                       right.info().path, copies / 0x1p30));
@@ -115,18 +151,25 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
   const TileSpace& orbitals = problem_.right->tiles();
   largest_denominator_ = trifuse::largest_denominator(orbitals, problem_.right->orbital_energies());
   check_denominators();
-  TileSizes sizes = default_tile_sizes(orbitals, problem_.form);
+  plan_tasks();
+  plan_memory();
+}
+
+void Calculation::plan_tasks() {
+  const TileSpace& orbitals = problem_.right->tiles();
+  const bool cuda = options_.executor == ExecutorKind::cuda;
+  TileSizes sizes = cuda ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, problem_.form);
   if (options_.tile_size) sizes = {*options_.tile_size, *options_.tile_size};
-  const TileSpace tiles = orbitals.retiled(sizes.holes, sizes.particles);
+  const TileSpace tiles = cuda ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
+                               : orbitals.retiled(sizes.holes, sizes.particles);
   const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
-  if (plan_bytes > static_cast<double>(options_.memory)) {
+  const std::int64_t allowed = cuda ? default_memory : *options_.memory;
+  if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
-        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; give a larger --tile-size, or "
-        "allow more --memory.",
-        sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30));
+        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; give a larger --tile-size{}.",
+        sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30, cuda ? "" : ", or allow more --memory"));
   }
   plan_ = make_plan(tiles, problem_.form);
-  plan_memory();
 }
 
 void Calculation::choose_form() {
@@ -177,15 +220,20 @@ void Calculation::plan_memory() {
   const int available = omp_get_max_threads();
   threads_ = options_.threads > 0 ? options_.threads : available;
   if (options_.executor == ExecutorKind::reference) return;
+  if (options_.executor == ExecutorKind::cuda) {
+    operand_bytes_ = PanelStore::required_doubles(problem_, plan_.tiles) * static_cast<std::int64_t>(sizeof(double));
+    return;
+  }
+  const std::int64_t allowed = *options_.memory;
   const CpuMemory memory = cpu_executor_memory(problem_, plan_.tiles);
   operand_bytes_ = memory.operands;
   scratch_per_thread_ = memory.per_worker;
-  const std::int64_t affordable = options_.memory / std::max<std::int64_t>(1, memory.per_worker);
+  const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
   if (affordable < 1) {
     throw UsageError(fmt::format(
         "--memory allows {:.1f} MiB of scratch, but one thread needs {:.1f} MiB; allow more or give a smaller "
         "--tile-size.",
-        static_cast<double>(options_.memory) / 0x1p20, static_cast<double>(memory.per_worker) / 0x1p20));
+        static_cast<double>(allowed) / 0x1p20, static_cast<double>(memory.per_worker) / 0x1p20));
   }
   threads_ = static_cast<int>(std::min<std::int64_t>(threads_, affordable));
 }
@@ -222,6 +270,25 @@ std::string Calculation::reference_note() const {
   return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
 }
 
+std::unique_ptr<Executor> Calculation::make_executor() const {
+  const OpenMpThreads threads(threads_);
+  switch (options_.executor) {
+    case ExecutorKind::reference:
+      return make_reference_executor(problem_, plan_.tiles);
+    case ExecutorKind::cuda: {
+      CudaOptions options;
+      options.devices.clear();
+      for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
+      options.memory_per_device = options_.memory.value_or(0);
+      options.kernel = options_.kernel;
+      return make_cuda_executor(problem_, plan_.tiles, options);
+    }
+    case ExecutorKind::cpu:
+      break;
+  }
+  return make_cpu_executor(problem_, plan_.tiles);
+}
+
 CalculationResult Calculation::run(const std::atomic<bool>* stop,
                                    std::function<void(const RunProgress&)> progress) const {
   CalculationResult result;
@@ -231,9 +298,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
                                         plan_.tasks.size(), problem_.omega2.size());
   }
   const double start = now();
-  const std::unique_ptr<Executor> executor = options_.executor == ExecutorKind::reference
-                                                 ? make_reference_executor(problem_, plan_.tiles)
-                                                 : make_cpu_executor(problem_, plan_.tiles);
+  const std::unique_ptr<Executor> executor = make_executor();
   const double loaded = now();
   const RunOutcome outcome =
       run_tasks(plan_, *executor, problem_.omega2.size(), {threads_, journal.get(), stop, std::move(progress)});
@@ -242,6 +307,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;
   result.operations = outcome.operations;
+  if (const auto* cuda = dynamic_cast<const CudaExecutor*>(executor.get())) result.cuda = cuda->report();
   const std::size_t count = problem_.omega2.size();
   for (std::size_t w = 0; w < count; ++w) {
     TriplesEnergy energy;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/cuda/cuda_executor.hpp"
+#include "cxx/cuda/devices.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/executor.hpp"
@@ -23,17 +25,22 @@ enum class RohfOrbitals {
   semicanonical,  ///< the standard ROHF-CCSD(T)
 };
 
-enum class ExecutorKind { cpu, reference };
+enum class ExecutorKind { cpu, reference, cuda };
+std::string to_string(ExecutorKind executor);
 
 struct CalculationOptions {
   std::optional<Form> form;    ///< default: spin-adapted for RHF, spin-orbital otherwise
   std::vector<double> omega2;  ///< default: that of regularized left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;
   std::optional<std::int64_t> tile_size;
-  int threads = 0;                              ///< 0: as many as the process may use
-  std::int64_t memory = std::int64_t{2} << 30;  ///< bytes for scratch beyond amplitudes and integrals
+  int threads = 0;  ///< 0: as many as the process may use; with CUDA they only read operands
+  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB. CUDA: on each device, default what is
+  /// free.
+  std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
-  std::string journal;  ///< empty: none
+  std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough
+  std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
+  std::string journal;       ///< empty: none
 };
 
 struct EnergyPair {
@@ -53,9 +60,10 @@ struct CalculationResult {
   std::vector<TriplesEnergy> energies;
   std::size_t tasks = 0;
   std::size_t tasks_from_journal = 0;
-  double operations = 0.0;       ///< of the matrix products executed now, a multiply and an add counted as two
-  double seconds_loading = 0.0;  ///< reading operands
-  double seconds_tasks = 0.0;    ///< executing tasks
+  double operations = 0.0;         ///< of the matrix products executed now, a multiply and an add counted as two
+  double seconds_loading = 0.0;    ///< reading operands
+  double seconds_tasks = 0.0;      ///< executing tasks
+  std::optional<CudaReport> cuda;  ///< what the devices did
 };
 
 /// A calculation set up and planned, but not begun.
@@ -73,12 +81,17 @@ class Calculation {
   /// Says which ROHF energy this is; empty for other references.
   std::string reference_note() const;
 
-  /// Bytes of operands (amplitudes and integrals as the executor keeps them) and of scratch for all threads.
+  /// The GPUs that will be used; none on the CPU.
+  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  /// Bytes of operands (amplitudes and integrals as the executor keeps them on the host) and of scratch for all
+  /// threads.
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
   int threads() const { return threads_; }
   double largest_denominator() const { return largest_denominator_; }
 
+  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
+  std::unique_ptr<Executor> make_executor() const;
   CalculationResult run(const std::atomic<bool>* stop = nullptr,
                         std::function<void(const RunProgress&)> progress = {}) const;
 
@@ -86,12 +99,14 @@ class Calculation {
   void choose_form();
   void check_left() const;
   void check_denominators() const;
+  void plan_tasks();
   void plan_memory();
 
   CalculationOptions options_;
   const TileSource* right_;
   const TileSource* left_;
   std::unique_ptr<TileSource> semicanonical_right_, semicanonical_left_;
+  std::vector<DeviceInfo> devices_;
   Problem problem_;
   Plan plan_;
   double largest_denominator_ = 0.0;

@@ -63,7 +63,7 @@ void add_source(Hash& hash, const TileSource& source, bool integrals) {
 Fingerprint fingerprint(const Problem& problem, const Plan& plan, ExecutorKind executor) {
   Hash hash;
   hash.add(fmt::format("trifuse journal 1; {}; {}; fock in singles {}; tiles", to_string(plan.form),
-                       executor == ExecutorKind::cpu ? "cpu" : "reference", problem.fock_in_singles));
+                       to_string(executor), problem.fock_in_singles));
   for (const Tile& tile : plan.tiles.tiles()) {
     hash.add(fmt::format(" {}/{}/{}", static_cast<int>(tile.orbital_class), tile.irrep, tile.size));
   }

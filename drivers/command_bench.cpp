@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/choose_devices.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/report.hpp"
@@ -22,7 +22,7 @@ double median(std::vector<double> values) {
 }
 
 struct BenchCommand {
-  std::string path, json, form = "auto";
+  std::string path, json, form = "auto", device = "cpu";
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
   int repeats = 3;
@@ -35,6 +35,8 @@ struct BenchCommand {
   }
 
   void execute() const {
+    const bool cuda = device == "cuda" || !options.devices.empty();
+    if (cuda) choose_devices(visible_devices(), options.devices);
     JsonFile json_file(json);
     const std::unique_ptr<TileSource> amplitudes = source();
     std::vector<Form> forms;
@@ -42,7 +44,8 @@ struct BenchCommand {
     if (form == "spin-orbital" || form == "both" || forms.empty()) forms.push_back(Form::spin_orbital);
     fmt::print("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
-    for (const Form each : forms) results.push_back(measure(*amplitudes, each));
+    for (const Form each : forms)
+      results.push_back(cuda ? measure_devices(*amplitudes, each) : measure(*amplitudes, each));
     json_file.write({{"program", "trifuse bench"},
                      {"version", version},
                      {"input", json_source(*amplitudes)},
@@ -56,7 +59,7 @@ struct BenchCommand {
     CalculationOptions chosen = options;
     chosen.form = each;
     const Calculation calculation(amplitudes, nullptr, chosen);
-    const auto executor = make_cpu_executor(calculation.problem(), calculation.plan().tiles);
+    const auto executor = calculation.make_executor();
     // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
     std::vector<double> ours, dgemm, ratios, seconds;
     for (int r = 0; r < repeats; ++r) {
@@ -85,6 +88,37 @@ struct BenchCommand {
             {"ratio_to_dgemm", ratios},
             {"median_ratio_to_dgemm", median(ratios)}};
   }
+
+  /// On devices, whose peak is known, there is nothing to compare with in the same run.
+  nlohmann::ordered_json measure_devices(const TileSource& amplitudes, Form each) const {
+    CalculationOptions chosen = options;
+    chosen.form = each;
+    chosen.executor = ExecutorKind::cuda;
+    const Calculation calculation(amplitudes, nullptr, chosen);
+    const double before = wall_seconds();
+    const auto executor = calculation.make_executor();
+    const double loading = wall_seconds() - before;
+    std::vector<double> ours, seconds;
+    double operations = 0.0;
+    for (int r = 0; r < repeats; ++r) {
+      const double start = wall_seconds();
+      operations = run_tasks(calculation.plan(), *executor, 1, {1, nullptr, nullptr, {}}).operations;
+      seconds.push_back(wall_seconds() - start);
+      ours.push_back(operations / seconds.back());
+    }
+    // The devices count all repeats together.
+    const CudaReport report = dynamic_cast<const CudaExecutor&>(*executor).report();
+    fmt::print("{:<13} {:8.3f} s   {:7.2f} TF/s   ({:.2f} s reading operands, {} tasks, median of {})\n{}",
+               to_string(each), median(seconds), median(ours) * 1e-12, loading, calculation.plan().tasks.size(),
+               repeats, describe_devices(calculation, report, median(ours)));
+    return {{"form", to_string(each)},
+            {"tasks", calculation.plan().tasks.size()},
+            {"operations", operations},
+            {"load_seconds", loading},
+            {"seconds", seconds},
+            {"flops_per_second", ours},
+            {"cuda", json_devices(calculation, report, median(ours))}};
+  }
 };
 
 }  // namespace
@@ -93,7 +127,7 @@ void add_bench(CLI::App& app, int&) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* bench = app.add_subcommand("bench",
                                        "Measure the speed on amplitudes or on a made-up molecule, as a ratio to the "
-                                       "BLAS library's DGEMM in the same run");
+                                       "BLAS library's DGEMM in the same run, or to the peak of GPUs");
   bench->add_option("PATH", command->path, "Amplitudes as for `run`; without, a made-up molecule");
   bench->add_option("--occupied", command->molecule.occupied_alpha, "Occupied orbitals of the made-up molecule")
       ->capture_default_str();
@@ -107,6 +141,16 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--tile-size", command->options.tile_size, "Largest tile")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, 4096));
+  bench->add_option("--device", command->device, "Where to compute")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  bench
+      ->add_option("--devices", command->options.devices,
+                   "Numbers of the GPUs to use; default: all. Means --device cuda")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 4095));
+  bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_option("--repeats", command->repeats, "Runs, of which the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -23,6 +23,7 @@ struct InfoCommand {
   bool no_check = false;
 
   void execute() const {
+    static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
     JsonFile json_file(json);
     const std::unique_ptr<TileSource> right = source.open();
     const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
@@ -31,9 +32,11 @@ struct InfoCommand {
       ccsd_energy = verify_source(*right, *right);
       if (left) verify_source(*left, *right);
     }
-    const Calculation calculation(*right, left.get(), flags.resolve());
-    const double rate = measure_dgemm(512, calculation.threads(), 5) * usual_share;
-    const double seconds = calculation.plan().total_operations / rate;
+    const Calculation calculation(*right, left.get(), flags.resolve(*right));
+    // What a device will reach is known when it has been set up, which is not done here.
+    const bool on_cpu = calculation.devices().empty();
+    const double rate = on_cpu ? measure_dgemm(512, calculation.threads(), 5) * usual_share : 0.0;
+    const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;
 
     fmt::print("{}", describe_source(*right));
     if (left) fmt::print("Left         {}\n", left->info().path);
@@ -41,13 +44,17 @@ struct InfoCommand {
     fmt::print("{}", no_check ? "" : "Checks       all numbers finite, symmetries as claimed\n");
     fmt::print("{}", describe_plan(calculation));
     fmt::print("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
-    fmt::print("Estimate     {} on this machine ({:.0f} GF/s)\n\n", seconds < 1.0 ? "less than 1 s" : duration(seconds),
-               rate * 1e-9);
+    if (on_cpu) {
+      fmt::print("Estimate     {} on this machine ({:.0f} GF/s)\n", seconds < 1.0 ? "less than 1 s" : duration(seconds),
+                 rate * 1e-9);
+    }
+    fmt::print("\n");
     print_tiles(calculation.plan().tiles);
-    nlohmann::ordered_json document = {{"input", json_source(*right)},
-                                       {"plan", json_plan(calculation)},
-                                       {"estimated_seconds", seconds},
-                                       {"machine", json_machine()}};
+    nlohmann::ordered_json document = {
+        {"input", json_source(*right)},
+        {"plan", json_plan(calculation)},
+        {"estimated_seconds", on_cpu ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json()},
+        {"machine", json_machine()}};
     if (ccsd_energy) document["ccsd_correlation_energy"] = *ccsd_energy;
     json_file.write(document);
   }

@@ -47,13 +47,14 @@ struct RunCommand {
 
   void execute() const {
     on_stop_signals(stop_at_once);
-    CalculationOptions options = flags.resolve();
-    options.journal = journal;
+    static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
     JsonFile json_file(json);
     const std::unique_ptr<TileSource> right = source.open();
     const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
     const std::optional<double> ccsd_energy = verify_source(*right, *right);
     if (left) verify_source(*left, *right);
+    CalculationOptions options = flags.resolve(*right);
+    options.journal = journal;
     const Calculation calculation(*right, left.get(), options);
     if (!quiet) {
       fmt::print("{}", describe_source(*right));

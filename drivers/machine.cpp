@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/choose_devices.hpp"
 #include "cxx/cpu/blas.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "trifuse_config.hpp"
@@ -23,8 +24,9 @@ std::string version_text() {
       fmt::format("trifuse {}\nfeatures: CPU yes, {}, {}, {}\nBLAS: {}", version, feature("CUDA", has_cuda),
                   feature("MPI", has_mpi), feature("Fortran", has_fortran), blas_name());
   for (const DeviceInfo& gpu : visible_devices()) {
-    text += fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB (seen, not used by this version)",
-                        gpu.number, gpu.name, gpu.major, gpu.minor, static_cast<double>(gpu.total_memory) / 0x1p30);
+    text +=
+        fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB{}", gpu.number, gpu.name, gpu.major, gpu.minor,
+                    static_cast<double>(gpu.total_memory) / 0x1p30, new_enough(gpu) ? "" : " (too old: 7.5 is needed)");
   }
   if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;
   return text;

@@ -49,6 +49,35 @@ std::string bytes(std::int64_t count) {
   return fmt::format("{:.1f} KiB", number / 0x1p10);
 }
 
+/// "GPU 0: NVIDIA H200, GPU 1: NVIDIA H200"
+std::string names_of(const std::vector<DeviceInfo>& devices) {
+  std::string text;
+  for (const DeviceInfo& device : devices) {
+    text += fmt::format("{}GPU {}: {}", text.empty() ? "" : ", ", device.number, device.name);
+  }
+  return text;
+}
+
+/// FP64 matrix peak of all devices, operations per second; 0 if it is not known of each.
+double peak_rate(const CudaReport& report) {
+  double sum = 0.0;
+  for (const CudaReport::Device& device : report.devices) {
+    if (device.peak_share_rate <= 0.0) return 0.0;
+    sum += device.peak_share_rate;
+  }
+  return sum;
+}
+
+double rate_of(const CalculationResult& result) {
+  return result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0;
+}
+
+/// Share of the panels that tasks asked for and a device already had.
+double hit_share(const CudaReport& report) {
+  if (report.panels_wanted <= 0) return 0.0;
+  return 1.0 - static_cast<double>(report.panels_sent) / static_cast<double>(report.panels_wanted);
+}
+
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
 
 }  // namespace
@@ -72,9 +101,38 @@ std::string describe_plan(const Calculation& calculation) {
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.form), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
+  if (!calculation.devices().empty()) {
+    const CalculationOptions& options = calculation.options();
+    text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
+                        options.kernel.empty() ? "" : "; kernel ", options.kernel);
+    return text + fmt::format("Memory       {} of operands on the host, {} on each device\n",
+                              bytes(calculation.operand_bytes()),
+                              options.memory ? "at most " + bytes(*options.memory) : "what is free");
+  }
   text +=
       fmt::format("Memory       {} of operands, {} of scratch for {} thread{}\n", bytes(calculation.operand_bytes()),
                   bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+  return text;
+}
+
+std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate) {
+  std::string text = fmt::format("Devices      {}; kernel {}\n", names_of(calculation.devices()), report.kernel);
+  if (rate > 0.0) {
+    const double peak = peak_rate(report);
+    text += fmt::format("             {:.2f} TF/s by the operation count", rate * 1e-12);
+    if (peak > 0.0) {
+      text += fmt::format(", {:.1f} % of the FP64 peak of {:.1f} TF/s", 100.0 * rate / peak, peak * 1e-12);
+    }
+    text += "\n";
+  }
+  text += fmt::format("Panels       {} asked for, {} sent ({:.1f} % hits), {} moved, {} dropped to make room\n",
+                      report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
+                      report.panels_evicted);
+  text += fmt::format("             at most {} of the {} allowed on a device\n", bytes(report.bytes_resident),
+                      bytes(report.memory_budget));
+  text += fmt::format(
+      "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; host threads: {:.2f} waiting, {:.2f} preparing\n",
+      report.seconds_kernels, report.seconds_copies, report.seconds_waiting, report.seconds_preparing);
   return text;
 }
 
@@ -103,12 +161,48 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   text += fmt::format("\nTime         {:.2f} s reading operands, {:.2f} s in {} tasks", result.seconds_loading,
                       result.seconds_tasks, result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
-  if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", result.operations / result.seconds_tasks * 1e-9);
-  return text + "\n";
+  if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
+  text += "\n";
+  if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
+  return text;
 }
 
 nlohmann::ordered_json json_machine() {
   return {{"host", host_name()}, {"processor", processor_name()}, {"blas", blas_name()}};
+}
+
+nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const DeviceInfo& device : calculation.devices()) {
+    devices.push_back({{"number", device.number},
+                       {"name", device.name},
+                       {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
+                       {"total_memory_bytes", device.total_memory}});
+  }
+  const double peak = peak_rate(report);
+  const auto known = [&](double value) {
+    return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
+  return {{"devices", devices},
+          {"kernel", report.kernel},
+          {"operations_per_second", rate},
+          {"fp64_peak_operations_per_second", known(peak)},
+          {"share_of_fp64_peak", known(rate / peak)},
+          {"panels",
+           {{"wanted", report.panels_wanted},
+            {"sent", report.panels_sent},
+            {"hit_percent", 100.0 * hit_share(report)},
+            {"evicted", report.panels_evicted}}},
+          {"bytes_sent", report.bytes_sent},
+          {"bytes_resident", report.bytes_resident},
+          {"memory_budget_bytes", report.memory_budget},
+          {"seconds",
+           {{"kernels", report.seconds_kernels},
+            {"copies", report.seconds_copies},
+            {"waiting", report.seconds_waiting},
+            {"preparing", report.seconds_preparing}}},
+          {"launches", report.launches},
+          {"items", report.items}};
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {
@@ -177,20 +271,20 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"form", to_string(calculation.problem().form)},
       {"omega2", calculation.problem().omega2},
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
-      {"executor", options.executor == ExecutorKind::reference ? "reference" : "cpu"},
+      {"executor", to_string(options.executor)},
       {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},
       {"threads", calculation.threads()},
-      {"memory_bytes", options.memory},
+      {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
       {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
   json["plan"] = json_plan(calculation);
   json["tasks"] = {{"total", result.tasks}, {"from_journal", result.tasks_from_journal}};
-  json["operations"] = {{"executed", result.operations},
-                        {"per_second", result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0},
-                        {"convention", operation_convention}};
+  json["operations"] = {
+      {"executed", result.operations}, {"per_second", rate_of(result)}, {"convention", operation_convention}};
   json["timings"] = {{"load_seconds", result.seconds_loading}, {"task_seconds", result.seconds_tasks}};
   json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};
+  if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));
   json["machine"] = json_machine();
   return json;
 }

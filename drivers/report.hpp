@@ -11,11 +11,14 @@ namespace trifuse::cli {
 /// What was computed from what, in words.
 std::string describe_source(const TileSource& source);
 std::string describe_plan(const Calculation& calculation);
+/// What the devices did, `rate` being the operations per second of all of them together.
+std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate);
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const SourceInfo& info);
 
 /// The same for programs.
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
                                    const TileSource& right, const TileSource* left, std::optional<double> ccsd_energy);
+nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
 nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();

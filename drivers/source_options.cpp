@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cxx/base/error.hpp"
+#include "cxx/choose_devices.hpp"
 
 namespace trifuse::cli {
 
@@ -80,14 +83,36 @@ void CalculationFlags::add_to(CLI::App& command) {
                   "Which (T) an ROHF reference gets: as in the program that made the amplitudes, or the standard one")
       ->check(CLI::IsMember({"nwchem", "semicanonical"}))
       ->capture_default_str();
-  command.add_option("--tile-size", options.tile_size, "Largest tile; default: chosen for this machine's caches")
+  command.add_option("--tile-size", options.tile_size, "Largest tile; default: chosen for caches, or for the devices")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  command.add_option("--threads", options.threads, "Threads; default: as many as the process may use")
+  command
+      .add_option("--threads", options.threads,
+                  "Threads; default: as many as the process may use. With CUDA they only read operands")
       ->check(CLI::Range(1, 4096));
-  command.add_option("--memory", memory, "Scratch memory beyond amplitudes and integrals")->capture_default_str();
-  command.add_option("--executor", executor, "cpu, or the plain and slow reference evaluation")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  command.add_option(
+      "--memory", memory,
+      "Scratch memory beyond amplitudes and integrals, default 2GiB. With CUDA the memory of each device, "
+      "default what is free there");
+  command
+      .add_option("--device", device,
+                  "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores")
+      ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
       ->capture_default_str();
+  command
+      .add_option("--devices", options.devices,
+                  "Numbers of the GPUs to use, e.g. 0,1 (`trifuse --version` lists them); default: all. Means --device "
+                  "cuda")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 4095));
+  command.add_option("--kernel", options.kernel,
+                     "Kernel configuration for --device cuda; default: the best for the device");
+  command.add_option("--executor", executor, "cpu, as --device cpu, or the plain and slow reference evaluation")
+      ->check(CLI::IsMember({"cpu", "reference"}));
+}
+
+bool CalculationFlags::asks_for_cuda() const {
+  return device == "cuda" || !options.devices.empty();
 }
 
 CalculationOptions CalculationFlags::resolve() const {
@@ -95,8 +120,38 @@ CalculationOptions CalculationFlags::resolve() const {
   if (form == "spin-orbital") resolved.form = Form::spin_orbital;
   if (form == "spin-adapted") resolved.form = Form::spin_adapted;
   resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
+  if (!memory.empty()) resolved.memory = parse_bytes(memory);
   resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
-  resolved.memory = parse_bytes(memory);
+  if (!options.devices.empty() && device == "cpu") {
+    throw UsageError("--devices names GPUs, but --device cpu uses none; leave one of them out.");
+  }
+  if (!asks_for_cuda()) {
+    if (!options.kernel.empty()) throw UsageError("--kernel goes with --device cuda or --devices.");
+    return resolved;
+  }
+  if (!executor.empty()) {
+    throw UsageError(fmt::format("--executor {} uses no GPU; leave it or the request for one out.", executor));
+  }
+  // Refused here and not with the calculation, so that nothing has been read by then.
+  choose_devices(visible_devices(), options.devices);
+  resolved.executor = ExecutorKind::cuda;
+  return resolved;
+}
+
+CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
+  CalculationOptions resolved = resolve();
+  if (device != "auto" || !executor.empty() || resolved.executor == ExecutorKind::cuda) return resolved;
+  // Less than this is done before the devices have been set up.
+  constexpr double least_operations = 1e10;
+  const TileSpace& orbitals = right.tiles();
+  const Form chosen = resolved.form.value_or(orbitals.restricted() ? Form::spin_adapted : Form::spin_orbital);
+  if (chosen == Form::spin_adapted && !orbitals.restricted()) return resolved;  // which the calculation will refuse
+  const TileSizes sizes = default_cuda_tile_sizes(orbitals);
+  const TileSpace tiles = orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
+  if (make_plan(tiles, chosen).total_operations < least_operations) return resolved;
+  // Asked last: CUDA takes its time to answer.
+  const std::vector<DeviceInfo> visible = visible_devices();
+  if (std::any_of(visible.begin(), visible.end(), new_enough)) resolved.executor = ExecutorKind::cuda;
   return resolved;
 }
 

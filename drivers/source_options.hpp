@@ -26,13 +26,20 @@ struct SourceOptions {
 struct CalculationFlags {
   std::string form = "auto";
   std::string rohf = "nwchem";
-  std::string executor = "cpu";
-  std::string memory = "2GiB";
+  std::string executor;
+  std::string device = "auto";
+  std::string memory;
   std::string left;
   CalculationOptions options;
 
   void add_to(CLI::App& command);
+  /// What the options say by themselves. Devices that are asked for by name are there.
   CalculationOptions resolve() const;
+  /// With `--device auto` also what they say for these amplitudes: large calculations go to the GPUs if there are any.
+  CalculationOptions resolve(const TileSource& right) const;
+
+ private:
+  bool asks_for_cuda() const;
 };
 
 }  // namespace trifuse::cli

@@ -55,6 +55,7 @@ class MemorySource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return contents_.integrals; }
   bool has_fock() const override { return contents_.fock; }
+  bool concurrent_reads() const override { return true; }
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
   void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;

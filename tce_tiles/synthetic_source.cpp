@@ -72,6 +72,7 @@ class SyntheticSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return eps_; }
   bool has_integrals() const override { return true; }
   bool has_fock() const override { return true; }
+  bool concurrent_reads() const override { return true; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override {
     fill2(g6, g5, block, [&](std::int64_t p, std::int64_t q) {

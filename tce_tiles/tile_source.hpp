@@ -44,6 +44,8 @@ class TileSource {
   /// False for a left-hand source that holds amplitudes only.
   virtual bool has_integrals() const = 0;
   virtual bool has_fock() const = 0;
+  /// Whether several threads may read at the same time; if not, callers take turns.
+  virtual bool concurrent_reads() const { return false; }
 
   /// Fock matrix block [g5, g6], g5 fastest.
   virtual void read_fock(int g6, int g5, std::span<double> block) const = 0;

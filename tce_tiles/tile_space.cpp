@@ -121,6 +121,22 @@ TileSpace TileSpace::refined(std::int64_t hole_size, std::int64_t particle_size)
   return partition(runs, hole_size, particle_size, restricted_);
 }
 
+TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const {
+  if (hole_size < 1 || particle_size < 1 || granule < 1) {
+    throw UsageError(fmt::format("Tile sizes of {} and {} in steps of {} are not possible; give 1 or more.", hole_size,
+                                 particle_size, granule));
+  }
+  std::vector<Tile> tiles;
+  for (const OrbitalRun& run : runs()) {
+    const std::int64_t asked = space_of(run.orbital_class) == Space::hole ? hole_size : particle_size;
+    const std::int64_t size = asked < granule ? asked : asked / granule * granule;
+    for (std::int64_t at = 0; at < run.size; at += size) {
+      tiles.push_back({run.orbital_class, run.irrep, std::min(size, run.size - at), 0, 0});
+    }
+  }
+  return TileSpace(std::move(tiles), restricted_);
+}
+
 bool TileSpace::operator==(const TileSpace& other) const {
   return restricted_ == other.restricted_ && std::equal(tiles_.begin(), tiles_.end(), other.tiles_.begin(),
                                                         other.tiles_.end(), [](const Tile& a, const Tile& b) {

@@ -98,6 +98,11 @@ class TileSpace {
   /// one.
   TileSpace refined(std::int64_t hole_size, std::int64_t particle_size) const;
 
+  /// The same orbitals cut for executors that work in steps of `granule` orbitals: every run into tiles of the size
+  /// given, rounded down to a multiple of `granule` where it is not smaller than that, with the rest in the run's last
+  /// tile.
+  TileSpace retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const;
+
   bool operator==(const TileSpace& other) const;
 
  private:

@@ -6,8 +6,8 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/blas.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
-#include "cxx/panels/panels.hpp"
 #include "cxx/cpu/scatter.hpp"
+#include "cxx/panels/panels.hpp"
 #include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
@@ -76,7 +76,16 @@ class CpuWorker final : public Executor::Worker {
         reordered_(reordered_doubles(space_, executor.problem_)),
         part_(executor.problem_.omega2.size()) {}
 
-  void execute(const Task& task, std::span<TaskEnergy> energies) override {
+  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+    for (std::size_t n = 0; n < tasks.size(); ++n) {
+      execute_task(tasks[n], energies.subspan(n * part_.size(), part_.size()));
+    }
+  }
+
+  double operations() const override { return operations_; }
+
+ private:
+  void execute_task(const Task& task, std::span<TaskEnergy> energies) {
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (const Task& piece : refine_task(executor_.coarse_, space_, executor_.problem_.form, task)) {
       execute_piece(piece);
@@ -89,9 +98,6 @@ class CpuWorker final : public Executor::Worker {
     }
   }
 
-  double operations() const override { return operations_; }
-
- private:
   void execute_piece(const Task& task) {
     write_recipe(space_, executor_.problem_.form, task, recipe_);
     for (std::size_t q = 0; q < 3; ++q) {

@@ -1,6 +1,11 @@
 #include "cxx/panels/panel_loader.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
 
 namespace trifuse {
 
@@ -24,6 +29,95 @@ std::vector<Image> images(bool bra, bool ket) {
   if (bra && ket) all.push_back({{1, 0, 3, 2}, +1.0});
   return all;
 }
+
+/// target[f * target_step + q] = sign * source[q * source_step + f] for f < `fast` and q < `inner`.
+void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source, std::int64_t source_step,
+                     double* target, std::int64_t target_step, double sign) {
+  constexpr std::int64_t edge = 8;  // doubles of a cache line
+  for (std::int64_t f = 0; f < fast; f += edge) {
+    const std::int64_t width = std::min(edge, fast - f);
+    for (std::int64_t q = 0; q < inner; q += edge) {
+      const std::int64_t height = std::min(edge, inner - q);
+      const double* s = source + q * source_step + f;
+      double* t = target + f * target_step + q;
+      if (width == edge && height == edge) {
+        for (std::int64_t x = 0; x < edge; ++x)
+          for (std::int64_t y = 0; y < edge; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
+      } else {
+        for (std::int64_t x = 0; x < width; ++x)
+          for (std::int64_t y = 0; y < height; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
+      }
+    }
+  }
+}
+
+/// A box of four indices that is copied into another order: `extent`, and how far apart neighbours stand in the source
+/// and in the target.
+struct Box {
+  std::array<std::int64_t, 4> extent, from, to;
+};
+
+/// target[x to] = sign * source[x from] for all x of the box. Rows of `inner` are contiguous in the target, rows of
+/// `fast` in the source; where these differ, cache lines of both sides are used to their end by going in small squares.
+void copy_reordered(const Box& box, const double* source, double* target, double sign) {
+  std::size_t inner = 3, fast = 3;
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (box.to[d] == 1) inner = d;
+  }
+  if (box.from[inner] == 1) {
+    fast = inner;
+  } else {
+    for (std::size_t d = 0; d < 4; ++d) {
+      if (box.from[d] == 1 && d != inner) fast = d;
+    }
+  }
+  // The other indices, and with equal ones a fourth loop that is outside of the contiguous run.
+  std::array<std::size_t, 3> outer{};
+  std::size_t outers = 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (d != inner && d != fast) outer[outers++] = d;
+  }
+  const auto n = box.extent;
+  const auto last = outers == 3 ? n[outer[2]] : 1;
+  for (std::int64_t x = 0; x < n[outer[0]]; ++x) {
+    for (std::int64_t y = 0; y < n[outer[1]]; ++y) {
+      for (std::int64_t z = 0; z < last; ++z) {
+        const double* s = source + x * box.from[outer[0]] + y * box.from[outer[1]];
+        double* t = target + x * box.to[outer[0]] + y * box.to[outer[1]];
+        if (outers == 3) {
+          s += z * box.from[outer[2]];
+          t += z * box.to[outer[2]];
+          for (std::int64_t q = 0; q < n[inner]; ++q) t[q] = sign * s[q];
+        } else {
+          copy_transposed(n[fast], n[inner], s, box.from[inner], t, box.to[fast], sign);
+        }
+      }
+    }
+  }
+}
+
+/// The first exception of several threads, which may not leave a parallel region by themselves.
+class FirstFailure {
+ public:
+  bool any() const { return failed_; }
+  /// To be called while an exception is being handled.
+  void keep() {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = std::current_exception();
+    failed_ = true;
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+/// Buffers of all threads together take no more than this, in doubles, unless a single block does.
+constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
 
 }  // namespace
 
@@ -54,25 +148,17 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     return spaces[static_cast<std::size_t>(dimension)] == Space::hole ? std::pair{0, space.hole_tiles()}
                                                                       : std::pair{space.hole_tiles(), space.size()};
   };
-  Buffer buffer;
-  std::array<int, 4> t{};
-  const auto visit = [&] {
-    if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
-    BlockData block;
-    for (std::size_t d = 0; d < 4; ++d) {
-      block.size[d] = space[t[d]].size;
-      block.offset[d] = adapted ? space[space[t[d]].partner].offset : space[t[d]].offset;
-    }
-    block.tiles = t;
-    const auto count = static_cast<std::size_t>(block.size[0] * block.size[1] * block.size[2] * block.size[3]);
-    buffer.reserve(count);
-    read(t, std::span(buffer.data(), count));
-    block.data = buffer.data();
-    use(block);
+  const auto doubles = [&](const std::array<int, 4>& t) {
+    return space[t[0]].size * space[t[1]].size * space[t[2]].size * space[t[3]].size;
   };
+  std::vector<std::array<int, 4>> blocks;
+  std::int64_t largest = 1;
+  std::array<int, 4> t{};
   const auto loop = [&](auto&& self, std::size_t depth) -> void {
     if (depth == 4) {
-      visit();
+      if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
+      blocks.push_back(t);
+      largest = std::max(largest, doubles(t));
       return;
     }
     const int dimension = loop_order[depth];
@@ -84,6 +170,46 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     }
   };
   loop(loop, 0);
+
+  const bool concurrent = source.concurrent_reads();
+  std::atomic<std::size_t> next{0};
+  std::mutex reading;
+  FirstFailure failure;
+  const auto work = [&] {
+    Buffer buffer;
+    while (!failure.any()) {
+      // Who reads under the lock also takes its block there, so that a file is read in the order of the list.
+      std::unique_lock lock(reading, std::defer_lock);
+      if (!concurrent) lock.lock();
+      const std::size_t n = next++;
+      if (n >= blocks.size()) return;
+      BlockData block;
+      block.tiles = blocks[n];
+      for (std::size_t d = 0; d < 4; ++d) {
+        const Tile& tile = space[block.tiles[d]];
+        block.size[d] = tile.size;
+        block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
+      }
+      const auto count = static_cast<std::size_t>(doubles(block.tiles));
+      buffer.reserve(count);
+      read(block.tiles, std::span(buffer.data(), count));
+      if (!concurrent) lock.unlock();
+      block.data = buffer.data();
+      use(block);
+    }
+  };
+  // Blocks land in places of their own, so only reading may need a lock.
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered / largest);
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, omp_get_max_threads()));
+#pragma omp parallel num_threads(threads)
+  {
+    try {
+      work();
+    } catch (...) {
+      failure.keep();
+    }
+  }
+  failure.rethrow();
 }
 
 void PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
@@ -114,19 +240,13 @@ void PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
         const std::array<std::int64_t, 3> to =
             left ? std::array<std::int64_t, 3>{1, n0 * n2, n0} : std::array<std::int64_t, 3>{n1, 1, n0 * n1};
         const std::int64_t part = placement.part == Part::particles ? row.particle_part : row.hole_part;
-        double* panel = shelf.data.data() + found->second + part + inner_begin;
-        for (std::int64_t x = 0; x < s0.size; ++x) {
-          for (std::int64_t y = 0; y < s1.size; ++y) {
-            for (std::int64_t z = 0; z < s2.size; ++z) {
-              const double* source =
-                  block.data + (s0.in_block + x) * from[0] + (s1.in_block + y) * from[1] + (s2.in_block + z) * from[2];
-              double* target =
-                  panel + ((s0.in_tile + x) * to[0] + (s1.in_tile + y) * to[1] + (s2.in_tile + z) * to[2]) * row.stride;
-              const std::int64_t step = stride[inner];
-              for (std::int64_t q = 0; q < block.size[inner]; ++q) target[q] = sign * source[q * step];
-            }
-          }
-        }
+        copy_reordered({{s0.size, s1.size, s2.size, block.size[inner]},
+                        {from[0], from[1], from[2], stride[inner]},
+                        {to[0] * row.stride, to[1] * row.stride, to[2] * row.stride, 1}},
+                       block.data + s0.in_block * from[0] + s1.in_block * from[1] + s2.in_block * from[2],
+                       shelf.data.data() + found->second + part + inner_begin +
+                           (s0.in_tile * to[0] + s1.in_tile * to[1] + s2.in_tile * to[2]) * row.stride,
+                       sign);
       }
     }
   }
@@ -200,20 +320,14 @@ void PanelLoader::place_pairs(const BlockData& block, PanelStore::Disconnected& 
           for (const Segment& h2 : cut[3]) {
             const auto found = factors.offset.find(store_.pair_key(p1.tile, p2.tile, h1.tile, h2.tile));
             if (found == factors.offset.end()) continue;
-            double* pairs = factors.pairs.data() + found->second;
             const std::int64_t np1 = space[p1.tile].size, np2 = space[p2.tile].size, nh2 = space[h2.tile].size;
-            for (std::int64_t w = 0; w < p1.size; ++w) {
-              for (std::int64_t x = 0; x < p2.size; ++x) {
-                for (std::int64_t y = 0; y < h1.size; ++y) {
-                  for (std::int64_t z = 0; z < h2.size; ++z) {
-                    pairs[(p2.in_tile + x) +
-                          np2 * ((p1.in_tile + w) + np1 * ((h2.in_tile + z) + nh2 * (h1.in_tile + y)))] =
-                        image.sign * block.data[(p1.in_block + w) * from[0] + (p2.in_block + x) * from[1] +
-                                                (h1.in_block + y) * from[2] + (h2.in_block + z) * from[3]];
-                  }
-                }
-              }
-            }
+            const std::array<std::int64_t, 4> to = {np2, 1, np2 * np1 * nh2, np2 * np1};
+            copy_reordered({{p1.size, p2.size, h1.size, h2.size}, from, to},
+                           block.data + p1.in_block * from[0] + p2.in_block * from[1] + h1.in_block * from[2] +
+                               h2.in_block * from[3],
+                           factors.pairs.data() + found->second + p1.in_tile * to[0] + p2.in_tile * to[1] +
+                               h1.in_tile * to[2] + h2.in_tile * to[3],
+                           image.sign);
           }
         }
       }

@@ -9,8 +9,8 @@
 
 namespace trifuse {
 
-/// Reads every block of a problem once and puts its elements where the panels have them. The tiles of the source and
-/// those of the panels may cut the same orbitals differently.
+/// Reads every block of a problem once and puts its elements where the panels have them, on as many threads as OpenMP
+/// allows. The tiles of the source and those of the panels may cut the same orbitals differently.
 class PanelLoader {
  public:
   explicit PanelLoader(PanelStore& store) : store_(store) {}
@@ -39,7 +39,8 @@ class PanelLoader {
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem);
 
-  /// Calls `use` with every block of t2 or v2 whose tiles lie in the classes that the form needs.
+  /// Calls `use` with every block of t2 or v2 whose tiles lie in the classes that the form needs, from several threads
+  /// at a time.
   template <typename Read, typename Use>
   void for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order, Read read,
                       Use use);

@@ -1,6 +1,10 @@
 #include "cxx/panels/panels.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <memory>
 
 #include "cxx/panels/panel_loader.hpp"
 
@@ -78,6 +82,24 @@ void for_each_pair_block(const TileSpace& space, Form form, Function function) {
       }
     }
   }
+}
+
+/// Asks for large pages, without which the kernel's work for each page takes longer than reading what will stand there.
+void advise_large_pages(void* data, std::size_t bytes) {
+  void* begin = data;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (std::align(page, page, begin, bytes) == nullptr) return;
+  static_cast<void>(madvise(begin, bytes / page * page, MADV_HUGEPAGE));  // advice: nothing depends on the answer
+}
+
+/// Filled by all threads, which spreads the pages over the memory of all processors.
+Buffer zeros(std::size_t count) {
+  Buffer buffer(count);
+  double* data = buffer.data();
+  advise_large_pages(data, count * sizeof(double));
+#pragma omp parallel for schedule(static)
+  for (std::size_t x = 0; x < count; ++x) data[x] = 0.0;
+  return buffer;
 }
 
 std::int64_t rows(const TileSpace& space, const PanelTiles& tiles) {
@@ -160,8 +182,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
   eps_.resize(eps_.size() + vector_margin, 0.0);
   plan_shelves();
   for (Shelf* shelf : {&left_, &left_of_left_side_, &right_}) {
-    shelf->data = Buffer(static_cast<std::size_t>(shelf->doubles));
-    std::fill_n(shelf->data.data(), shelf->data.size(), 0.0);
+    shelf->data = zeros(static_cast<std::size_t>(shelf->doubles));
   }
   disconnected_.resize(problem.fock_in_singles ? 2 : 1);
   for (Disconnected& factors : disconnected_) {
@@ -171,8 +192,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
       doubles += size;
     });
     // Energies read runs of particles in full vectors, beyond the end of the last run too.
-    factors.pairs = Buffer(static_cast<std::size_t>(doubles + vector_margin));
-    std::fill_n(factors.pairs.data(), factors.pairs.size(), 0.0);
+    factors.pairs = zeros(static_cast<std::size_t>(doubles + vector_margin));
     factors.lone.assign(static_cast<std::size_t>(tiles_.orbitals() * tiles_.orbitals() + vector_margin), 0.0);
   }
   PanelLoader(*this).load(problem);

@@ -57,6 +57,21 @@ TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {
   return sizes;
 }
 
+TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
+  TileSizes best{0, 32};
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t size = 12; size <= 24; size += cuda_granule) {
+    std::int64_t count = 0;
+    for (const OrbitalRun& run : tiles.runs()) {
+      if (space_of(run.orbital_class) == Space::hole) count += (run.size + size - 1) / size;
+    }
+    if (count >= least) continue;
+    least = count;
+    best.holes = size;
+  }
+  return best;
+}
+
 namespace {
 
 /// Energies of one spin and irrep, the three that matter most first.

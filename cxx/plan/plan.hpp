@@ -34,6 +34,12 @@ struct TileSizes {
 };
 TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
 
+/// Tile sizes for GPUs, to be cut by `TileSpace::retiled_aligned` with `cuda_granule`. Kernels cut tasks into small
+/// boxes themselves, so tiles need not be small for balance: particles 32, and for holes the smallest multiple of the
+/// granule in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are left nearly empty.
+TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
+inline constexpr std::int64_t cuda_granule = 4;
+
 /// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
 /// antisymmetry allow; minus infinity if there are none. A correction exists where Delta - 3 omega2 is negative
 /// everywhere.

@@ -112,7 +112,7 @@ std::optional<Alias> find_alias(const Task& task, int target) {
 
 /// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ], P: the six simultaneous permutations of (ia), (jb),
 /// (kc).
-void write_spin_adapted(const TileSpace& space, const Task& task, Recipe& recipe, std::size_t& used) {
+void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliases, Recipe& recipe, std::size_t& used) {
   recipe.targets = 6;
   const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
   const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
@@ -125,7 +125,7 @@ void write_spin_adapted(const TileSpace& space, const Task& task, Recipe& recipe
         recipe.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
       }
     }
-    if (const auto alias = find_alias(task, target)) {
+    if (const auto alias = aliases == Aliases::named ? find_alias(task, target) : std::nullopt) {
       recipe.aliases.push_back(*alias);
       continue;
     }
@@ -157,12 +157,12 @@ InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner) {
           space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, inner.irrep).size};
 }
 
-void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe) {
+void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe, Aliases aliases) {
   std::size_t used = 0;
   recipe.disconnected.clear();
   recipe.aliases.clear();
   if (form == Form::spin_adapted) {
-    write_spin_adapted(space, task, recipe, used);
+    write_spin_adapted(space, task, aliases, recipe, used);
   } else {
     write_spin_orbital(space, task, recipe, used);
   }

@@ -77,8 +77,13 @@ struct Recipe {
 inline constexpr std::array<std::array<int, 3>, 6> assignments = {
     {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}}};
 
+/// Whether targets that equal others are named as such, or spelled out with products of their own: an executor that
+/// computes every set of orbitals once, and so never has the whole block of a target, needs them all.
+enum class Aliases : std::uint8_t { named, spelled_out };
+
 /// Writes the recipe of `task` into `recipe`, whose storage is reused.
-void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe);
+void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe,
+                  Aliases aliases = Aliases::named);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
 bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner);

@@ -181,7 +181,12 @@ class ReferenceExecutor final : public Executor {
     class ReferenceWorker final : public Worker {
      public:
       explicit ReferenceWorker(const ReferenceExecutor& executor) : executor_(executor) {}
-      void execute(const Task& task, std::span<TaskEnergy> energies) override { executor_.execute(task, energies); }
+      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+        const std::size_t count = executor_.problem_.omega2.size();
+        for (std::size_t n = 0; n < tasks.size(); ++n) {
+          executor_.execute(tasks[n], energies.subspan(n * count, count));
+        }
+      }
 
      private:
       const ReferenceExecutor& executor_;

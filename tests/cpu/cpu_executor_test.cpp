@@ -38,7 +38,7 @@ std::vector<double> task_numbers(const Executor& executor, const Plan& plan, std
   std::vector<double> numbers;
   std::vector<TaskEnergy> energies(omega2_values);
   for (const Task& task : plan.tasks) {
-    worker->execute(task, energies);
+    worker->execute({&task, 1}, energies);
     const auto more = numbers_of(energies);
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
@@ -157,7 +157,7 @@ TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
       const auto executor = make_cpu_executor(owned.problem, plan.tiles, {30, 30});
       const auto worker = executor->make_worker();
       std::vector<TaskEnergy> energies(1);
-      for (const Task& task : plan.tasks) worker->execute(task, energies);
+      for (const Task& task : plan.tasks) worker->execute({&task, 1}, energies);
       EXPECT_DOUBLE_EQ(worker->operations(), plan.total_operations) << molecule.name << ", " << to_string(form);
     }
   }
@@ -171,12 +171,26 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
   std::vector<std::vector<double>> found;
   std::vector<TaskEnergy> energies(1);
   for (const Task& task : plan.tasks) {
-    forward->execute(task, energies);
+    forward->execute({&task, 1}, energies);
     found.push_back(numbers_of(energies));
   }
   for (std::size_t n = plan.tasks.size(); n-- > 0;) {
-    backward->execute(plan.tasks[n], energies);
+    backward->execute({&plan.tasks[n], 1}, energies);
     ASSERT_EQ(numbers_of(energies), found[n]);
+  }
+}
+
+TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
+  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), Form::spin_adapted);
+  Problem problem = owned.problem;
+  problem.omega2 = {0.0, 0.1, 0.2};
+  for (const bool reference : {false, true}) {
+    const auto executor =
+        reference ? make_reference_executor(problem, plan.tiles) : make_cpu_executor(problem, plan.tiles);
+    std::vector<TaskEnergy> together(3 * plan.tasks.size());
+    executor->make_worker()->execute(plan.tasks, together);
+    EXPECT_EQ(numbers_of(together), task_numbers(*executor, plan, 3));
   }
 }
 

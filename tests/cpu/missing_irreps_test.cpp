@@ -25,7 +25,7 @@ class MissingIrreps : public ::testing::Test {
     const auto worker = executor.make_worker();
     for (int round = 0; round < 2; ++round) {
       for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
-        worker->execute(plan.tasks[n], std::span(energies).subspan(n, 1));
+        worker->execute({&plan.tasks[n], 1}, std::span(energies).subspan(n, 1));
       }
     }
     return numbers_of(energies);

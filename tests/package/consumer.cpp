@@ -18,7 +18,7 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
   double sum = 0.0;
   for (const trifuse::Task& task : tasks) {
     trifuse::TaskEnergy energy;
-    worker->execute(task, {&energy, 1});
+    worker->execute({&task, 1}, {&energy, 1});
     sum += energy.same_paren + energy.mixed_paren;
   }
   return sum;

@@ -34,9 +34,13 @@ class MadeUpExecutor final : public Executor {
     class MadeUpWorker final : public Worker {
      public:
       explicit MadeUpWorker(const Action& action) : action_(action) {}
-      void execute(const Task& task, std::span<TaskEnergy> energies) override {
-        std::fill(energies.begin(), energies.end(), action_(task));
-        operations_ += 1.0;
+      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+        const std::size_t count = energies.size() / tasks.size();
+        for (std::size_t n = 0; n < tasks.size(); ++n) {
+          const std::span<TaskEnergy> own = energies.subspan(n * count, count);
+          std::fill(own.begin(), own.end(), action_(tasks[n]));
+          operations_ += 1.0;
+        }
       }
       double operations() const override { return operations_; }
 
@@ -221,6 +225,110 @@ TEST_P(TaskRun, ExecutesNothingWhenTheJournalHasEverything) {
 TEST_P(TaskRun, OfNoTasksIsDone) {
   const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), Form::spin_orbital);
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
+}
+
+/// Takes tasks in the batches that it is given, on as many threads as it wants.
+class BatchExecutor final : public Executor {
+ public:
+  using Batches = std::vector<std::vector<std::size_t>>;
+  explicit BatchExecutor(std::function<Batches(const std::vector<bool>&)> batches, int its_workers = 0)
+      : batches_(std::move(batches)), workers_(its_workers) {}
+  std::string name() const override { return "batches"; }
+  std::unique_ptr<Worker> make_worker() const override {
+    class BatchWorker final : public Worker {
+     public:
+      explicit BatchWorker(const BatchExecutor& executor) : executor_(executor) {}
+      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+        for (std::size_t n = 0; n < tasks.size(); ++n) energies[n] = energy_of(tasks[n]);
+        const std::lock_guard lock(executor_.mutex_);
+        executor_.sizes.push_back(tasks.size());
+      }
+
+     private:
+      const BatchExecutor& executor_;
+    };
+    const std::lock_guard lock(mutex_);
+    ++workers_made;
+    return std::make_unique<BatchWorker>(*this);
+  }
+  Batches batches(const Plan&, const std::vector<bool>& finished) const override { return batches_(finished); }
+  int workers() const override { return workers_; }
+
+  mutable std::vector<std::size_t> sizes;  ///< of the batches in the order in which they were done
+  mutable int workers_made = 0;
+
+ private:
+  mutable std::mutex mutex_;
+  std::function<Batches(const std::vector<bool>&)> batches_;
+  int workers_;
+};
+
+/// Up to four tasks in each batch, the last task first.
+BatchExecutor::Batches fours(const std::vector<bool>& finished) {
+  BatchExecutor::Batches batches;
+  for (std::size_t n = finished.size(); n-- > 0;) {
+    if (finished[n]) continue;
+    if (batches.empty() || batches.back().size() == 4) batches.emplace_back();
+    batches.back().push_back(n);
+  }
+  return batches;
+}
+
+TEST_P(TaskRun, HandsOutTheBatchesThatAnExecutorWants) {
+  const BatchExecutor executor(fours);
+  const RunOutcome outcome = run_tasks(plan, executor, 1, settings());
+  EXPECT_EQ(numbers_of(outcome.energies),
+            numbers_of(run_tasks(plan, MadeUpExecutor(energy_of), 1, settings()).energies));
+  EXPECT_EQ(executor.sizes.size(), (plan.tasks.size() + 3) / 4);
+  EXPECT_EQ(executor.workers_made, GetParam());
+}
+
+TEST_P(TaskRun, HasAsManyWorkersAsTheExecutorWants) {
+  for (const int wanted : {1, 2, 5}) {
+    const BatchExecutor executor(fours, wanted);
+    run_tasks(plan, executor, 1, settings());
+    EXPECT_EQ(executor.workers_made, wanted);
+  }
+}
+
+TEST_P(TaskRun, JournalsTheTasksOfABatchOneByOne) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "journal").string();
+  RunSettings chosen = settings();
+  std::atomic<bool> stop{false};
+  chosen.stop = &stop;
+  chosen.progress = [&](const RunProgress&) { stop = true; };
+  std::size_t kept = 0;
+  {
+    Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+    chosen.journal = &journal;
+    EXPECT_THROW(run_tasks(plan, BatchExecutor(fours), 1, chosen), Interrupted);
+  }
+  Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+  kept = journal.finished_count();
+  EXPECT_GE(kept, 4u);
+  EXPECT_LT(kept, plan.tasks.size());
+  chosen = settings();
+  chosen.journal = &journal;
+  const RunOutcome outcome = run_tasks(plan, BatchExecutor(fours), 1, chosen);
+  EXPECT_EQ(outcome.from_journal, kept);
+  EXPECT_EQ(numbers_of(outcome.energies),
+            numbers_of(run_tasks(plan, MadeUpExecutor(energy_of), 1, settings()).energies));
+}
+
+TEST_P(TaskRun, RefusesBatchesThatAreNotThePlan) {
+  const auto refuse = [&](auto change, const std::string& part) {
+    const BatchExecutor executor([&](const std::vector<bool>& finished) {
+      auto batches = fours(finished);
+      change(batches);
+      return batches;
+    });
+    expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings()); }, part);
+    EXPECT_TRUE(executor.sizes.empty());
+  };
+  refuse([](auto& batches) { batches.pop_back(); }, "leaves a task out");
+  refuse([](auto& batches) { batches.push_back({0}); }, "a task twice");
+  refuse([&](auto& batches) { batches.push_back({plan.tasks.size()}); }, "one that is not there");
 }
 
 INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto& test) {

@@ -126,5 +126,37 @@ TEST(TileSpace, IsCutAgain) {
   EXPECT_EQ(space.largest_tile(), 3);
 }
 
+TEST(TileSpace, IsCutInMultiplesOfAGranule) {
+  const auto cut = [](std::int64_t n, std::int64_t size, std::int64_t granule) {
+    const TileSpace space = TileSpace::partition(sort_orbitals(counts(n + 7, n, n), false).runs, 3, 3, true);
+    const TileSpace aligned = space.retiled_aligned(size, size, granule);
+    EXPECT_EQ(aligned.orbitals(), space.orbitals());
+    EXPECT_TRUE(aligned.restricted());
+    EXPECT_EQ(sizes_of(aligned, OrbitalClass::hole_alpha), sizes_of(aligned, OrbitalClass::hole_beta));
+    return sizes_of(aligned, OrbitalClass::hole_alpha);
+  };
+  EXPECT_EQ(cut(40, 20, 4), (Sizes{20, 20}));
+  EXPECT_EQ(cut(45, 8, 4), (Sizes{8, 8, 8, 8, 8, 5}));
+  EXPECT_EQ(cut(45, 11, 4), (Sizes{8, 8, 8, 8, 8, 5}));  // rounded down
+  EXPECT_EQ(cut(7, 3, 4), (Sizes{3, 3, 1}));             // smaller than the granule
+  EXPECT_EQ(cut(7, 4, 4), (Sizes{4, 3}));
+  EXPECT_EQ(cut(3, 20, 4), (Sizes{3}));
+  EXPECT_THROW(cut(3, 0, 4), UsageError);
+  EXPECT_THROW(cut(3, 4, 0), UsageError);
+}
+
+TEST(TileSpace, IsCutInMultiplesOfAGranuleWithinEachRun) {
+  OrbitalCounts c = counts(40, 16, 16);
+  for (auto& irreps : c.irreps) {
+    for (int p = 0; p < 40; ++p) irreps.push_back(p % 3 == 0 ? 2 : 0);
+  }
+  const TileSpace space = TileSpace::partition(sort_orbitals(c, false).runs, 3, 5, true);
+  const TileSpace aligned = space.retiled_aligned(6, 13, 4);
+  EXPECT_EQ(sizes_of(aligned, OrbitalClass::hole_alpha), (Sizes{4, 4, 2, 4, 2}));
+  EXPECT_EQ(irreps_of(aligned, OrbitalClass::hole_alpha), (std::vector<int>{0, 0, 0, 2, 2}));
+  EXPECT_EQ(sizes_of(aligned, OrbitalClass::particle_beta), (Sizes{12, 4, 8}));
+  EXPECT_EQ(irreps_of(aligned, OrbitalClass::particle_beta), (std::vector<int>{0, 0, 2}));
+}
+
 }  // namespace
 }  // namespace trifuse

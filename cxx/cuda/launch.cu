@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <array>
+
+#include "cxx/cuda/check.hpp"
+#include "cxx/cuda/launch.hpp"
+
+namespace trifuse::gpu {
+
+Kernel bulk_m16n8k8_4x4x2();
+Kernel m16n8k8_4x4x2();
+Kernel m8n8k4_4x4x2();
+Kernel fma_2x2x2();
+
+namespace {
+
+/// One block for each task; thread t adds every 128th number of a sum, then the threads' sums are added in pairs.
+constexpr int sum_threads = 128;
+
+__global__ void task_sums(Work work, int sums, int warps, double* out) {
+  __shared__ double part[sum_threads];
+  const TaskData& task = work.tasks[blockIdx.x];
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int w = 0; w < work.omega2_count; ++w) {
+    for (int s = 0; s < sums; ++s) {
+      double sum = 0.0;
+      for (std::int64_t n = thread; n < task.items * warps; n += sum_threads) {
+        const std::int64_t item = task.first_item + n / warps, warp = n % warps;
+        sum += work.sums[((item * work.omega2_count + w) * warps + warp) * sums + s];
+      }
+      part[thread] = sum;
+      __syncthreads();
+      for (int half = sum_threads / 2; half > 0; half /= 2) {
+        if (thread < half) part[thread] += part[thread + half];
+        __syncthreads();
+      }
+      if (thread == 0) {
+        out[(static_cast<std::int64_t>(blockIdx.x) * work.omega2_count + w) * sums + s] = task.factor * part[0];
+      }
+      __syncthreads();
+    }
+  }
+}
+
+__global__ void pack(Packing packing, const double* raw, double* packed, std::int64_t elements) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
+    const PackedElement element = packed_element<Fp64>(packing, n);
+    packed[element.packed] = element.raw < 0 ? 0.0 : raw[element.raw];
+  }
+}
+
+}  // namespace
+
+std::span<const Kernel> kernels() {
+  static const std::array<Kernel, 4> all = {bulk_m16n8k8_4x4x2(), m16n8k8_4x4x2(), m8n8k4_4x4x2(), fma_2x2x2()};
+  return all;
+}
+
+bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
+  const bool architecture =
+      kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
+  return architecture && kernel.shared_bytes + 1024 <= shared_bytes;
+}
+
+void prepare(const Kernel& kernel, Form form, bool two_sided) {
+  TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(form, two_sided), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    kernel.shared_bytes));
+}
+
+KernelResources resources(const Kernel& kernel, Form form, bool two_sided) {
+  cudaFuncAttributes attributes{};
+  TRIFUSE_CUDA(cudaFuncGetAttributes(&attributes, kernel.function(form, two_sided)));
+  return {attributes.numRegs, static_cast<std::int64_t>(attributes.localSizeBytes)};
+}
+
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream) {
+  Work argument = work;
+  void* arguments[] = {&argument};
+  TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(form, two_sided), dim3(static_cast<unsigned>(grid)),
+                                dim3(static_cast<unsigned>(kernel.threads)), arguments,
+                                static_cast<std::size_t>(kernel.shared_bytes), stream));
+}
+
+void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream) {
+  const int sums = form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums;
+  task_sums<<<tasks, sum_threads, 0, stream>>>(work, sums, warps, out);
+  TRIFUSE_CUDA(cudaGetLastError());
+}
+
+void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream) {
+  const std::int64_t elements = packed_size_at_hand<Fp64>(packing);
+  constexpr int threads = 256;
+  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(blocks(elements, threads), 65536));
+  pack<<<grid, threads, 0, stream>>>(packing, raw, packed, elements);
+  TRIFUSE_CUDA(cudaGetLastError());
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+#include <string>
+
+#include "cxx/cuda/configuration.hpp"
+#include "cxx/cuda/work.hpp"
+#include "cxx/triples/task.hpp"
+
+/// The compiled kernels, without templates.
+namespace trifuse::gpu {
+
+struct Kernel {
+  const char* name;
+  int architecture;         ///< least compute capability, e.g. 900 for 9.0
+  bool exact_architecture;  ///< machine code for this compute capability alone
+  Shape shape;
+  int accumulators;  ///< of a lane
+  int step;          ///< inner indices of one instruction
+  int threads, shared_bytes;
+  /// The device function of a form.
+  const void* (*function)(Form form, bool two_sided);
+};
+
+/// All kernels, best first.
+std::span<const Kernel> kernels();
+
+/// Whether a device of this compute capability (e.g. 900) and shared memory for a block can run it.
+bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
+
+/// Makes the kernel's wish for shared memory known to the current device.
+void prepare(const Kernel& kernel, Form form, bool two_sided);
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream);
+
+/// Registers, local memory (spills) and shared memory of a compiled kernel.
+struct KernelResources {
+  int registers;
+  std::int64_t local_bytes;
+};
+KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
+
+/// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task].
+void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
+
+/// Packs what of a panel the raw data at hand fills.
+void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,192 @@
+#pragma once
+
+#include "cxx/cuda/accumulators.cuh"
+#include "cxx/cuda/energy_step.cuh"
+#include "cxx/cuda/instructions.cuh"
+#include "cxx/cuda/staging.cuh"
+#include "cxx/cuda/work.hpp"
+#include "cxx/triples/task.hpp"
+
+/// The triples kernel: one persistent grid works through a list of items. An item is a box of particles times a block
+/// of 4 x 4 x 4 holes of one task; its six-index block D (or, one after the other, the six W of the spin-adapted form)
+/// stays in registers from the first product to the energies. All products, all inner tiles and all items are one
+/// stream of chunks.
+namespace trifuse::gpu {
+
+/// Adds one chunk of a product with particle x alone:
+///
+///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
+template <int x, typename Config>
+__device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
+                                               int steps) {
+  using Precision = typename Config::Precision;
+  constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
+  constexpr int rows = Config::sub(x), b_rows = Config::sub(u), b_pairs = Config::sub(w) / pair;
+  constexpr int size = sizeof(typename Precision::Operand);
+  constexpr int a_chunk = size * Precision::a_chunk, b_chunk = size * Precision::b_chunk;
+#pragma unroll
+  for (int s = 0; s < Precision::chunk_steps; ++s) {
+    if (s >= steps) break;
+    double row_fragment[rows][4];
+#pragma unroll
+    for (int m = 0; m < rows; ++m) {
+      const char* at = a + m * a_chunk + s * (a_chunk / Precision::chunk_steps);
+      const double2 low = *reinterpret_cast<const double2*>(at);
+      const double2 high = *reinterpret_cast<const double2*>(at + a_chunk / Precision::chunk_steps / 2);
+      row_fragment[m][0] = low.x;
+      row_fragment[m][1] = low.y;
+      row_fragment[m][2] = high.x;
+      row_fragment[m][3] = high.y;
+    }
+#pragma unroll
+    for (int r = 0; r < b_rows; ++r) {
+#pragma unroll
+      for (int c = 0; c < b_pairs; ++c) {
+        const double2 loaded = *reinterpret_cast<const double2*>(b + r * b_row + c * b_chunk +
+                                                                 s * (b_chunk / Precision::chunk_steps));
+        const double column_fragment[2] = {loaded.x, loaded.y};
+#pragma unroll
+        for (int m = 0; m < rows; ++m) {
+          Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row_fragment[m], column_fragment);
+        }
+      }
+    }
+  }
+}
+
+/// One product: sums += A B over the whole inner index.
+template <int number, typename Config>
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
+                                               std::uint32_t item, const WarpView& view, int lane) {
+  constexpr int x = phase_order[number].particle;
+  constexpr int chunk_steps = Config::Precision::chunk_steps;
+  const Phase& phase = view.phases[number];
+  const int steps = phase.steps;
+  const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
+  const bool active = view.active != 0;
+  stages.template for_each_chunk<number>(
+      work, item, phase, (steps + chunk_steps - 1) / chunk_steps, lane, [&](const char* stage, int n) {
+        if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
+      });
+}
+
+/// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
+template <typename Config>
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
+                                             std::uint32_t item, const WarpView& view, int lane) {
+  const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
+  sums.clear();
+  multiply_phase<0>(sums, stages, work, item, view, lane);
+  change_sign();
+  multiply_phase<1>(sums, stages, work, item, view, lane);
+  change_sign();
+  sums.cross();
+  multiply_phase<2>(sums, stages, work, item, view, lane);
+  change_sign();
+  sums.exchange_q_y(lane);
+  multiply_phase<3>(sums, stages, work, item, view, lane);
+  change_sign();
+  sums.cross();
+  multiply_phase<4>(sums, stages, work, item, view, lane);
+  change_sign();
+  multiply_phase<5>(sums, stages, work, item, view, lane);
+  change_sign();
+  sums.exchange_p_y(lane);
+  multiply_phase<6>(sums, stages, work, item, view, lane);
+  change_sign();
+  multiply_phase<7>(sums, stages, work, item, view, lane);
+  change_sign();
+  sums.cross();
+  multiply_phase<8>(sums, stages, work, item, view, lane);
+}
+
+template <typename Config>
+__device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages, int targets, int lane) {
+  for (;;) {
+    const std::uint32_t number = stages.fetch_item(work, lane);
+    if (number == no_item) return;
+    const Item& item = work.items[number];
+    const TaskData& task = work.tasks[item.task];
+    const Phase* phase = work.phases + item.task * static_cast<std::size_t>(targets) * phases_of_target;
+#pragma unroll 1
+    for (int t = 0; t < targets; ++t) {
+#pragma unroll 1
+      for (int n = 0; n < phases_of_target; ++n, ++phase) {
+        asm volatile("" : "+r"(n));  // one copy of the code for all phases
+        stages.produce(task, *phase, item, n, lane);
+      }
+    }
+  }
+}
+
+template <Form form, bool two_sided, typename Config>
+__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages, WarpView& view, int warp,
+                                               int lane) {
+  using Energy = EnergyStep<form, two_sided, Config>;
+  for (;;) {
+    const std::uint32_t number = stages.next_item(work, lane);
+    if (number == no_item) return;
+    // What the products do not need is read again for the energies, so that it takes no registers in between.
+    {
+      const Item& item = work.items[number];
+      const int b = item.warps[1], c = item.warps[2];
+      const int at[3] = {warp / (c * b), warp / c % b, warp % c};
+      const LaneElements<Config> elements(work.tasks[item.task], item, at, lane);
+      const bool active = at[0] < item.warps[0] && elements.template any_canonical<form>();
+      const Phase* phases =
+          work.phases + item.task * static_cast<std::size_t>(Energy::targets) * phases_of_target;
+      __syncwarp();
+      if (lane == 0) view = warp_view<Config>(item, at, phases, active);
+      __syncwarp();
+    }
+#pragma unroll 1
+    for (int t = 0; t < Energy::targets; ++t) {
+      Accumulators<Config> sums;
+      build_target(sums, stages, work, number, view, lane);
+      Energy::keep(work, sums, t);
+      __syncwarp();
+      if (lane == 0) view.phases += phases_of_target;
+      __syncwarp();
+    }
+    const Item& item = work.items[number];
+    const int b = item.warps[1], c = item.warps[2];
+    const int at[3] = {warp / (c * b), warp / c % b, warp % c};
+    Energy energy(work, item, at, lane);
+    energy.finish(number, warp, view.active != 0);
+  }
+}
+
+template <Form form, bool two_sided, typename Config>
+__global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ Work work) {
+  // Compiled for every architecture of the program, of use where the instruction is.
+#if __CUDA_ARCH__ >= 750
+  if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
+    extern __shared__ __align__(128) char storage[];
+    __shared__ typename Stages<Config>::Shared shared;
+    __shared__ WarpView views[Config::warps];
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    Stages<Config>::initialise(shared);
+    Stages<Config> stages(storage, shared);
+    if constexpr (Config::staging == Staging::bulk) {
+      // The producer's warp group hands its registers to those that multiply.
+      if (warp >= Config::warps) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+#endif
+        if (warp == Config::warps) {
+          produce_items(work, stages, EnergyStep<form, two_sided, Config>::targets, lane);
+        }
+      } else {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+#endif
+        multiply_items<form, two_sided>(work, stages, views[warp], warp, lane);
+      }
+    } else {
+      multiply_items<form, two_sided>(work, stages, views[warp], warp, lane);
+    }
+  }
+#endif
+}
+
+}  // namespace trifuse::gpu

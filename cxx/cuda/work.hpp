@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cxx/cuda/layout.hpp"
+
+/// What a launch is told. Everything here lies in device memory.
+namespace trifuse::gpu {
+
+/// One product of one target: A and B are packed panels, or nothing where the product vanishes.
+struct Phase {
+  const void* a;       ///< left panel (p, h, h'), p alone
+  const void* b;       ///< right panel (p, p', h), h alone
+  std::int32_t steps;  ///< instructions along the inner index; 0 where the product vanishes
+  std::int32_t padding;
+};
+
+/// A sextet of tiles, positions a, b, c, i, j, k.
+struct TaskData {
+  std::int32_t extent[6];
+  std::int32_t offset[6];         ///< first orbital of each tile
+  std::int32_t equal_particles;   ///< bit 0: tiles a = b, bit 1: b = c
+  std::int32_t equal_holes;       ///< bit 0: tiles i = j, bit 1: j = k
+  std::int64_t first_item, items; ///< this task's items of the launch
+  double factor;                  ///< of every canonical element
+};
+
+/// A block's piece of a task: `warps` sub-boxes of particles from (a, b, c) on, times one block of each hole tile.
+struct Item {
+  std::uint32_t task;
+  std::uint16_t particle[3];   ///< first a, b, c inside their tiles
+  std::uint8_t warps[3];       ///< sub-boxes along a, b, c
+  std::uint8_t hole_block[3];  ///< of i, j, k
+};
+
+struct Work {
+  const TaskData* tasks;
+  const Phase* phases;         ///< [9, targets, task], in `phase_order`
+  const double* const* pairs;  ///< packed pairs [terms, sets, task]; terms are those of the form; null where zero
+  const Item* items;
+  const double* eps;  ///< orbital energies, hartree
+  const double* omega2;
+  const double* lone[2];     ///< t1 and, with Fock in the singles, f: [hole, particle] over all orbitals, hole fastest
+  double* sums;              ///< [sums of the form, warp, omega2, item]
+  double* scratch;           ///< [thread, accumulator, target, block]
+  std::uint32_t* next_item;  ///< zero at launch
+  std::uint32_t items_count;
+  std::int32_t orbitals;
+  std::int32_t omega2_count;
+  std::int32_t sets;          ///< disconnected factors: 1 or 2
+  std::uint32_t phase_sign;   ///< sign bit where signs alternate from phase to phase: spin-orbital form
+};
+
+/// Sums of a warp for each omega2.
+inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
+inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T) and the same-spin part of both
+/// Pair blocks of a task for each set of disconnected factors: spin-orbital [hole, particle], both alone; spin-adapted
+/// [target, particle alone].
+inline constexpr int spin_orbital_pairs = 9;
+inline constexpr int spin_adapted_pairs = 18;
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,16 @@
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/executor.hpp"
+
+/// What an executor takes from a plan at a time unless it knows better. It stands here and not beside the executor's
+/// declaration, which knows nothing of plans.
+namespace trifuse {
+
+std::vector<std::vector<std::size_t>> Executor::batches(const Plan& plan, const std::vector<bool>& finished) const {
+  std::vector<std::vector<std::size_t>> single;
+  for (const std::size_t task : plan.largest_first()) {
+    if (!finished[task]) single.push_back({task});
+  }
+  return single;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,104 @@
+"""Where a run computes: GPUs that are asked for, and what is said where there is none."""
+
+import re
+import unittest
+
+from trifuse_program import DATA, ProgramTest, read_report, trifuse
+
+WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
+
+
+def why_no_gpu():
+    """The sentence of `trifuse --version`, or None where there are GPUs."""
+    found = re.search(r"^GPU: none\. (.*)$", trifuse("--version").out, re.MULTILINE)
+    return found.group(1) if found else None
+
+
+class WithoutGpus(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.reason = why_no_gpu()
+        if self.reason is None:
+            self.skipTest("there are GPUs here")
+
+    def test_asking_for_one_is_answered_with_the_reason(self):
+        for arguments in (["--device", "cuda"], ["--devices", "0"], ["--devices", "0,1"],
+                          ["--device", "cuda", "--devices", "0", "--kernel", "x"]):
+            for name in ("run", "info"):
+                with self.subTest(arguments, command=name):
+                    outcome = trifuse(name, WATER, *arguments)
+                    self.assertEqual((outcome.code, outcome.out, outcome.err), (2, "", f"trifuse: {self.reason}\n"))
+
+    def test_so_is_measuring_one(self):
+        for arguments in (["--device", "cuda"], ["--devices", "0"]):
+            self.assert_one_sentence(trifuse("bench", "--occupied", 3, "--virtual", 5, *arguments), 2, self.reason)
+
+    def test_it_is_given_before_anything_is_read_or_written(self):
+        outcome = trifuse("run", self.folder / "absent", "--device", "cuda", "--json", self.folder / "report.json",
+                          "--journal", self.folder / "journal")
+        self.assert_one_sentence(outcome, 2, self.reason)
+        self.assert_nothing_but()
+
+    def test_auto_computes_on_the_cpu(self):
+        for arguments in ([], ["--device", "auto"]):
+            report = self.report_of(WATER, *arguments)
+            self.assertEqual(report["settings"]["executor"], "cpu")
+            self.assertNotIn("cuda", report)
+
+
+class Options(ProgramTest):
+    def test_the_cpu_can_be_asked_for(self):
+        expected = self.energies_of(WATER, "--executor", "cpu")
+        self.assertEqual(self.energies_of(WATER, "--device", "cpu"), expected)
+        report = self.report_of(WATER, "--device", "cpu", "--executor", "reference")
+        self.assertEqual(report["settings"]["executor"], "reference")
+
+    def test_nonsense_is_refused(self):
+        for arguments in (["--device", "gpu"], ["--device"], ["--devices"], ["--devices", "all"], ["--devices", "-1"],
+                          ["--devices", "0.5"], ["--devices", "0,x"], ["--kernel"]):
+            with self.subTest(arguments):
+                outcome = trifuse("run", WATER, *arguments)
+                self.assertEqual(outcome.code, 2, outcome)
+                self.assertIn(arguments[0], outcome.err)
+                self.assertEqual(outcome.out, "")
+
+    def test_options_that_contradict_each_other_are_refused(self):
+        for arguments, part in ((["--device", "cpu", "--devices", "0"], "--device cpu uses none"),
+                                (["--device", "cuda", "--executor", "cpu"], "--executor cpu uses no GPU"),
+                                (["--devices", "0", "--executor", "reference"], "--executor reference uses no GPU"),
+                                (["--device", "cpu", "--kernel", "x"], "--kernel goes with --device cuda"),
+                                (["--kernel", "x"], "--kernel goes with --device cuda")):
+            with self.subTest(arguments):
+                self.assert_one_sentence(trifuse("run", WATER, *arguments), 2, part)
+
+    def test_help_tells_of_them(self):
+        for name in ("run", "info"):
+            text = self.succeed(name, "--help").out
+            for option in ("--device ", "--devices ", "--kernel "):
+                self.assertIn(option, text)
+
+
+class WithGpus(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if why_no_gpu() is not None:
+            self.skipTest("there is no GPU here")
+
+    def test_the_report_says_what_the_devices_did(self):
+        path = self.folder / "report.json"
+        text = self.succeed("run", WATER, "--devices", 0, "--json", path).out
+        for line in ("\nDevices      GPU 0: ", "\nPanels       ", "\nSeconds      "):
+            self.assertIn(line, text)
+        report = read_report(path)
+        self.assertEqual(report["settings"]["executor"], "cuda")
+        self.assertEqual([device["number"] for device in report["cuda"]["devices"]], [0])
+        self.assertLessEqual(report["cuda"]["panels"]["sent"], report["cuda"]["panels"]["wanted"])
+        self.assert_close(self.energies_of(WATER, "--device", "cuda"), self.energies_of(WATER, "--device", "cpu"), 1e-12)
+
+    def test_a_number_that_is_not_there_is_refused(self):
+        self.assert_one_sentence(trifuse("run", WATER, "--devices", 4000), 2, "--devices names GPU 4000")
+        self.assert_one_sentence(trifuse("run", WATER, "--devices", "0,0"), 2, "--devices names GPU 0 twice")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Occupied orbitals by irrep, and ten virtual ones.
+TileSpace closed_shell_of(const std::vector<std::int64_t>& occupied) {
+  std::vector<OrbitalRun> runs;
+  for (const OrbitalClass c : {OrbitalClass::hole_alpha, OrbitalClass::hole_beta}) {
+    for (std::size_t irrep = 0; irrep < occupied.size(); ++irrep) {
+      runs.push_back({c, static_cast<int>(irrep), occupied[irrep]});
+    }
+  }
+  for (const OrbitalClass c : {OrbitalClass::particle_alpha, OrbitalClass::particle_beta}) runs.push_back({c, 0, 10});
+  return TileSpace::partition(runs, 4, 16, true);
+}
+
+std::int64_t hole_size(const std::vector<std::int64_t>& occupied) {
+  const TileSizes sizes = default_cuda_tile_sizes(closed_shell_of(occupied));
+  EXPECT_EQ(sizes.particles, 32);
+  EXPECT_EQ(sizes.holes % cuda_granule, 0);
+  return sizes.holes;
+}
+
+TEST(TileSizesForGpus, LeaveFewHoleTilesAndNoneNearlyEmpty) {
+  EXPECT_EQ(hole_size({40}), 20);
+  EXPECT_EQ(hole_size({20}), 20);
+  EXPECT_EQ(hole_size({45}), 24);
+  EXPECT_EQ(hole_size({49}), 20);  // 20 20 9, where 24 gives 24 24 1
+  EXPECT_EQ(hole_size({15}), 16);
+  EXPECT_EQ(hole_size({5}), 12);
+  EXPECT_EQ(hole_size({14, 5, 16, 9}), 16);
+}
+
+}  // namespace
+}  // namespace trifuse
