@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/choose_devices.hpp"
+#include "cxx/cuda/kernel_bench.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/report.hpp"
@@ -26,6 +27,7 @@ struct BenchCommand {
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
   int repeats = 3;
+  bool kernels = false, tune = false;
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) return make_synthetic_source(molecule);
@@ -38,6 +40,14 @@ struct BenchCommand {
     const bool cuda = device == "cuda" || !options.devices.empty();
     if (cuda) choose_devices(visible_devices(), options.devices);
     JsonFile json_file(json);
+    if (kernels || tune) {
+      choose_devices(visible_devices(), options.devices);
+      json_file.write({{"program", "trifuse bench"},
+                       {"version", version},
+                       {"machine", json_machine()},
+                       {"kernels", measure_kernels()}});
+      return;
+    }
     const std::unique_ptr<TileSource> amplitudes = source();
     std::vector<Form> forms;
     if (form != "spin-orbital" && amplitudes->tiles().restricted()) forms.push_back(Form::spin_adapted);
@@ -87,6 +97,40 @@ struct BenchCommand {
             {"dgemm_1024_flops_per_second", dgemm},
             {"ratio_to_dgemm", ratios},
             {"median_ratio_to_dgemm", median(ratios)}};
+  }
+
+  /// Single tasks with operands on the device. cuBLAS is measured before and after each, on the same warm chip.
+  nlohmann::ordered_json measure_kernels() const {
+    const double peak = time_matrix_instruction();
+    fmt::print("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
+    fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
+               "DGEMM", "to DGEMM", "spill");
+    nlohmann::ordered_json results = nlohmann::ordered_json::array();
+    const std::vector<std::string> names = tune ? usable_kernels() : std::vector<std::string>{options.kernel};
+    for (const KernelCase& which : standard_kernel_cases()) {
+      for (const std::string& name : names) {
+        const double before = time_cublas_dgemm(8192, 3);
+        const KernelTimes times = time_kernel(which, name, std::max(repeats, 5));
+        const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3));
+        const double seconds = median(times.seconds), rate = which.operations() / seconds;
+        fmt::print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>6}\n", which.name, times.kernel,
+                   times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0,
+                   times.local_bytes);
+        std::fflush(stdout);
+        results.push_back({{"task", which.name},
+                           {"kernel", times.kernel},
+                           {"items", times.items},
+                           {"modelled_full_items", times.modelled},
+                           {"seconds", times.seconds},
+                           {"operations", which.operations()},
+                           {"flops_per_second", rate},
+                           {"dgemm_8192_flops_per_second", dgemm},
+                           {"matrix_instruction_flops_per_second", peak},
+                           {"registers", times.registers},
+                           {"local_bytes", times.local_bytes}});
+      }
+    }
+    return results;
   }
 
   /// On devices, whose peak is known, there is nothing to compare with in the same run.
@@ -151,6 +195,9 @@ void add_bench(CLI::App& app, int&) {
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 4095));
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
+  bench->add_flag("--kernels", command->kernels,
+                  "Measure the GPU kernel on single tasks of standard sizes, beside cuBLAS and the matrix instruction");
+  bench->add_flag("--tune", command->tune, "The same with every kernel that the GPU can run");
   bench->add_option("--repeats", command->repeats, "Runs, of which the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -1,0 +1,32 @@
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/kernel_bench.hpp"
+
+/// Takes the place of kernel_bench.cu in a build without CUDA.
+namespace trifuse {
+
+double KernelCase::operations() const {
+  return 0.0;
+}
+
+std::vector<KernelCase> standard_kernel_cases() {
+  return {};
+}
+
+KernelTimes time_kernel(const KernelCase&, const std::string&, int) {
+  throw UsageError(why_no_devices());
+}
+
+std::vector<std::string> usable_kernels() {
+  return {};
+}
+
+double time_cublas_dgemm(int, int) {
+  return 0.0;
+}
+
+double time_matrix_instruction() {
+  return 0.0;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,207 @@
+#include "cxx/cuda/panel_cache.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "cxx/cuda/launch.hpp"
+#include "cxx/triples/recipe.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+/// A single thread does not fill the bus.
+void copy_to_pinned(double* to, const double* from, std::int64_t count) {
+  constexpr std::int64_t share = std::int64_t{1} << 19;  // doubles
+  const auto parts = std::clamp<std::int64_t>(count / share, 1, 4);
+  std::vector<std::thread> others;
+  const auto part = [&](std::int64_t n) {
+    const std::int64_t begin = count * n / parts, end = count * (n + 1) / parts;
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(double));
+  };
+  for (std::int64_t n = 1; n < parts; ++n) others.emplace_back(part, n);
+  part(0);
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace
+
+PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes)
+    : host_(host), form_(form), arena_(bytes), memory_(static_cast<std::size_t>(arena_.size())) {
+  for (int n = 0; n < slots; ++n) {
+    const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
+    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
+  }
+}
+
+PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
+  const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
+  Panel panel;
+  if (name.kind == PanelKind::pairs) {
+    const auto& t = name.tiles;
+    panel = {host_.pair_block(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]), 1};
+  } else {
+    panel = name.kind == PanelKind::left ? host_.left(tiles, name.side) : host_.right(tiles, name.side);
+  }
+  const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
+  return {panel.data, packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
+}
+
+std::int64_t PanelCache::bytes_of(const PanelName& name) const {
+  // Strides do not matter here.
+  return Arena::rounded(packed_size<Fp64>(packing_of(host_.tiles(), form_, name, 1)) *
+                        static_cast<std::int64_t>(sizeof(double)));
+}
+
+std::int64_t PanelCache::least_slot_bytes(const PanelStore& host, Form form) {
+  const TileSpace& space = host.tiles();
+  std::int64_t particles = 1, holes = 1, inner = 1;
+  for (const Tile& tile : space.tiles()) {
+    std::int64_t& extent = tile.space() == Space::hole ? holes : particles;
+    extent = std::max(extent, tile.size);
+  }
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (form == Form::spin_adapted && spin == Spin::beta) continue;
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      const InnerExtent extent = inner_extent(space, {spin, irrep});
+      inner = std::max(inner, extent.particles + 2 * extent.holes + 8);
+    }
+  }
+  const std::int64_t rows = hole_block * std::max({particles * particles, particles * holes});
+  return std::max(rows * inner, hole_block * particles * particles * holes) * static_cast<std::int64_t>(sizeof(double));
+}
+
+void PanelCache::send(const PanelName& name, double* to) {
+  HostPanel panel = host_panel(name);
+  Packing& packing = panel.packing;
+  const std::int64_t outer_stride = packing.stride[packing.outer];
+  const std::int32_t outer = packing.extent[packing.outer];
+  const auto room = static_cast<std::int64_t>(ring_.front().host.size());
+  const std::int64_t blocks_at_once = std::max<std::int64_t>(1, room / (outer_stride * hole_block));
+  const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_block));
+  // The last row ends with its inner index; what pads it may lie outside the host's memory.
+  std::int64_t row_end = panel.inner_rows;
+  for (int q = 0; q < 4; ++q) {
+    if (q != packing.outer) row_end += std::max<std::int64_t>(packing.extent[q] - 1, 0) * packing.stride[q];
+  }
+  for (std::int32_t begin = 0; begin < outer; begin += step) {
+    packing.outer_begin = begin;
+    packing.outer_count = std::min(step, outer - begin);
+    const std::int64_t doubles = (packing.outer_count - 1) * outer_stride + row_end;
+    Slot& slot = ring_[next_slot_];
+    next_slot_ = (next_slot_ + 1) % ring_.size();
+    TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
+    copy_to_pinned(slot.host.data(), panel.data + begin * outer_stride, doubles);
+    TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(), static_cast<std::size_t>(doubles) * sizeof(double),
+                                 cudaMemcpyHostToDevice, stream_));
+    launch_packing(packing, slot.device.data(), to, stream_);
+    TRIFUSE_CUDA(cudaEventRecord(slot.free, stream_));
+    const std::lock_guard lock(state_);
+    statistics_.bytes_sent += doubles * static_cast<std::int64_t>(sizeof(double));
+  }
+}
+
+bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (const auto found = arena_.take(bytes)) {
+      offset = *found;
+      statistics_.most_bytes = std::max(statistics_.most_bytes, arena_.used());
+      return true;
+    }
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (it->second.users == 0 && (oldest == entries_.end() || it->second.last_use < oldest->second.last_use)) {
+        oldest = it;
+      }
+    }
+    if (oldest != entries_.end()) {
+      arena_.give_back(oldest->second.offset);
+      entries_.erase(oldest);
+      ++statistics_.evicted;
+    } else if (leases_ > 0) {
+      released_.wait(lock);
+    } else {
+      return false;
+    }
+  }
+}
+
+bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const double*>& pointers,
+                         cudaStream_t consumer) {
+  // One at a time: whoever waits for room waits only for those that compute.
+  const std::lock_guard acquiring(acquiring_);
+  std::vector<std::size_t> missing;
+  std::vector<std::int64_t> offsets(names.size());
+  {
+    std::unique_lock lock(state_);
+    ++clock_;
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      const auto it = entries_.find(names[n]);
+      if (it == entries_.end()) {
+        missing.push_back(n);
+        continue;
+      }
+      ++it->second.users;
+      it->second.last_use = clock_;
+      offsets[n] = it->second.offset;
+    }
+    for (std::size_t m = 0; m < missing.size(); ++m) {
+      const std::size_t n = missing[m];
+      if (make_room(bytes_of(names[n]), offsets[n], lock)) {
+        entries_[names[n]] = {offsets[n], 1, clock_};
+        continue;
+      }
+      for (std::size_t taken = 0; taken < m; ++taken) {
+        arena_.give_back(offsets[missing[taken]]);
+        entries_.erase(names[missing[taken]]);
+      }
+      for (const PanelName& name : names) {
+        const auto it = entries_.find(name);
+        if (it != entries_.end()) --it->second.users;
+      }
+      return false;
+    }
+    ++leases_;
+    statistics_.wanted += static_cast<std::int64_t>(names.size());
+    statistics_.sent += static_cast<std::int64_t>(missing.size());
+    if (copies_timed_ && !missing.empty()) {
+      TRIFUSE_CUDA(cudaEventSynchronize(copies_end_));
+      statistics_.seconds_copies += seconds_between(copies_begin_, copies_end_);
+      copies_timed_ = false;
+    }
+  }
+  const auto place = [&](std::size_t n) { return reinterpret_cast<double*>(memory_.data() + offsets[n]); };
+  if (!missing.empty()) {
+    TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
+    for (const std::size_t n : missing) send(names[n], place(n));
+    TRIFUSE_CUDA(cudaEventRecord(copies_end_, stream_));
+    copies_timed_ = true;
+  }
+  TRIFUSE_CUDA(cudaEventRecord(ready_, stream_));
+  TRIFUSE_CUDA(cudaStreamWaitEvent(consumer, ready_, 0));
+  pointers.resize(names.size());
+  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = place(n);
+  return true;
+}
+
+void PanelCache::release(std::span<const PanelName> names) {
+  {
+    const std::lock_guard lock(state_);
+    for (const PanelName& name : names) --entries_.at(name).users;
+    --leases_;
+  }
+  released_.notify_all();
+}
+
+PanelCache::Statistics PanelCache::statistics() const {
+  const std::lock_guard lock(state_);
+  Statistics now = statistics_;
+  if (copies_timed_) {
+    TRIFUSE_CUDA(cudaEventSynchronize(copies_end_));
+    now.seconds_copies += seconds_between(copies_begin_, copies_end_);
+  }
+  return now;
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "cxx/cuda/arena.hpp"
+#include "cxx/cuda/device_memory.hpp"
+#include "cxx/cuda/task_program.hpp"
+#include "cxx/panels/panels.hpp"
+
+namespace trifuse::gpu {
+
+/// Packed panels on one device, under a budget. A panel is sent when it is first asked for and stays until its room is
+/// needed by others; those used longest ago go first, those in use never. Panels pass through a ring of pinned buffers
+/// and are packed on the device, on a stream of their own, so kernels go on meanwhile.
+class PanelCache {
+ public:
+  struct Statistics {
+    std::int64_t wanted = 0, sent = 0, evicted = 0;
+    std::int64_t bytes_sent = 0, most_bytes = 0;
+    double seconds_copies = 0.0;
+  };
+
+  /// Belongs to the current device. `slot_bytes`: of a pinned buffer, see `least_slot_bytes`.
+  PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
+
+  /// Makes all panels of a list, without repetitions, present and keeps them until they are released. `consumer` waits
+  /// for those on their way. Waits while others hold too much; returns false where the list alone is too large.
+  bool acquire(std::span<const PanelName> names, std::vector<const double*>& pointers, cudaStream_t consumer);
+  void release(std::span<const PanelName> names);
+
+  Statistics statistics() const;
+  std::int64_t capacity() const { return arena_.size(); }
+  /// Bytes that a panel takes.
+  std::int64_t bytes_of(const PanelName& name) const;
+
+  static constexpr int slots = 3;
+  /// Smallest pinned buffer that can carry every panel of a tile space in pieces.
+  static std::int64_t least_slot_bytes(const PanelStore& host, Form form);
+
+ private:
+  struct Entry {
+    std::int64_t offset = 0;
+    int users = 0;
+    std::int64_t last_use = 0;
+  };
+  /// Where a panel is in the host's memory.
+  struct HostPanel {
+    const double* data;
+    Packing packing;
+    std::int64_t inner_rows;  ///< doubles that are read of the last row
+  };
+  HostPanel host_panel(const PanelName& name) const;
+  bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
+  void send(const PanelName& name, double* to);
+
+  const PanelStore& host_;
+  Form form_;
+  Arena arena_;
+  DeviceArray<char> memory_;
+  mutable std::mutex state_;
+  std::mutex acquiring_;
+  std::condition_variable released_;
+  std::map<PanelName, Entry> entries_;
+  int leases_ = 0;
+  std::int64_t clock_ = 0;
+  Statistics statistics_;
+
+  Stream stream_;
+  struct Slot {
+    PinnedArray<double> host;
+    DeviceArray<double> device;
+    Event free{cudaEventDisableTiming};
+  };
+  std::vector<Slot> ring_;
+  std::size_t next_slot_ = 0;
+  Event ready_{cudaEventDisableTiming};
+  Event copies_begin_, copies_end_;
+  bool copies_timed_ = false;
+};
+
+}  // namespace trifuse::gpu
