@@ -24,7 +24,8 @@ std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
   std::int64_t most = 0;
   for (int x = 0; x < 3; ++x) {
     const auto [u, w] = others(x);
-    most = std::max(most, particles(x) * shape.a_chunk_bytes + particles(u) * particles(w) / pair * shape.b_chunk_bytes);
+    most =
+        std::max(most, particles(x) * shape.a_chunk_bytes + particles(u) * particles(w) / pair * shape.b_chunk_bytes);
   }
   return most;
 }

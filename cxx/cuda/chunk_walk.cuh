@@ -45,9 +45,9 @@ struct PhaseSource {
     const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
     const int h2_blocks = (task.extent[h2] + hole_block - 1) / hole_block;
     const int pairs = (task.extent[w] + pair - 1) / pair;
-    a = static_cast<const char*>(phase.a) + size * left_chunk<Precision>(item.hole_block[h1 - 3], h2_blocks, item.hole_block[h2 - 3],
-                                                                         inner_chunks, 0, task.extent[x],
-                                                                         item.particle[x]);
+    a = static_cast<const char*>(phase.a) + size * left_chunk<Precision>(item.hole_block[h1 - 3], h2_blocks,
+                                                                         item.hole_block[h2 - 3], inner_chunks, 0,
+                                                                         task.extent[x], item.particle[x]);
     b = static_cast<const char*>(phase.b) + size * right_chunk<Precision>(item.hole_block[h - 3], inner_chunks, 0,
                                                                           task.extent[u], item.particle[u], pairs,
                                                                           item.particle[w] / pair);
@@ -62,15 +62,30 @@ struct PhaseSource {
   }
 };
 
+/// A warp's sub-box in the box of its item, counted along a, b, c.
+struct WarpPlace {
+  int at[3];
+  bool inside;  ///< the box has a sub-box for this warp
+
+  __device__ __forceinline__ WarpPlace(const Item& item, int warp) {
+    const int b = item.warps[1], c = item.warps[2];
+    at[2] = warp % c;
+    at[1] = warp / c % b;
+    at[0] = warp / (c * b);
+    inside = at[0] < item.warps[0];
+  }
+};
+
 /// What a warp must know of its item while it multiplies. It lies in shared memory: registers are scarce then.
 struct WarpView {
-  const Phase* phases;    ///< of the target at hand
+  const Phase* phases;     ///< of the target at hand
   int a[3], b[3], row[3];  ///< for each particle that may be alone: bytes in a stage to A, to B, and between rows of B
-  int active;             ///< whether the warp has elements to compute
+  int active;              ///< whether the warp has elements to compute
 };
 
 template <typename Config>
-__device__ __forceinline__ WarpView warp_view(const Item& item, const int (&at)[3], const Phase* phases, bool active) {
+__device__ __forceinline__ WarpView warp_view(const Item& item, const WarpPlace& place, const Phase* phases,
+                                              bool active) {
   using Precision = typename Config::Precision;
   constexpr int size = sizeof(typename Precision::Operand);
   WarpView view;
@@ -78,9 +93,10 @@ __device__ __forceinline__ WarpView warp_view(const Item& item, const int (&at)[
   for (int x = 0; x < 3; ++x) {
     const int u = first_other(x), w = second_other(x);
     const int pairs = box_size<Config>(item, w) / pair;
-    view.a[x] = size * Precision::a_chunk * at[x] * Config::sub(x);
-    view.b[x] = size * (box_size<Config>(item, x) * Precision::a_chunk +
-                        (at[u] * Config::sub(u) * pairs + at[w] * Config::sub(w) / pair) * Precision::b_chunk);
+    view.a[x] = size * Precision::a_chunk * place.at[x] * Config::sub(x);
+    view.b[x] =
+        size * (box_size<Config>(item, x) * Precision::a_chunk +
+                (place.at[u] * Config::sub(u) * pairs + place.at[w] * Config::sub(w) / pair) * Precision::b_chunk);
     view.row[x] = size * pairs * Precision::b_chunk;
   }
   view.phases = phases;

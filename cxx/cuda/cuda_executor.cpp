@@ -74,10 +74,7 @@ double peak_rate(int number, const cudaDeviceProp& device) {
   int kilohertz = 0;
   TRIFUSE_CUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, number));
   const int capability = 10 * device.major + device.minor;
-  const double per_clock = capability == 90   ? 256.0
-                           : capability == 80 ? 128.0
-                           : capability == 100 ? 128.0
-                                               : 4.0;
+  const double per_clock = capability == 90 ? 256.0 : capability == 80 ? 128.0 : capability == 100 ? 128.0 : 4.0;
   return per_clock * device.multiProcessorCount * 1e3 * kilohertz;
 }
 
@@ -89,6 +86,7 @@ struct Device {
   std::int64_t budget;
   DeviceArray<double> eps, omega2;
   DeviceArray<double> lone[2];
+  DeviceArray<double> zeros;  ///< stands for pair blocks that vanish
   std::unique_ptr<PanelCache> panels;
 };
 
@@ -132,11 +130,12 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
       const std::int64_t needed = largest_task_bytes();
       if (needed <= limit_) break;
-      if (holes == 0) std::tie(holes, particles) = largest_tiles();
+      if (holes == 0) std::tie(holes, particles) = largest_tiles(coarse_);
       if (holes <= hole_block && particles <= hole_block) {
-        throw UsageError(fmt::format(
-            "A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; allow more --memory.",
-            needed / mib + 1, std::max<std::int64_t>(limit_, 0) / mib));
+        throw UsageError(
+            fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; "
+                        "allow more --memory.",
+                        needed / mib + 1, std::max<std::int64_t>(limit_, 0) / mib));
       }
       if (holes > particles || particles <= hole_block) {
         holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
@@ -165,9 +164,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
   }
-  std::pair<std::int64_t, std::int64_t> largest_tiles() const {
+  /// Of holes and particles.
+  static std::pair<std::int64_t, std::int64_t> largest_tiles(const TileSpace& space) {
     std::int64_t holes = 1, particles = 1;
-    for (const Tile& tile : coarse_.tiles()) {
+    for (const Tile& tile : space.tiles()) {
       std::int64_t& extent = tile.space() == Space::hole ? holes : particles;
       extent = std::max(extent, tile.size);
     }
@@ -176,15 +176,12 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   /// An upper bound of what the panels of a task take.
   std::int64_t largest_task_bytes() const {
     const std::int64_t inner = largest_inner();
-    std::int64_t holes = 1, particles = 1;
-    for (const Tile& tile : fine_.tiles()) {
-      std::int64_t& extent = tile.space() == Space::hole ? holes : particles;
-      extent = std::max(extent, blocks(tile.size, hole_block) * hole_block);
-    }
+    const auto [largest_hole, largest_particle] = largest_tiles(fine_);
+    const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
+    const std::int64_t particles = blocks(largest_particle, pair) * pair;
     const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.two_sided() ? 2 : 1;
-    const std::int64_t doubles =
-        kinds * (sides * inner * particles * holes * (particles + holes) +
-                 sets_of(problem_) * particles * particles * holes * holes);
+    const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
+                                          sets_of(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
@@ -225,8 +222,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       }
       upload(device.lone[set], std::span<const double>(hole_fastest));
     }
-    const std::int64_t slot =
-        std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(*panels_, problem_.form));
+    const auto [holes, particles] = largest_tiles(fine_);
+    const std::int64_t padded = blocks(holes, hole_block) * hole_block;
+    device.zeros.reserve(static_cast<std::size_t>(padded * padded * particles * particles));
+    TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
+    const std::int64_t slot = std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(*panels_, problem_.form));
     const std::int64_t left = device.budget - workers_per_device * worker_bytes(device) - PanelCache::slots * slot;
     device.panels =
         std::make_unique<PanelCache>(*panels_, problem_.form, std::min(left, all_panels_bytes() + 64 * mib), slot);
@@ -263,8 +263,7 @@ class CudaWorker final : public Executor::Worker {
         add_piece(tasks[t], energies_of_task);
         continue;
       }
-      for (const Task& piece :
-           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
+      for (const Task& piece : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
         add_piece(piece, energies_of_task);
       }
     }
@@ -331,8 +330,8 @@ class CudaWorker final : public Executor::Worker {
     task_data_.push_back(data);
     const auto number = [&](const PanelName& name) { return static_cast<std::int64_t>(name_numbers_.at(name)); };
     for (const auto& phase : program_.phases) {
-      numbered_phases_.push_back({phase.steps == 0 ? 0 : number(phase.a), phase.steps == 0 ? 0 : number(phase.b),
-                                  phase.steps});
+      numbered_phases_.push_back(
+          {phase.steps == 0 ? 0 : number(phase.a), phase.steps == 0 ? 0 : number(phase.b), phase.steps});
     }
     for (const auto& pair : program_.pairs) numbered_pairs_.push_back(pair.used ? number(pair.name) : -1);
     pieces_.push_back({task.spin_case, energies});
@@ -375,10 +374,12 @@ class CudaWorker final : public Executor::Worker {
         *phases++ = {pointers[static_cast<std::size_t>(a)], pointers[static_cast<std::size_t>(b)], steps, 0};
       }
       auto* pairs = reinterpret_cast<const double**>(host(pairs_at));
-      for (const std::int64_t n : numbered_pairs_) *pairs++ = n < 0 ? nullptr : pointers[static_cast<std::size_t>(n)];
+      for (const std::int64_t n : numbered_pairs_) {
+        *pairs++ = n < 0 ? device_.zeros.data() : pointers[static_cast<std::size_t>(n)];
+      }
       std::copy(items_.begin(), items_.end(), reinterpret_cast<Item*>(host(items_at)));
-      TRIFUSE_CUDA(cudaMemcpyAsync(device_program_.data(), host_program_.data(), layout.bytes, cudaMemcpyHostToDevice,
-                                   stream_));
+      TRIFUSE_CUDA(
+          cudaMemcpyAsync(device_program_.data(), host_program_.data(), layout.bytes, cudaMemcpyHostToDevice, stream_));
 
       const Shape& shape = device_.kernel->shape;
       const std::size_t task_sums = pieces_.size() * omega2_count * static_cast<std::size_t>(sums);
@@ -404,8 +405,8 @@ class CudaWorker final : public Executor::Worker {
       work.sets = sets_of(problem);
       work.phase_sign = adapted ? 0u : 0x80000000u;
       TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
-      const int grid = static_cast<int>(std::min<std::size_t>(
-          items_.size(), static_cast<std::size_t>(device_.properties.multiProcessorCount)));
+      const int grid = static_cast<int>(
+          std::min<std::size_t>(items_.size(), static_cast<std::size_t>(device_.properties.multiProcessorCount)));
       TRIFUSE_CUDA(cudaEventRecord(kernel_begin_, stream_));
       if (grid > 0) launch(*device_.kernel, problem.form, problem.two_sided(), grid, work, stream_);
       TRIFUSE_CUDA(cudaEventRecord(kernel_end_, stream_));

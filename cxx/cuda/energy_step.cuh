@@ -25,76 +25,107 @@ __device__ __forceinline__ double warp_sum(double x) {
   return x;
 }
 
+/// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
+/// full block an element in ascending order stands: a pair of equal indices vanishes in spin-orbital form; in the
+/// spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
+template <Form form>
+__device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
+  const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
+  if ((xy && x > y) || (yz && y > z)) return 0.0;
+  const bool same_xy = xy && x == y, same_yz = yz && y == z;
+  if constexpr (form == Form::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
+  if (same_xy && same_yz) return 0.0;
+  return same_xy || same_yz ? 0.5 : 1.0;
+}
+
+/// Whether a warp has an element in ascending order.
+template <Form form, typename Config>
+__device__ __forceinline__ bool any_canonical(const ItemData& data, const WarpPlace& place) {
+  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+  const auto first = [&](int q) { return data.item.particle[q] + place.at[q] * Config::sub(q); };
+  bool any = place.inside;
+  for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
+  for (int q = 0; q < 2; ++q) {
+    const int last = min(first(q + 1) + Config::sub(q + 1), data.task.extent[q + 1]) - 1;
+    any = any && ((data.task.equal_particles >> q & 1) == 0 || first(q) + gap <= last);
+  }
+  return any;
+}
+
 /// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
 template <typename Config>
 struct LaneElements {
-  const TaskData& task;
-  int extent[6];
-  int first[3];       ///< first particle of the sub-box, inside the tile
-  int block[3];       ///< hole blocks
-  int local[3];       ///< i, j of half 0, k inside their hole blocks
+  const ItemData& data;
+  int first[3];      ///< first particle of the sub-box, inside the tile
+  int in_box[3];     ///< the same among the particles of the box, see ItemData
+  int local[3];      ///< i, j of half 0, k inside their hole blocks
+  unsigned used[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
+  static_assert(Config::accumulators / 2 <= 32);
 
-  __device__ __forceinline__ LaneElements(const TaskData& t, const Item& item, const int (&at)[3], int lane) : task(t) {
+  template <Form form>
+  __device__ __forceinline__ void find_used() {
+    for (int half = 0; half < 2; ++half) used[half] = hole_weight<form>(half) != 0.0 ? ~0u : 0u;
+    unsigned particles = 0;
+#pragma unroll 1
+    for (int n = 0; n < Config::accumulators / 2; ++n) {
+      const int c = n % Config::sub_c, b = n / Config::sub_c % Config::sub_b, a = n / Config::sub_c / Config::sub_b;
+      if (particle_weight<form>(a, b, c) != 0.0) particles |= 1u << n;
+    }
+    used[0] &= particles;
+    used[1] &= particles;
+  }
+  __device__ __forceinline__ bool is_used(int a, int b, int c, int half) const {
+    return (used[half] >> ((a * Config::sub_b + b) * Config::sub_c + c) & 1) != 0;
+  }
+
+  __device__ __forceinline__ LaneElements(const ItemData& d, const WarpPlace& place, int lane) : data(d) {
     local[0] = lane & 3;
     local[1] = lane >> 4;
     local[2] = lane >> 2 & 3;
+    int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
-      first[q] = item.particle[q] + at[q] * Config::sub(q);
-      block[q] = item.hole_block[q];
+      first[q] = data.item.particle[q] + place.at[q] * Config::sub(q);
+      in_box[q] = before + place.at[q] * Config::sub(q);
+      before += box_size<Config>(data.item, q);
     }
-#pragma unroll
-    for (int q = 0; q < 6; ++q) extent[q] = task.extent[q];
   }
 
-  __device__ __forceinline__ int local_hole(int q, int half) const { return local[q] + (q == 1 ? 2 * half : 0); }
-  __device__ __forceinline__ int hole(int q, int half) const { return block[q] * hole_block + local_hole(q, half); }
+  __device__ __forceinline__ int local_hole(int q, int half) const {
+    return local[q] + (q == 1 ? 2 * half : 0);
+  }
+  __device__ __forceinline__ int hole(int q, int half) const {
+    return data.item.hole_block[q] * hole_block + local_hole(q, half);
+  }
   /// Inside the tile; beyond its end the last one.
-  __device__ __forceinline__ int tile_particle(int q, int n) const { return min(first[q] + n, extent[q] - 1); }
-  /// Orbital numbers; beyond the end of a tile those of its last orbital.
-  __device__ __forceinline__ int hole_orbital(int q, int half) const {
-    return task.offset[3 + q] + min(hole(q, half), extent[3 + q] - 1);
+  __device__ __forceinline__ int tile_particle(int q, int n) const {
+    return min(first[q] + n, data.task.extent[q] - 1);
   }
-  __device__ __forceinline__ int particle_orbital(int q, int n) const { return task.offset[q] + tile_particle(q, n); }
+  __device__ __forceinline__ double eps_particle(int q, int n) const {
+    return data.eps_particles[in_box[q] + n];
+  }
+  __device__ __forceinline__ double eps_holes(int half) const {
+    return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
+           data.eps_holes[2 * hole_block + local[2]];
+  }
+  /// Factor of particle n of position x and the lane's hole of position y.
+  __device__ __forceinline__ double lone(int set, int x, int n, int y, int half) const {
+    return data.lone[set][(in_box[x] + n) * box_holes + y * hole_block + local_hole(y, half)];
+  }
 
-  /// Where tiles coincide, every set of orbitals is computed once, in ascending order: 0 for all other elements and for
-  /// those outside the tile. A pair of equal indices vanishes in spin-orbital form; in the spin-adapted one it stands
-  /// for half as many elements, and three equal indices vanish.
-  template <Form form>
-  static __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
-    const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
-    if ((xy && x > y) || (yz && y > z)) return 0.0;
-    const bool same_xy = xy && x == y, same_yz = yz && y == z;
-    if constexpr (form == Form::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
-    if (same_xy && same_yz) return 0.0;
-    return same_xy || same_yz ? 0.5 : 1.0;
-  }
   template <Form form>
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
-    if (x >= extent[0] || y >= extent[1] || z >= extent[2]) return 0.0;
+    const TaskData& task = data.task;
+    if (x >= task.extent[0] || y >= task.extent[1] || z >= task.extent[2]) return 0.0;
     return multiplicity<form>(task.equal_particles, x, y, z);
   }
   template <Form form>
   __device__ __forceinline__ double hole_weight(int half) const {
     const int x = hole(0, half), y = hole(1, half), z = hole(2, half);
-    if (x >= extent[3] || y >= extent[4] || z >= extent[5]) return 0.0;
+    const TaskData& task = data.task;
+    if (x >= task.extent[3] || y >= task.extent[4] || z >= task.extent[5]) return 0.0;
     return multiplicity<form>(task.equal_holes, x, y, z);
-  }
-  /// Whether the warp has anything to compute.
-  template <Form form>
-  __device__ __forceinline__ bool any_canonical() const {
-    constexpr int gap = form == Form::spin_orbital ? 1 : 0;
-#pragma unroll
-    for (int q = 0; q < 3; ++q) {
-      if (first[q] >= extent[q]) return false;
-    }
-#pragma unroll
-    for (int q = 0; q < 2; ++q) {
-      const int last = min(first[q + 1] + Config::sub(q + 1), extent[q + 1]) - 1;
-      if ((task.equal_particles >> q & 1) != 0 && first[q] + gap > last) return false;
-    }
-    return true;
   }
 };
 
@@ -104,6 +135,8 @@ class EnergyStep {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr __device__ __forceinline__ int sub(int q) { return Config::sub(q); }
   static constexpr int threads = Config::warps * 32;
+  /// Elements of one a.
+  using Slice = double[Config::sub_b][Config::sub_c][2];
   static constexpr int one_side = adapted ? 6 : 1;
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
   static constexpr int pairs_count = adapted ? spin_adapted_pairs : spin_orbital_pairs;
@@ -112,11 +145,13 @@ class EnergyStep {
   /// Left ones first, if there are any.
   static constexpr int targets = one_side * (two_sided ? 2 : 1);
 
-  __device__ __forceinline__ EnergyStep(const Work& work, const Item& item, const int (&at)[3], int lane)
+  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData& data, int warp, int lane)
       : work_(work),
-        pairs_(work.pairs + static_cast<std::size_t>(item.task) * work.sets * pairs_count),
-        elements_(work.tasks[item.task], item, at, lane),
-        lane_(lane) {}
+        pairs_(work.pairs + static_cast<std::size_t>(data.item.task) * work.sets * pairs_count),
+        elements_(data, WarpPlace(data.item, warp), lane),
+        lane_(lane) {
+    elements_.template find_used<form>();
+  }
 
   /// Puts a target aside, each thread its own numbers, which stay in the second-level cache until the energies need
   /// them. There are not registers enough to hold a target and to compute energies.
@@ -128,8 +163,10 @@ class EnergyStep {
     });
   }
 
-  __device__ __forceinline__ void finish(std::uint32_t item, int warp, bool active) {
-    double* out = work_.sums + (static_cast<std::size_t>(item) * work_.omega2_count * Config::warps + warp) * sums_count;
+  __device__ __forceinline__ void finish(int warp, bool active) {
+    double* out =
+        work_.sums +
+        (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps + warp) * sums_count;
 #pragma unroll 1
     for (int w = 0; w < work_.omega2_count; ++w, out += Config::warps * sums_count) {
       double energy[sums_count] = {};
@@ -159,48 +196,52 @@ class EnergyStep {
   }
 
   /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2), one slice of elements after
-  /// the other: those of one a and one j.
+  /// the other: those of one a. All loads of a slice are under way at once; registers are plentiful here.
   __device__ __forceinline__ void sum_spin_orbital(double shift, double (&energy)[sums_count]) const {
     constexpr int bs = Config::sub_b, cs = Config::sub_c;
 #pragma unroll 1
-    for (int n = 0; n < 2 * Config::sub_a; ++n) {
-      const int a = n / 2, half = n % 2;
-      double right[bs][cs], left[bs][cs], s[bs][cs] = {};
+    for (int a = 0; a < Config::sub_a; ++a) {
+      Slice right, s = {};
 #pragma unroll
       for (int b = 0; b < bs; ++b)
 #pragma unroll
-        for (int c = 0; c < cs; ++c) {
-          const int number = Accumulators<Config>::crossed(a, b, c, half);
-          right[b][c] = final_sign * scratch(work_, targets - 1)[number * threads];
-          left[b][c] = two_sided ? final_sign * scratch(work_, 0)[number * threads] : right[b][c];
-        }
+        for (int c = 0; c < cs; ++c)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            const int number = Accumulators<Config>::crossed(a, b, c, half);
+            right[b][c][half] = final_sign * scratch(work_, targets - 1)[number * threads];
+          }
 #pragma unroll 1
       for (int set = 0; set < work_.sets; ++set) {
-        add_singles<0, 0>(set, a, half, s);
-        add_singles<0, 1>(set, a, half, s);
-        add_singles<0, 2>(set, a, half, s);
-        add_singles<1, 0>(set, a, half, s);
-        add_singles<1, 1>(set, a, half, s);
-        add_singles<1, 2>(set, a, half, s);
-        add_singles<2, 0>(set, a, half, s);
-        add_singles<2, 1>(set, a, half, s);
-        add_singles<2, 2>(set, a, half, s);
+        add_singles<0, 0>(set, a, s);
+        add_singles<0, 1>(set, a, s);
+        add_singles<0, 2>(set, a, s);
+        add_singles<1, 0>(set, a, s);
+        add_singles<1, 1>(set, a, s);
+        add_singles<1, 2>(set, a, s);
+        add_singles<2, 0>(set, a, s);
+        add_singles<2, 1>(set, a, s);
+        add_singles<2, 2>(set, a, s);
       }
-      const double eps_a = work_.eps[elements_.hole_orbital(0, half)] + work_.eps[elements_.hole_orbital(1, half)] +
-                           work_.eps[elements_.hole_orbital(2, half)] - shift -
-                           work_.eps[elements_.particle_orbital(0, a)];
-      const bool hole_used = elements_.template hole_weight<form>(half) != 0.0;
 #pragma unroll
-      for (int b = 0; b < bs; ++b) {
-        const double eps_ab = eps_a - work_.eps[elements_.particle_orbital(1, b)];
+      for (int half = 0; half < 2; ++half) {
+        const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
 #pragma unroll
-        for (int c = 0; c < cs; ++c) {
-          const bool used = hole_used && elements_.template particle_weight<form>(a, b, c) != 0.0;
-          const double denominator = used ? eps_ab - work_.eps[elements_.particle_orbital(2, c)] : 1.0;
-          const double y = (used ? right[b][c] : 0.0) * reciprocal(denominator);
-          energy[0] += (used ? left[b][c] : 0.0) * y;
-          energy[1] += s[b][c] * y;
-        }
+        for (int b = 0; b < bs; ++b)
+#pragma unroll
+          for (int c = 0; c < cs; ++c) {
+            const bool used = elements_.is_used(a, b, c, half);
+            const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
+            const double d = used ? right[b][c][half] : 0.0;
+            const double y = d * reciprocal(used ? denominator : 1.0);
+            if constexpr (two_sided) {
+              const double left = scratch(work_, 0)[Accumulators<Config>::crossed(a, b, c, half) * threads];
+              energy[0] += (used ? final_sign * left : 0.0) * y;
+            } else {
+              energy[0] += d * y;
+            }
+            energy[1] += s[b][c][half] * y;
+          }
       }
     }
     energy[1] += energy[0];
@@ -208,39 +249,41 @@ class EnergyStep {
 
   /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed pair block.
   __device__ __forceinline__ int pair_place(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
-    return static_cast<int>(pair_block(elements_.block[h1], (elements_.extent[3 + h2] + hole_block - 1) / hole_block,
-                                       elements_.block[h2], elements_.extent[u], particle_u, elements_.extent[w],
+    const ItemData& d = elements_.data;
+    return static_cast<int>(pair_block(d.item.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
+                                       d.item.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
                                        particle_w));
   }
 
   /// Adds sign t1[x, y] v2[u w, h1 h2] to S of a slice: particle x and hole y alone.
   template <int x, int y>
-  __device__ __forceinline__ void add_singles(int set, int a, int half,
-                                              double (&s)[Config::sub_b][Config::sub_c]) const {
+  __device__ __forceinline__ void add_singles(int set, int a, Slice& s) const {
     constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
     const double* block = pairs_[set * pairs_count + x * 3 + y];
-    if (block == nullptr) return;
-    block += elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half);
-    const double* lone = work_.lone[set] + elements_.hole_orbital(y, half);
+    const int first_row = pair_place(h1, h2, u, w, 0, 0);
+    const int extent_w = elements_.data.task.extent[w];
     // In a slice a is one number; the loops over the particles that x and the pair are run over the others.
-    const auto count = [](int q) { return q == 0 ? 1 : Config::sub(q); };
-    double factor[count(x)];
+    constexpr int xs = x == 0 ? 1 : Config::sub(x), us = u == 0 ? 1 : Config::sub(u), ws = Config::sub(w);
 #pragma unroll
-    for (int m = 0; m < count(x); ++m) {
-      factor[m] = alone_sign(x, y) *
-                  lone[std::int64_t{work_.orbitals} * elements_.particle_orbital(x, x == 0 ? a : m)];
-    }
+    for (int half = 0; half < 2; ++half) {
+      double factor[xs];
 #pragma unroll
-    for (int r = 0; r < count(u); ++r)
-#pragma unroll
-      for (int c = 0; c < count(w); ++c) {
-        const double v = block[pair_place(h1, h2, u, w, elements_.tile_particle(u, u == 0 ? a : r),
-                                          elements_.tile_particle(w, c))];
-#pragma unroll
-        for (int m = 0; m < count(x); ++m) {
-          s[x == 1 ? m : u == 1 ? r : c][x == 2 ? m : c] += factor[m] * v;
-        }
+      for (int m = 0; m < xs; ++m) {
+        factor[m] = alone_sign(x, y) * elements_.lone(set, x, x == 0 ? a : m, y, half);
       }
+      const int hole = elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half);
+#pragma unroll
+      for (int r = 0; r < us; ++r)
+#pragma unroll
+        for (int c = 0; c < ws; ++c) {
+          const int pair_number = elements_.tile_particle(u, u == 0 ? a : r) * extent_w + elements_.tile_particle(w, c);
+          const double v = __ldg(block + first_row + pair_number * (hole_block * hole_block) + hole);
+#pragma unroll
+          for (int m = 0; m < xs; ++m) {
+            s[x == 1 ? m : u == 1 ? r : c][x == 2 ? m : c][half] += factor[m] * v;
+          }
+        }
+    }
   }
 
   /// The six targets of one element of one side.
@@ -249,42 +292,47 @@ class EnergyStep {
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 
+  /// Several elements at a time, so that their loads are under way together.
   __device__ __forceinline__ void sum_spin_adapted(double shift, double (&energy)[sums_count]) {
+    constexpr int cs = Config::sub_c;
 #pragma unroll 1
-    for (int n = 0; n < Config::accumulators; ++n) {
-      const int half = n & 1, c = n / 2 % sub(2), b = n / 2 / sub(2) % sub(1), a = n / 2 / sub(2) / sub(1);
-      const double weight =
-          elements_.template particle_weight<form>(a, b, c) * elements_.template hole_weight<form>(half);
-      if (weight == 0.0) continue;
-      const int number = Accumulators<Config>::crossed(a, b, c, half);
-      const SixTargets right = read_targets(targets - 6, number);
-      const SixTargets left = two_sided ? read_targets(0, number) : right;
-      double singles[6] = {};
-      for (int set = 0; set < work_.sets; ++set) {
-        add_adapted_singles<0>(work_.lone[set], pairs_ + set * pairs_count, a, b, c, half, singles);
-        add_adapted_singles<1>(work_.lone[set], pairs_ + set * pairs_count, a, b, c, half, singles);
-        add_adapted_singles<2>(work_.lone[set], pairs_ + set * pairs_count, a, b, c, half, singles);
+    for (int n = 0; n < Config::accumulators / cs; ++n) {
+      const int half = n & 1, b = n / 2 % Config::sub_b, a = n / 2 / Config::sub_b;
+      const double eps_ab =
+          elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
+      const double hole_weight = elements_.template hole_weight<form>(half);
+#pragma unroll
+      for (int c = 0; c < cs; ++c) {
+        const int number = Accumulators<Config>::crossed(a, b, c, half);
+        const SixTargets right = read_targets(targets - 6, number);
+        const SixTargets left = two_sided ? read_targets(0, number) : right;
+        double singles[6] = {};
+        for (int set = 0; set < work_.sets; ++set) {
+          const double* const* pairs = pairs_ + set * pairs_count;
+          add_adapted_singles<0>(set, pairs, a, b, c, half, singles);
+          add_adapted_singles<1>(set, pairs, a, b, c, half, singles);
+          add_adapted_singles<2>(set, pairs, a, b, c, half, singles);
+        }
+        const Numerators sum = spin_adapted_numerators(
+            left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
+        const double weight = hole_weight * elements_.template particle_weight<form>(a, b, c);
+        // Elements that are not summed may hold anything.
+        const bool used = weight != 0.0;
+        const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
+        energy[0] += used ? factor * sum.bracket : 0.0;
+        energy[1] += used ? factor * sum.paren : 0.0;
+        energy[2] += used ? factor * sum.same_bracket : 0.0;
+        energy[3] += used ? factor * sum.same_paren : 0.0;
       }
-      const Numerators sum = spin_adapted_numerators(
-          left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
-      const double delta = work_.eps[elements_.hole_orbital(0, half)] + work_.eps[elements_.hole_orbital(1, half)] +
-                           work_.eps[elements_.hole_orbital(2, half)] - work_.eps[elements_.particle_orbital(0, a)] -
-                           work_.eps[elements_.particle_orbital(1, b)] - work_.eps[elements_.particle_orbital(2, c)];
-      const double factor = weight * reciprocal(delta - shift);
-      energy[0] += factor * sum.bracket;
-      energy[1] += factor * sum.paren;
-      energy[2] += factor * sum.same_bracket;
-      energy[3] += factor * sum.same_paren;
     }
   }
 
   /// Adds t1[x, y] (u h|w h') to every target whose assignment gives particle x the hole y.
   template <int x>
-  __device__ __forceinline__ void add_adapted_singles(const double* lone, const double* const* pairs, int a, int b,
-                                                      int c, int half, double (&singles)[6]) const {
-    constexpr int u = others(x)[0], w = others(x)[1];
+  __device__ __forceinline__ void add_adapted_singles(int set, const double* const* pairs, int a, int b, int c,
+                                                      int half, double (&singles)[6]) const {
+    constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
     const int n[3] = {a, b, c};
-    const double* column = lone + std::int64_t{work_.orbitals} * elements_.particle_orbital(x, n[x]);
     const int particle_u = elements_.tile_particle(u, n[u]), particle_w = elements_.tile_particle(w, n[w]);
     const int place[3] = {pair_place(1, 2, u, w, particle_u, particle_w),
                           pair_place(0, 2, u, w, particle_u, particle_w),
@@ -293,12 +341,11 @@ class EnergyStep {
     for (int t = 0; t < 6; ++t) {
       constexpr auto all = assignments;
       const int y = all[static_cast<std::size_t>(t)][x];
-      const double* block = pairs[x * 6 + t];
-      if (block == nullptr) continue;
       const int h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
+      const double* block = pairs[x * 6 + t];
       singles[t] +=
-          column[elements_.hole_orbital(y, half)] *
-          block[place[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half)];
+          elements_.lone(set, x, n[x], y, half) *
+          __ldg(block + place[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
     }
   }
 

@@ -236,9 +236,8 @@ double time_cublas_dgemm(int n, int repeats) {
   const Event begin, end;
   int status = 0;
   const auto once = [&] {
-    return timed(begin, end, [&] {
-      status |= dgemm(handle, 0, 0, n, n, n, &one, a.data(), n, b.data(), n, &zero, c.data(), n);
-    });
+    return timed(begin, end,
+                 [&] { status |= dgemm(handle, 0, 0, n, n, n, &one, a.data(), n, b.data(), n, &zero, c.data(), n); });
   };
   static_cast<void>(once());
   std::vector<double> seconds;

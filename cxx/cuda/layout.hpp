@@ -108,8 +108,8 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t left_chunk(std::int64_t h1_block, std
 /// panel.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t right_chunk(std::int64_t h_block, std::int64_t inner_chunks,
-                                                       std::int64_t inner_chunk, std::int64_t particles,
-                                                       std::int64_t p, std::int64_t pairs, std::int64_t p2_pair) {
+                                                       std::int64_t inner_chunk, std::int64_t particles, std::int64_t p,
+                                                       std::int64_t pairs, std::int64_t p2_pair) {
   return (((h_block * inner_chunks + inner_chunk) * particles + p) * pairs + p2_pair) * Precision::b_chunk;
 }
 
@@ -168,9 +168,9 @@ constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std
     k = Precision::b_inner(element);
     index[1] = p2_pair * pair + column % pair;
     index[2] = block * hole_block + column / pair;
-    packed = right_chunk<Precision>(block, chunks<Precision>(p.inner), inner_chunk, p.extent[0], index[0], pairs,
-                                    p2_pair) +
-             element;
+    packed =
+        right_chunk<Precision>(block, chunks<Precision>(p.inner), inner_chunk, p.extent[0], index[0], pairs, p2_pair) +
+        element;
     k += inner_chunk * Precision::depth;
   } else {
     const int element = take(hole_block * hole_block);
@@ -179,8 +179,8 @@ constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std
     const int b2 = take(at_hand(3)) + shift(3), b1 = static_cast<int>(n) + shift(2);
     index[2] = b1 * hole_block + element / hole_block;
     index[3] = b2 * hole_block + element % hole_block;
-    packed = pair_block(b1, blocks(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) +
-             element;
+    packed =
+        pair_block(b1, blocks(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) + element;
   }
   std::int64_t raw = k;
   const int positions = p.kind == PanelKind::pairs ? 4 : 3;

@@ -93,8 +93,8 @@ void PanelCache::send(const PanelName& name, double* to) {
     next_slot_ = (next_slot_ + 1) % ring_.size();
     TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
     copy_to_pinned(slot.host.data(), panel.data + begin * outer_stride, doubles);
-    TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(), static_cast<std::size_t>(doubles) * sizeof(double),
-                                 cudaMemcpyHostToDevice, stream_));
+    TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(),
+                                 static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyHostToDevice, stream_));
     launch_packing(packing, slot.device.data(), to, stream_);
     TRIFUSE_CUDA(cudaEventRecord(slot.free, stream_));
     const std::lock_guard lock(state_);

@@ -5,18 +5,19 @@
 #include "cxx/cuda/barriers.cuh"
 #include "cxx/cuda/chunk_walk.cuh"
 #include "cxx/cuda/configuration.hpp"
+#include "cxx/cuda/item_data.cuh"
 
-/// How chunks come into shared memory and items to a block. Either way the warps that multiply see the same: `next_item`
-/// and, inside a phase, one stage after the other.
+/// How chunks come into shared memory and items to a block. Either way the warps that multiply see the same:
+/// `next_item` and, inside a phase, one stage after the other.
 namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_item = ~0u;
 
-/// Barriers and item numbers of a block; the ring of items lets the producer begin the next item early.
+/// Barriers and items of a block; the ring of items lets the producer begin the next one early.
 template <int stages>
 struct BulkShared {
   alignas(8) std::uint64_t full[stages], empty[stages], item_full[2], item_empty[2];
-  std::uint32_t item[2];
+  ItemData items[2];
 };
 
 template <typename Config, Staging = Config::staging>
@@ -50,26 +51,29 @@ class Stages<Config, Staging::bulk> {
   }
 
   /// For the producer: takes the next item from the launch's counter and passes it on.
-  __device__ __forceinline__ std::uint32_t fetch_item(const Work& work, int lane) {
+  __device__ __forceinline__ const ItemData& fetch_item(const Work& work, int lane) {
     const int slot = items_ % 2;
+    ItemData& data = shared_.items[slot];
     at(shared_.item_empty[slot]).wait((items_ / 2 & 1) ^ 1);
-    std::uint32_t item = 0;
-    if (lane == 0) {
-      item = atomicAdd(work.next_item, 1);
-      if (item >= work.items_count) item = no_item;
-      shared_.item[slot] = item;
-      at(shared_.item_full[slot]).arrive();
+    std::uint32_t number = 0;
+    if (lane == 0) number = atomicAdd(work.next_item, 1);
+    number = __shfl_sync(~0u, number, 0);
+    if (number < work.items_count) {
+      gather_item<Config>(work, number, data, lane, 32, [] { __syncwarp(); });
+    } else {
+      if (lane == 0) data.number = no_item;
+      __syncwarp();
     }
+    if (lane == 0) at(shared_.item_full[slot]).arrive();
     ++items_;
-    return __shfl_sync(~0u, item, 0);
+    return data;
   }
 
   /// For the producer: brings all chunks of a phase.
-  __device__ __forceinline__ void produce(const TaskData& task, const Phase& phase, const Item& item, int number,
-                                          int lane) {
+  __device__ __forceinline__ void produce(const ItemData& data, const Phase& phase, int number, int lane) {
     const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
     if (inner_chunks == 0) return;
-    const PhaseSource<Config> source(task, phase, item, number);
+    const PhaseSource<Config> source(data.task, phase, data.item, number);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
     const bool has_row = lane < source.rows;  // each lane brings a row
     const char* a = source.a;
@@ -92,21 +96,25 @@ class Stages<Config, Staging::bulk> {
     }
   }
 
-  /// For the multiplying warps.
-  __device__ __forceinline__ std::uint32_t next_item(const Work&, int lane) {
+  /// For the multiplying warps: the next item, until it is released.
+  __device__ __forceinline__ const ItemData& next_item(const Work&) {
     const int slot = items_ % 2;
     at(shared_.item_full[slot]).wait(items_ / 2 & 1);
-    const std::uint32_t item = shared_.item[slot];
+    return shared_.items[slot];
+  }
+  __device__ __forceinline__ void release_item(int lane) {
     __syncwarp();
-    if (lane == 0) at(shared_.item_empty[slot]).arrive();
+    if (lane == 0) at(shared_.item_empty[items_ % 2]).arrive();
     ++items_;
-    return item;
+  }
+  /// The item at hand, for those who do not want to remember where it is.
+  __device__ __forceinline__ const ItemData& item() const {
+    return shared_.items[items_ % 2];
   }
 
   /// Calls `use(stage, n)` with every chunk of a phase.
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Work&, std::uint32_t, const Phase&, int inner_chunks, int lane,
-                                                 Use use) {
+  __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, int lane, Use use) {
 #pragma unroll 1
     for (int n = 0; n < inner_chunks; ++n) {
       at(shared_.full[stage_]).wait(parity_);
@@ -118,7 +126,9 @@ class Stages<Config, Staging::bulk> {
   }
 
  private:
-  static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) { return {shared_address(&barrier)}; }
+  static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
+    return {shared_address(&barrier)};
+  }
 
   __device__ __forceinline__ void next_stage() {
     if (++stage_ == Config::stages) {
@@ -139,28 +149,34 @@ class Stages<Config, Staging::cooperative> {
 
  public:
   struct Shared {
-    std::uint32_t item;
+    std::uint32_t next;
+    ItemData item;
   };
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
   static __device__ __forceinline__ void initialise(Shared&) {}
 
-  __device__ __forceinline__ std::uint32_t next_item(const Work& work, int) {
+  __device__ __forceinline__ const ItemData& next_item(const Work& work) {
+    const auto thread = static_cast<int>(threadIdx.x);
     __syncthreads();
-    if (threadIdx.x == 0) {
-      const std::uint32_t item = atomicAdd(work.next_item, 1);
-      shared_.item = item < work.items_count ? item : no_item;
+    if (thread == 0) shared_.next = atomicAdd(work.next_item, 1);
+    __syncthreads();
+    const std::uint32_t number = shared_.next;
+    if (number < work.items_count) {
+      gather_item<Config>(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
+    } else {
+      if (thread == 0) shared_.item.number = no_item;
+      __syncthreads();
     }
-    __syncthreads();
     return shared_.item;
   }
+  __device__ __forceinline__ void release_item(int) {}
+  __device__ __forceinline__ const ItemData& item() const { return shared_.item; }
 
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Work& work, std::uint32_t item_number, const Phase& phase,
-                                                 int inner_chunks, int, Use use) {
+  __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, int, Use use) {
     if (inner_chunks == 0) return;
-    const Item& item = work.items[item_number];
-    const PhaseSource<Config> source(work.tasks[item.task], phase, item, number);
+    const PhaseSource<Config> source(shared_.item.task, phase, shared_.item.item, number);
     constexpr int ahead = Config::stages - 1;
     const auto bring = [&](int n) {
       if (n < inner_chunks) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);

@@ -52,8 +52,8 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       const int phase = phase_of(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
         const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
-        TaskProgram::NamedPhase& named = program.phases[at((n * recipe.targets + destination.target) * phases_of_target +
-                                                           phase)];
+        TaskProgram::NamedPhase& named =
+            program.phases[at((n * recipe.targets + destination.target) * phases_of_target + phase)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
@@ -71,7 +71,9 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };
       const auto hole = [&](std::size_t n) { return task.holes[at(term.pair_holes[n])]; };
       program.pairs[at(set * terms + place)] = {true,
-                                                {PanelKind::pairs, Side::right, static_cast<std::uint8_t>(set),
+                                                {PanelKind::pairs,
+                                                 Side::right,
+                                                 static_cast<std::uint8_t>(set),
                                                  term.pair_holes[0] > term.pair_holes[1],
                                                  {particle(0), particle(1), hole(0), hole(1)}}};
     }

@@ -18,9 +18,9 @@ namespace trifuse::gpu {
 /// Names a panel on the device: that of the host and the order of its two indices of one kind.
 struct PanelName {
   PanelKind kind;
-  Side side;               ///< of left and right panels
-  std::uint8_t set;        ///< of pairs: which disconnected factors
-  bool swapped;            ///< the later position comes first in `tiles`
+  Side side;                 ///< of left and right panels
+  std::uint8_t set;          ///< of pairs: which disconnected factors
+  bool swapped;              ///< the later position comes first in `tiles`
   std::array<int, 4> tiles;  ///< as the host names it; left and right use three
   auto operator<=>(const PanelName&) const = default;
 };
@@ -37,7 +37,7 @@ struct TaskProgram {
     bool used = false;
     PanelName name{};
   };
-  std::vector<NamedPair> pairs;  ///< [terms of the form, sets]
+  std::vector<NamedPair> pairs;        ///< [terms of the form, sets]
   double operations_of_element = 0.0;  ///< of one element of each target, all products
 };
 

@@ -42,8 +42,8 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
     for (int r = 0; r < b_rows; ++r) {
 #pragma unroll
       for (int c = 0; c < b_pairs; ++c) {
-        const double2 loaded = *reinterpret_cast<const double2*>(b + r * b_row + c * b_chunk +
-                                                                 s * (b_chunk / Precision::chunk_steps));
+        const double2 loaded =
+            *reinterpret_cast<const double2*>(b + r * b_row + c * b_chunk + s * (b_chunk / Precision::chunk_steps));
         const double column_fragment[2] = {loaded.x, loaded.y};
 #pragma unroll
         for (int m = 0; m < rows; ++m) {
@@ -56,8 +56,8 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 
 /// One product: sums += A B over the whole inner index.
 template <int number, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
-                                               std::uint32_t item, const WarpView& view, int lane) {
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, const WarpView& view,
+                                               int lane) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
   const Phase& phase = view.phases[number];
@@ -65,7 +65,7 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
   const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
   const bool active = view.active != 0;
   stages.template for_each_chunk<number>(
-      work, item, phase, (steps + chunk_steps - 1) / chunk_steps, lane, [&](const char* stage, int n) {
+      phase, (steps + chunk_steps - 1) / chunk_steps, lane, [&](const char* stage, int n) {
         if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
       });
 }
@@ -73,47 +73,45 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
 template <typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
-                                             std::uint32_t item, const WarpView& view, int lane) {
+                                             const WarpView& view, int lane) {
   const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
   sums.clear();
-  multiply_phase<0>(sums, stages, work, item, view, lane);
+  multiply_phase<0>(sums, stages, view, lane);
   change_sign();
-  multiply_phase<1>(sums, stages, work, item, view, lane);
+  multiply_phase<1>(sums, stages, view, lane);
   change_sign();
   sums.cross();
-  multiply_phase<2>(sums, stages, work, item, view, lane);
+  multiply_phase<2>(sums, stages, view, lane);
   change_sign();
   sums.exchange_q_y(lane);
-  multiply_phase<3>(sums, stages, work, item, view, lane);
+  multiply_phase<3>(sums, stages, view, lane);
   change_sign();
   sums.cross();
-  multiply_phase<4>(sums, stages, work, item, view, lane);
+  multiply_phase<4>(sums, stages, view, lane);
   change_sign();
-  multiply_phase<5>(sums, stages, work, item, view, lane);
+  multiply_phase<5>(sums, stages, view, lane);
   change_sign();
   sums.exchange_p_y(lane);
-  multiply_phase<6>(sums, stages, work, item, view, lane);
+  multiply_phase<6>(sums, stages, view, lane);
   change_sign();
-  multiply_phase<7>(sums, stages, work, item, view, lane);
+  multiply_phase<7>(sums, stages, view, lane);
   change_sign();
   sums.cross();
-  multiply_phase<8>(sums, stages, work, item, view, lane);
+  multiply_phase<8>(sums, stages, view, lane);
 }
 
 template <typename Config>
 __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages, int targets, int lane) {
   for (;;) {
-    const std::uint32_t number = stages.fetch_item(work, lane);
-    if (number == no_item) return;
-    const Item& item = work.items[number];
-    const TaskData& task = work.tasks[item.task];
-    const Phase* phase = work.phases + item.task * static_cast<std::size_t>(targets) * phases_of_target;
+    const ItemData& data = stages.fetch_item(work, lane);
+    if (data.number == no_item) return;
+    const Phase* phase = work.phases + data.item.task * static_cast<std::size_t>(targets) * phases_of_target;
 #pragma unroll 1
     for (int t = 0; t < targets; ++t) {
 #pragma unroll 1
       for (int n = 0; n < phases_of_target; ++n, ++phase) {
         asm volatile("" : "+r"(n));  // one copy of the code for all phases
-        stages.produce(task, *phase, item, n, lane);
+        stages.produce(data, *phase, n, lane);
       }
     }
   }
@@ -123,36 +121,30 @@ template <Form form, bool two_sided, typename Config>
 __device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages, WarpView& view, int warp,
                                                int lane) {
   using Energy = EnergyStep<form, two_sided, Config>;
-  for (;;) {
-    const std::uint32_t number = stages.next_item(work, lane);
-    if (number == no_item) return;
-    // What the products do not need is read again for the energies, so that it takes no registers in between.
+  for (;; stages.release_item(lane)) {
     {
-      const Item& item = work.items[number];
-      const int b = item.warps[1], c = item.warps[2];
-      const int at[3] = {warp / (c * b), warp / c % b, warp % c};
-      const LaneElements<Config> elements(work.tasks[item.task], item, at, lane);
-      const bool active = at[0] < item.warps[0] && elements.template any_canonical<form>();
-      const Phase* phases =
-          work.phases + item.task * static_cast<std::size_t>(Energy::targets) * phases_of_target;
-      __syncwarp();
-      if (lane == 0) view = warp_view<Config>(item, at, phases, active);
+      const ItemData& data = stages.next_item(work);
+      if (data.number == no_item) return;
+      if (lane == 0) {
+        const WarpPlace place(data.item, warp);
+        const Phase* phases =
+            work.phases + data.item.task * static_cast<std::size_t>(Energy::targets) * phases_of_target;
+        view = warp_view<Config>(data.item, place, phases, any_canonical<form, Config>(data, place));
+      }
       __syncwarp();
     }
 #pragma unroll 1
     for (int t = 0; t < Energy::targets; ++t) {
       Accumulators<Config> sums;
-      build_target(sums, stages, work, number, view, lane);
+      build_target(sums, stages, work, view, lane);
       Energy::keep(work, sums, t);
       __syncwarp();
       if (lane == 0) view.phases += phases_of_target;
       __syncwarp();
     }
-    const Item& item = work.items[number];
-    const int b = item.warps[1], c = item.warps[2];
-    const int at[3] = {warp / (c * b), warp / c % b, warp % c};
-    Energy energy(work, item, at, lane);
-    energy.finish(number, warp, view.active != 0);
+    // What only the energies need is worked out here, so that it takes no registers while products are summed.
+    Energy energy(work, stages.item(), warp, lane);
+    energy.finish(warp, view.active != 0);
   }
 }
 
@@ -171,7 +163,7 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
       // The producer's warp group hands its registers to those that multiply.
       if (warp >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
 #endif
         if (warp == Config::warps) {
           produce_items(work, stages, EnergyStep<form, two_sided, Config>::targets, lane);

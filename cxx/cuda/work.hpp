@@ -18,11 +18,11 @@ struct Phase {
 /// A sextet of tiles, positions a, b, c, i, j, k.
 struct TaskData {
   std::int32_t extent[6];
-  std::int32_t offset[6];         ///< first orbital of each tile
-  std::int32_t equal_particles;   ///< bit 0: tiles a = b, bit 1: b = c
-  std::int32_t equal_holes;       ///< bit 0: tiles i = j, bit 1: j = k
-  std::int64_t first_item, items; ///< this task's items of the launch
-  double factor;                  ///< of every canonical element
+  std::int32_t offset[6];          ///< first orbital of each tile
+  std::int32_t equal_particles;    ///< bit 0: tiles a = b, bit 1: b = c
+  std::int32_t equal_holes;        ///< bit 0: tiles i = j, bit 1: j = k
+  std::int64_t first_item, items;  ///< this task's items of the launch
+  double factor;                   ///< of every canonical element
 };
 
 /// A block's piece of a task: `warps` sub-boxes of particles from (a, b, c) on, times one block of each hole tile.
@@ -33,10 +33,25 @@ struct Item {
   std::uint8_t hole_block[3];  ///< of i, j, k
 };
 
+/// Most particles of a box along a, b and c together, for all arrangements that fit into a stage.
+inline constexpr int most_box_particles = 24;
+inline constexpr int box_holes = 3 * hole_block;
+
+/// All that a block must know of an item, in shared memory. Particles count those of the box along a, then b, then c;
+/// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
+struct ItemData {
+  std::uint32_t number;
+  Item item;
+  TaskData task;
+  double eps_particles[most_box_particles], eps_holes[box_holes];
+  double lone[2][most_box_particles * box_holes];  ///< t1 and f, hole fastest
+};
+
 struct Work {
   const TaskData* tasks;
-  const Phase* phases;         ///< [9, targets, task], in `phase_order`
-  const double* const* pairs;  ///< packed pairs [terms, sets, task]; terms are those of the form; null where zero
+  const Phase* phases;  ///< [9, targets, task], in `phase_order`
+  const double* const*
+      pairs;  ///< packed pairs [terms, sets, task]; terms are those of the form; zeros where there are none
   const Item* items;
   const double* eps;  ///< orbital energies, hartree
   const double* omega2;
@@ -47,8 +62,8 @@ struct Work {
   std::uint32_t items_count;
   std::int32_t orbitals;
   std::int32_t omega2_count;
-  std::int32_t sets;          ///< disconnected factors: 1 or 2
-  std::uint32_t phase_sign;   ///< sign bit where signs alternate from phase to phase: spin-orbital form
+  std::int32_t sets;         ///< disconnected factors: 1 or 2
+  std::uint32_t phase_sign;  ///< sign bit where signs alternate from phase to phase: spin-orbital form
 };
 
 /// Sums of a warp for each omega2.

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "cxx/cuda/chunk_walk.cuh"
+#include "cxx/cuda/work.hpp"
+
+namespace trifuse::gpu {
+
+/// Copies `bytes`, a multiple of four, by `threads` threads of which the caller is number `thread`.
+__device__ __forceinline__ void copy_words(void* to, const void* from, int bytes, int thread, int threads) {
+  for (int n = thread; n < bytes / 4; n += threads) {
+    static_cast<std::uint32_t*>(to)[n] = static_cast<const std::uint32_t*>(from)[n];
+  }
+}
+
+/// Gathers what a block must know of an item. `synchronise` makes what one of the threads wrote visible to the others.
+template <typename Config, typename Synchronise>
+__device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData& data, int thread,
+                                            int threads, Synchronise synchronise) {
+  static_assert(sizeof(Item) % 4 == 0 && sizeof(TaskData) % 4 == 0);
+  const Item& item = work.items[number];
+  copy_words(&data.item, &item, sizeof(Item), thread, threads);
+  copy_words(&data.task, &work.tasks[item.task], sizeof(TaskData), thread, threads);
+  if (thread == 0) data.number = number;
+  synchronise();
+  const TaskData& task = data.task;
+  const int size_a = box_size<Config>(data.item, 0), size_b = box_size<Config>(data.item, 1);
+  const int particles = size_a + size_b + box_size<Config>(data.item, 2);
+  const auto particle_orbital = [&](int n) {
+    const int q = n < size_a ? 0 : n < size_a + size_b ? 1 : 2;
+    const int first = q == 0 ? 0 : q == 1 ? size_a : size_a + size_b;
+    return task.offset[q] + min(data.item.particle[q] + n - first, task.extent[q] - 1);
+  };
+  const auto hole_orbital = [&](int n) {
+    const int q = n / hole_block;
+    return task.offset[3 + q] + min(data.item.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
+  };
+  if (thread < box_holes) data.eps_holes[thread] = work.eps[hole_orbital(thread)];
+  for (int n = thread; n < particles; n += threads) data.eps_particles[n] = work.eps[particle_orbital(n)];
+  for (int set = 0; set < work.sets; ++set) {
+#pragma unroll 1
+    for (int n = thread; n < particles * box_holes; n += threads) {
+      data.lone[set][n] =
+          work.lone[set][hole_orbital(n % box_holes) + std::int64_t{work.orbitals} * particle_orbital(n / box_holes)];
+    }
+  }
+  synchronise();
+}
+
+}  // namespace trifuse::gpu
