@@ -12,6 +12,19 @@ __device__ __forceinline__ int box_size(const Item& item, int position) {
   return item.warps[position] * Config::sub(position);
 }
 
+/// Number of the thread, asked for anew each time: while products are summed, no register is left to remember it in.
+__device__ __forceinline__ int thread_number() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+__device__ __forceinline__ int lane_number() {
+  return thread_number() & 31;
+}
+__device__ __forceinline__ int warp_number() {
+  return thread_number() >> 5;
+}
+
 /// The smaller and the larger of the two positions other than `alone`.
 __device__ __forceinline__ int first_other(int alone) {
   return alone == 0 ? 1 : 0;

@@ -102,9 +102,9 @@ class Stages<Config, Staging::bulk> {
     at(shared_.item_full[slot]).wait(items_ / 2 & 1);
     return shared_.items[slot];
   }
-  __device__ __forceinline__ void release_item(int lane) {
+  __device__ __forceinline__ void release_item() {
     __syncwarp();
-    if (lane == 0) at(shared_.item_empty[items_ % 2]).arrive();
+    if (lane_number() == 0) at(shared_.item_empty[items_ % 2]).arrive();
     ++items_;
   }
   /// The item at hand, for those who do not want to remember where it is.
@@ -114,13 +114,13 @@ class Stages<Config, Staging::bulk> {
 
   /// Calls `use(stage, n)` with every chunk of a phase.
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, int lane, Use use) {
+  __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, Use use) {
 #pragma unroll 1
     for (int n = 0; n < inner_chunks; ++n) {
       at(shared_.full[stage_]).wait(parity_);
       use(storage_ + stage_ * Config::stage_bytes, n);
       __syncwarp();
-      if (lane == 0) at(shared_.empty[stage_]).arrive();
+      if (lane_number() == 0) at(shared_.empty[stage_]).arrive();
       next_stage();
     }
   }
@@ -170,11 +170,11 @@ class Stages<Config, Staging::cooperative> {
     }
     return shared_.item;
   }
-  __device__ __forceinline__ void release_item(int) {}
+  __device__ __forceinline__ void release_item() {}
   __device__ __forceinline__ const ItemData& item() const { return shared_.item; }
 
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, int, Use use) {
+  __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, Use use) {
     if (inner_chunks == 0) return;
     const PhaseSource<Config> source(shared_.item.task, phase, shared_.item.item, number);
     constexpr int ahead = Config::stages - 1;

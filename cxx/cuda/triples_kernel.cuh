@@ -56,48 +56,49 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 
 /// One product: sums += A B over the whole inner index.
 template <int number, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, const WarpView& view,
-                                               int lane) {
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages,
+                                               const WarpView* views) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
+  const WarpView& view = views[warp_number()];
+  const int lane = lane_number();
   const Phase& phase = view.phases[number];
   const int steps = phase.steps;
   const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
   const bool active = view.active != 0;
-  stages.template for_each_chunk<number>(
-      phase, (steps + chunk_steps - 1) / chunk_steps, lane, [&](const char* stage, int n) {
-        if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
-      });
+  stages.template for_each_chunk<number>(phase, (steps + chunk_steps - 1) / chunk_steps, [&](const char* stage, int n) {
+    if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
+  });
 }
 
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
 template <typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
-                                             const WarpView& view, int lane) {
+                                             const WarpView* views) {
   const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
   sums.clear();
-  multiply_phase<0>(sums, stages, view, lane);
+  multiply_phase<0>(sums, stages, views);
   change_sign();
-  multiply_phase<1>(sums, stages, view, lane);
-  change_sign();
-  sums.cross();
-  multiply_phase<2>(sums, stages, view, lane);
-  change_sign();
-  sums.exchange_q_y(lane);
-  multiply_phase<3>(sums, stages, view, lane);
+  multiply_phase<1>(sums, stages, views);
   change_sign();
   sums.cross();
-  multiply_phase<4>(sums, stages, view, lane);
+  multiply_phase<2>(sums, stages, views);
   change_sign();
-  multiply_phase<5>(sums, stages, view, lane);
-  change_sign();
-  sums.exchange_p_y(lane);
-  multiply_phase<6>(sums, stages, view, lane);
-  change_sign();
-  multiply_phase<7>(sums, stages, view, lane);
+  sums.exchange_q_y(lane_number());
+  multiply_phase<3>(sums, stages, views);
   change_sign();
   sums.cross();
-  multiply_phase<8>(sums, stages, view, lane);
+  multiply_phase<4>(sums, stages, views);
+  change_sign();
+  multiply_phase<5>(sums, stages, views);
+  change_sign();
+  sums.exchange_p_y(lane_number());
+  multiply_phase<6>(sums, stages, views);
+  change_sign();
+  multiply_phase<7>(sums, stages, views);
+  change_sign();
+  sums.cross();
+  multiply_phase<8>(sums, stages, views);
 }
 
 template <typename Config>
@@ -118,33 +119,32 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& 
 }
 
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages, WarpView& view, int warp,
-                                               int lane) {
+__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages, WarpView* views) {
   using Energy = EnergyStep<form, two_sided, Config>;
-  for (;; stages.release_item(lane)) {
+  for (;; stages.release_item()) {
     {
       const ItemData& data = stages.next_item(work);
       if (data.number == no_item) return;
-      if (lane == 0) {
-        const WarpPlace place(data.item, warp);
+      if (lane_number() == 0) {
+        const WarpPlace place(data.item, warp_number());
         const Phase* phases =
             work.phases + data.item.task * static_cast<std::size_t>(Energy::targets) * phases_of_target;
-        view = warp_view<Config>(data.item, place, phases, any_canonical<form, Config>(data, place));
+        views[warp_number()] = warp_view<Config>(data.item, place, phases, any_canonical<form, Config>(data, place));
       }
       __syncwarp();
     }
 #pragma unroll 1
     for (int t = 0; t < Energy::targets; ++t) {
       Accumulators<Config> sums;
-      build_target(sums, stages, work, view, lane);
+      build_target(sums, stages, work, views);
       Energy::keep(work, sums, t);
       __syncwarp();
-      if (lane == 0) view.phases += phases_of_target;
+      if (lane_number() == 0) views[warp_number()].phases += phases_of_target;
       __syncwarp();
     }
     // What only the energies need is worked out here, so that it takes no registers while products are summed.
-    Energy energy(work, stages.item(), warp, lane);
-    energy.finish(warp, view.active != 0);
+    Energy energy(work, stages.item(), warp_number(), lane_number());
+    energy.finish(warp_number(), views[warp_number()].active != 0);
   }
 }
 
@@ -156,26 +156,27 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
     extern __shared__ __align__(128) char storage[];
     __shared__ typename Stages<Config>::Shared shared;
     __shared__ WarpView views[Config::warps];
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     Stages<Config>::initialise(shared);
     Stages<Config> stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      // The producer's warp group hands its registers to those that multiply.
-      if (warp >= Config::warps) {
+      // The producer's warp group hands its registers to those that multiply: 8 x 32 x 232 + 128 x 40 are the 384 x 168
+      // that the block was launched with; asking for more would wait for ever.
+      static_assert(Config::warps * 32 * 232 + 128 * 40 <= Config::threads * (65536 / Config::threads / 8 * 8));
+      if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #endif
-        if (warp == Config::warps) {
-          produce_items(work, stages, EnergyStep<form, two_sided, Config>::targets, lane);
+        if (warp_number() == Config::warps) {
+          produce_items(work, stages, EnergyStep<form, two_sided, Config>::targets, lane_number());
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #endif
-        multiply_items<form, two_sided>(work, stages, views[warp], warp, lane);
+        multiply_items<form, two_sided>(work, stages, views);
       }
     } else {
-      multiply_items<form, two_sided>(work, stages, views[warp], warp, lane);
+      multiply_items<form, two_sided>(work, stages, views);
     }
   }
 #endif

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/problems.hpp"
 
 /// The matrix products against the plain evaluation of the formulas, task by task.
 namespace trifuse {
@@ -18,32 +18,6 @@ namespace {
 using namespace trifuse::testing;
 
 constexpr double tolerance = 1e-12;
-
-/// A problem with the sources that it points to.
-struct OwnedProblem {
-  std::unique_ptr<TileSource> right, left;
-  Problem problem;
-
-  OwnedProblem(const SyntheticMolecule& molecule, Form form, bool two_sided = false)
-      : right(make_synthetic_source(molecule)),
-        left(two_sided ? make_synthetic_source(other_amplitudes(molecule)) : nullptr) {
-    problem.right = right.get();
-    problem.left = left.get();
-    problem.form = form;
-  }
-};
-
-std::vector<double> task_numbers(const Executor& executor, const Plan& plan, std::size_t omega2_values) {
-  const auto worker = executor.make_worker();
-  std::vector<double> numbers;
-  std::vector<TaskEnergy> energies(omega2_values);
-  for (const Task& task : plan.tasks) {
-    worker->execute({&task, 1}, energies);
-    const auto more = numbers_of(energies);
-    numbers.insert(numbers.end(), more.begin(), more.end());
-  }
-  return numbers;
-}
 
 /// Differences are relative to the largest energy of any task, which keeps tiny tasks from asking for the impossible.
 void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {}) {

@@ -38,7 +38,7 @@ inline ExpectedEnergies expected_energies(const std::string& dump) {
 }
 
 inline std::filesystem::path pyscf_data() {
-  return std::filesystem::path(TRIFUSE_TEST_DATA).parent_path() / "pyscf" / "data";
+  return test_data().parent_path() / "pyscf" / "data";
 }
 
 }  // namespace trifuse::testing

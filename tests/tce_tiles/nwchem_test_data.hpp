@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -25,8 +26,13 @@ namespace trifuse::testing {
 
 namespace fs = std::filesystem;
 
+/// The folder tests/data. The environment may name another place, for programs that were carried to another machine.
+inline fs::path test_data() {
+  const char* elsewhere = std::getenv("TRIFUSE_TEST_DATA");
+  return elsewhere != nullptr ? elsewhere : TRIFUSE_TEST_DATA;
+}
 inline fs::path nwchem_data() {
-  return fs::path(TRIFUSE_TEST_DATA) / "nwchem";
+  return test_data() / "nwchem";
 }
 
 /// Names of the dumps that can be used; those that cannot start with bad_.

@@ -1,0 +1,256 @@
+#include "cxx/cuda/task_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/energy.hpp"
+#include "cxx/triples/reference.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/problems.hpp"
+
+/// What a kernel is told, carried out in the plainest way and compared with the reference: panels, orders, signs and
+/// weights, without a GPU.
+namespace trifuse::gpu {
+namespace {
+
+using namespace trifuse::testing;
+
+std::size_t at(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+/// Inner indices of an instruction.
+constexpr int step = Fp64::step;
+
+/// A panel of the host seen through its packing: elements of the positions, each a row of inner indices.
+struct View {
+  const double* data = nullptr;
+  Packing packing{};
+  const double* row(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w = 0) const {
+    const auto& s = packing.stride;
+    return data + x * s[0] + y * s[1] + z * s[2] + w * s[3];
+  }
+};
+
+View view_of(const PanelStore& panels, Form form, const PanelName& name) {
+  const auto& t = name.tiles;
+  if (name.kind == PanelKind::pairs) {
+    return {panels.pair_block(panels.disconnected()[name.set], t[0], t[1], t[2], t[3]),
+            packing_of(panels.tiles(), form, name, 1)};
+  }
+  const PanelTiles tiles{t[0], t[1], t[2]};
+  const Panel panel = name.kind == PanelKind::left ? panels.left(tiles, name.side) : panels.right(tiles, name.side);
+  return {panel.data, packing_of(panels.tiles(), form, name, panel.stride)};
+}
+
+/// The sets of a full block for which an element in ascending order stands; 0 for all others.
+double multiplicity(Form form, int equal, int x, int y, int z) {
+  const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
+  if ((xy && x > y) || (yz && y > z)) return 0.0;
+  const int pairs_alike = (xy && x == y ? 1 : 0) + (yz && y == z ? 1 : 0);
+  if (form == Form::spin_orbital) return pairs_alike == 0 ? 1.0 : 0.0;
+  return pairs_alike == 0 ? 1.0 : pairs_alike == 1 ? 0.5 : 0.0;
+}
+
+/// Carries out the program of one task element by element.
+class Evaluation {
+ public:
+  Evaluation(const Problem& problem, const PanelStore& panels, const TaskProgram& program, SpinCase spin_case)
+      : problem_(problem), panels_(panels), program_(program), spin_case_(spin_case), targets_(targets_of(problem)) {
+    for (const auto& phase : program.phases) {
+      phases_.push_back(phase.steps == 0 ? std::array<View, 2>{} : std::array<View, 2>{view(phase.a), view(phase.b)});
+      if (phase.steps == 0) continue;
+      const auto& [a, b] = phases_.back();
+      EXPECT_NE(a.data, nullptr);
+      EXPECT_NE(b.data, nullptr);
+      EXPECT_EQ(a.packing.inner, b.packing.inner);
+      EXPECT_EQ(phase.steps, blocks(a.packing.inner, step));
+    }
+    for (const auto& pair : program.pairs) pairs_.push_back(pair.used ? view(pair.name) : View{});
+  }
+
+  std::vector<double> energies() const {
+    std::vector<TaskEnergy> energies(problem_.omega2.size());
+    const auto& n = program_.data.extent;
+    Element e{};
+    for (e[0] = 0; e[0] < n[0]; ++e[0])
+      for (e[1] = 0; e[1] < n[1]; ++e[1])
+        for (e[2] = 0; e[2] < n[2]; ++e[2])
+          for (e[3] = 0; e[3] < n[3]; ++e[3])
+            for (e[4] = 0; e[4] < n[4]; ++e[4])
+              for (e[5] = 0; e[5] < n[5]; ++e[5]) add(e, energies);
+    return numbers_of(energies);
+  }
+
+ private:
+  using Element = std::array<int, 6>;  ///< a, b, c, i, j, k inside their tiles
+
+  View view(const PanelName& name) const { return view_of(panels_, problem_.form, name); }
+  bool adapted() const { return problem_.form == Form::spin_adapted; }
+
+  /// The sum of a target's products, negated between phases in spin-orbital form.
+  double target(const Element& e, int t) const {
+    double sum = 0.0;
+    for (int n = 0; n < phases_of_target; ++n) {
+      if (!adapted()) sum = -sum;
+      const std::size_t number = at(t * phases_of_target + n);
+      if (program_.phases[number].steps == 0) continue;
+      const auto [x, y] = phase_order[at(n)];
+      const auto pp = others(x), hh = others(y);
+      const auto& [left, right] = phases_[number];
+      const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+      const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
+      for (int k = 0; k < left.packing.inner; ++k) sum += a[k] * b[k];
+    }
+    return adapted() ? sum : final_sign * sum;
+  }
+
+  /// t1 or f of particle x and hole y alone times the pair that is left, of pair block `place`.
+  double single(const Element& e, int set, int x, int y, int place) const {
+    const int terms = adapted() ? spin_adapted_pairs : spin_orbital_pairs;
+    const std::size_t number = at(set * terms + place);
+    if (!program_.pairs[number].used) return 0.0;
+    const auto pp = others(x), hh = others(y);
+    const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
+    const double lone =
+        panels_.disconnected()[at(set)].lone[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
+    return lone * *pairs_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+  }
+
+  double singles(const Element& e, int t) const {
+    double sum = 0.0;
+    for (int set = 0; set < sets_of(problem_); ++set) {
+      for (int x = 0; x < 3; ++x) {
+        if (adapted()) {
+          sum += single(e, set, x, assignments[at(t)][at(x)], x * 6 + t);
+          continue;
+        }
+        for (int y = 0; y < 3; ++y) sum += alone_sign(x, y) * single(e, set, x, y, x * 3 + y);
+      }
+    }
+    return sum;
+  }
+
+  Numerators numerators(const Element& e) const {
+    const int right = adapted() ? targets_ - 6 : targets_ - 1;
+    if (!adapted()) {
+      Numerators sum = spin_orbital_numerators(target(e, 0), singles(e, 0), target(e, right));
+      if (spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb) {
+        sum.same_bracket = sum.bracket;
+        sum.same_paren = sum.paren;
+      }
+      return sum;
+    }
+    const auto six = [](auto number) {
+      return SixTargets{number(0), number(1), number(2), number(3), number(4), number(5)};
+    };
+    return spin_adapted_numerators(six([&](int t) { return target(e, t); }), six([&](int t) { return singles(e, t); }),
+                                   six([&](int t) { return target(e, right + t); }));
+  }
+
+  void add(const Element& e, std::vector<TaskEnergy>& energies) const {
+    const TaskData& data = program_.data;
+    const double weight = multiplicity(problem_.form, data.equal_particles, e[0], e[1], e[2]) *
+                          multiplicity(problem_.form, data.equal_holes, e[3], e[4], e[5]) * data.factor;
+    if (weight == 0.0) return;
+    const Numerators sum = numerators(e);
+    double delta = 0.0;
+    for (std::size_t q = 0; q < 6; ++q) {
+      const double eps = panels_.orbital_energies()[at(data.offset[q] + e[q])];
+      delta += q < 3 ? -eps : eps;
+    }
+    for (std::size_t w = 0; w < energies.size(); ++w) {
+      const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
+      energies[w].same_bracket += scale * sum.same_bracket;
+      energies[w].same_paren += scale * sum.same_paren;
+      energies[w].mixed_bracket += scale * (sum.bracket - sum.same_bracket);
+      energies[w].mixed_paren += scale * (sum.paren - sum.same_paren);
+    }
+  }
+
+  const Problem& problem_;
+  const PanelStore& panels_;
+  const TaskProgram& program_;
+  SpinCase spin_case_;
+  int targets_;
+  std::vector<std::array<View, 2>> phases_;
+  std::vector<View> pairs_;
+};
+
+void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
+  const Plan plan = make_plan(tiles, problem.form);
+  const PanelStore panels(problem, tiles);
+  Recipe recipe;
+  TaskProgram program;
+  std::vector<double> found;
+  for (const Task& task : plan.tasks) {
+    write_program(problem, tiles, task, step, recipe, program);
+    const auto energies = Evaluation(problem, panels, program, task.spin_case).energies();
+    found.insert(found.end(), energies.begin(), energies.end());
+  }
+  const auto reference = make_reference_executor(problem, tiles);
+  EXPECT_FALSE(plan.tasks.empty());
+  EXPECT_LT(relative_difference(found, task_numbers(*reference, plan, problem.omega2.size())), 1e-12);
+}
+
+class ProgramFor : public ::testing::TestWithParam<NamedMolecule> {};
+
+TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceInTilesOfAnySize) {
+  for (const Form form : GetParam().forms()) {
+    const OwnedProblem owned(GetParam().molecule, form);
+    for (const auto& [holes, particles] : {TileSizes{2, 2}, {1, 3}, {5, 4}, {30, 30}}) {
+      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles));
+    }
+  }
+}
+
+TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForTwoSidesAndSeveralOmega2) {
+  for (const Form form : GetParam().forms()) {
+    SCOPED_TRACE(to_string(form));
+    OwnedProblem owned(GetParam().molecule, form, true);
+    owned.problem.omega2 = {0.0, 0.1, 0.2};
+    expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 4));
+  }
+}
+
+TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceWithFockInSingles) {
+  for (const Form form : GetParam().forms()) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
+      OwnedProblem owned(GetParam().molecule, form, two_sided);
+      owned.problem.fock_in_singles = true;
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 5));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ProgramFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+// The operations of a full block are those of the plan, which counts what coinciding tiles have in common once.
+TEST(Program, CountsTheOperationsOfAnElement) {
+  for (const NamedMolecule& molecule : molecules_of_every_kind()) {
+    for (const Form form : molecule.forms()) {
+      const OwnedProblem owned(molecule.molecule, form);
+      const Plan plan = make_plan(owned.right->tiles().retiled(2, 2), form);
+      Recipe recipe;
+      TaskProgram program;
+      for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        write_program(owned.problem, plan.tiles, plan.tasks[t], step, recipe, program);
+        if (program.data.equal_particles != 0 || program.data.equal_holes != 0) continue;
+        double operations = program.operations_of_element;
+        for (const std::int32_t extent : program.data.extent) operations *= extent;
+        EXPECT_DOUBLE_EQ(operations, plan.operations[t]) << molecule.name << ", " << to_string(form);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::gpu

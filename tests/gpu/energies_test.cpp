@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/reference.hpp"
+#include "tests/gpu/gpu_test_support.hpp"
+
+/// Every kernel that the device can run against the reference, and against the CPU where molecules are larger, task by
+/// task.
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles,
+                                      const std::vector<std::string>& kernels = usable_kernels()) {
+  expect_agreement(problem, tiles, kernels, make_reference_executor);
+}
+
+void expect_energies_of_the_cpu(const Problem& problem, const TileSpace& tiles) {
+  expect_agreement(problem, tiles, usable_kernels(),
+                   [](const Problem& p, const TileSpace& t) { return make_cpu_executor(p, t); });
+}
+
+class CudaExecutorFor : public OnGpuForMolecule {};
+
+// Executors take their time to begin with, so not everything is tried with every kernel.
+
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
+  for (const Form form : GetParam().forms()) {
+    const OwnedProblem owned(GetParam().molecule, form);
+    for (const auto& [holes, particles] : {TileSizes{1, 1}, {2, 2}, {3, 3}, {5, 5}, {1, 8}, {8, 1}, {3, 5}}) {
+      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles),
+                                       {usable_kernels().front()});
+    }
+  }
+}
+
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithEveryKernel) {
+  for (const Form form : GetParam().forms()) {
+    const OwnedProblem owned(GetParam().molecule, form);
+    for (const auto& [holes, particles] : {TileSizes{8, 8}, {5, 2}}) {
+      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles));
+    }
+  }
+}
+
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceForTwoSidesAndSeveralOmega2) {
+  for (const Form form : GetParam().forms()) {
+    SCOPED_TRACE(to_string(form));
+    OwnedProblem owned(GetParam().molecule, form, true);
+    owned.problem.omega2 = {0.0, 0.1, 0.2};
+    expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 4));
+  }
+}
+
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithFockInSingles) {
+  for (const Form form : GetParam().forms()) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
+      OwnedProblem owned(GetParam().molecule, form, two_sided);
+      owned.problem.fock_in_singles = true;
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5),
+                                       two_sided ? usable_kernels() : std::vector{usable_kernels().front()});
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, CudaExecutorFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+class CudaExecutorOnGpu : public OnGpu {};
+
+// Fewer orbitals than irreps: products, singles and whole tasks have nothing to sum.
+TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
+  bool vanished = false;
+  for (const NamedMolecule& molecule :
+       {NamedMolecule{"closed shell", closed_shell(3, 4, 8)}, {"UHF", open_shell(Reference::uhf, {3, 2, 4, 5}, 8)}}) {
+    for (const Form form : molecule.forms()) {
+      SCOPED_TRACE(molecule.name + ", " + to_string(form));
+      const OwnedProblem owned(molecule.molecule, form);
+      const TileSpace& tiles = owned.right->tiles();
+      for (const Task& task : make_plan(tiles, form).tasks) {
+        Recipe recipe;
+        write_recipe(tiles, form, task, recipe, Aliases::spelled_out);
+        vanished = vanished || recipe.products.size() < 9;
+      }
+      expect_energies_of_the_reference(owned.problem, tiles);
+    }
+  }
+  EXPECT_TRUE(vanished);
+}
+
+TEST_F(CudaExecutorOnGpu, AgreesWithTheReferenceForASingleOrbitalOfAKind) {
+  // Extents of 1 in every position, and one particle or one hole of a spin in all.
+  for (const OpenShell& n : {OpenShell{2, 1, 2, 1}, {1, 2, 5, 3}, {4, 3, 1, 2}, {3, 3, 9, 1}}) {
+    const OwnedProblem owned(open_shell(Reference::uhf, n), Form::spin_orbital);
+    for (const std::int64_t size : {1, 9}) {
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(size, size));
+    }
+  }
+  const OwnedProblem owned(closed_shell(2, 2), Form::spin_adapted);
+  for (const std::int64_t size : {1, 2}) {
+    expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(size, size));
+  }
+}
+
+TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerClosedShells) {
+  const OwnedProblem adapted(closed_shell(9, 37), Form::spin_adapted);
+  for (const auto& [holes, particles] : {TileSizes{9, 37}, {4, 16}, {7, 23}}) {
+    SCOPED_TRACE(std::to_string(holes) + " and " + std::to_string(particles));
+    expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(holes, particles));
+  }
+  expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, cuda_granule));
+  const OwnedProblem orbital(closed_shell(6, 21, 2), Form::spin_orbital);
+  expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(6, 21));
+  expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(3, 8));
+}
+
+TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerOpenShellsAndTwoSides) {
+  for (const int irreps : {1, 4}) {
+    SCOPED_TRACE(std::to_string(irreps) + " irreps");
+    OwnedProblem owned(open_shell(Reference::uhf, {8, 6, 22, 25}, irreps), Form::spin_orbital, true);
+    owned.problem.omega2 = {0.0, 0.2};
+    owned.problem.fock_in_singles = true;
+    expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(8, 25));
+    expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 13));
+  }
+  const OwnedProblem adapted(closed_shell(7, 26), Form::spin_adapted, true);
+  expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(7, 26));
+}
+
+// Long inner sums of few free indices: many chunks of each panel follow each other.
+TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLongSums) {
+  const OwnedProblem owned(closed_shell(3, 150), Form::spin_adapted);
+  expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 50));
+}
+
+TEST_F(CudaExecutorOnGpu, GivesTheSameEnergiesOnEveryDevice) {
+  const auto devices = visible_devices();
+  if (devices.size() < 2) GTEST_SKIP() << "This needs two GPUs.";
+  const OwnedProblem owned(closed_shell(6, 17), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(3, 6), Form::spin_adapted);
+  std::vector<std::vector<double>> found;
+  CudaOptions options;
+  for (const DeviceInfo& device : devices) {
+    options.devices = {device.number};
+    found.push_back(batch_numbers(*make_cuda_executor(owned.problem, plan.tiles, options), plan, 1));
+    EXPECT_LT(relative_difference(found.back(), found.front()), 1e-12) << device.name;
+  }
+}
+
+}  // namespace
+}  // namespace trifuse

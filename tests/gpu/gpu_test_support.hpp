@@ -1,0 +1,126 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cxx/cuda/cuda_executor.hpp"
+#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/kernel_bench.hpp"
+#include "cxx/plan/plan.hpp"
+#include "tests/support/problems.hpp"
+
+/// For tests that need a GPU. Without one they are skipped and say why.
+namespace trifuse::testing {
+
+/// `Base` is a fixture of GoogleTest's.
+template <typename Base>
+class SkippedWithoutGpu : public Base {
+ protected:
+  void SetUp() override {
+    if (visible_devices().empty()) GTEST_SKIP() << why_no_devices();
+  }
+};
+using OnGpu = SkippedWithoutGpu<::testing::Test>;
+using OnGpuForMolecule = SkippedWithoutGpu<::testing::TestWithParam<NamedMolecule>>;
+using OnGpuForDump = SkippedWithoutGpu<::testing::TestWithParam<std::string>>;
+
+inline CudaOptions with_kernel(const std::string& kernel) {
+  CudaOptions options;
+  options.kernel = kernel;
+  return options;
+}
+
+inline constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+inline CudaOptions with_memory(std::int64_t bytes) {
+  CudaOptions options;
+  options.memory_per_device = bytes;
+  return options;
+}
+
+/// Compares energies [number, omega2, task] task by task. A difference is relative to the largest number of its task
+/// and a ten-thousandth of the largest of all: where the terms of a task cancel, none of its digits can be trusted so
+/// far.
+inline void expect_same_energies(const std::vector<double>& found, const std::vector<double>& expected,
+                                 std::size_t omega2_values) {
+  constexpr double tolerance = 1e-12, of_the_largest = 1e-4;
+  ASSERT_EQ(found.size(), expected.size());
+  const auto largest = [](auto begin, auto end) {
+    double most = 0.0;
+    for (; begin != end; ++begin) most = std::max(most, std::abs(*begin));
+    return most;
+  };
+  const double largest_of_all = largest(expected.begin(), expected.end());
+  const std::size_t per_task = 4 * omega2_values;
+  double worst = 0.0;
+  std::size_t worst_task = 0;
+  for (std::size_t first = 0; first < expected.size(); first += per_task) {
+    const auto begin = expected.begin() + static_cast<std::ptrdiff_t>(first);
+    const double scale =
+        largest(begin, begin + static_cast<std::ptrdiff_t>(per_task)) + of_the_largest * largest_of_all;
+    for (std::size_t n = first; n < first + per_task; ++n) {
+      ASSERT_TRUE(std::isfinite(found[n])) << "task " << first / per_task << ", number " << n - first;
+      const double difference = std::abs(found[n] - expected[n]);
+      if (difference == 0.0) continue;
+      // Where all energies are zero nothing but zero is right.
+      const double relative = scale > 0.0 ? difference / scale : 1.0;
+      if (relative <= worst) continue;
+      worst = relative;
+      worst_task = first / per_task;
+    }
+  }
+  EXPECT_LE(worst, tolerance) << "task " << worst_task << " of " << expected.size() / per_task;
+}
+
+/// The energies of all tasks of a plan, executed together.
+inline std::vector<double> batch_numbers(Executor::Worker& worker, std::span<const Task> tasks,
+                                         std::size_t omega2_values) {
+  std::vector<TaskEnergy> energies(tasks.size() * omega2_values);
+  worker.execute(tasks, energies);
+  return numbers_of(energies);
+}
+inline std::vector<double> batch_numbers(const Executor& executor, const Plan& plan, std::size_t omega2_values) {
+  return batch_numbers(*executor.make_worker(), plan.tasks, omega2_values);
+}
+
+/// What all workers of an executor find when each executes all tasks, `times` times, while the others do.
+inline std::vector<std::vector<double>> numbers_of_all_workers(const Executor& executor, const Plan& plan,
+                                                               std::size_t omega2_values, int times = 1) {
+  std::vector<std::future<std::vector<double>>> running;
+  for (int n = 0; n < executor.workers(); ++n) {
+    running.push_back(std::async(std::launch::async, [&] {
+      const auto worker = executor.make_worker();
+      for (int before = 1; before < times; ++before) batch_numbers(*worker, plan.tasks, omega2_values);
+      return batch_numbers(*worker, plan.tasks, omega2_values);
+    }));
+  }
+  std::vector<std::vector<double>> found;
+  for (auto& numbers : running) found.push_back(numbers.get());
+  return found;
+}
+
+/// Compares every kernel of `kernels` with what `make_expected` makes, for all tasks of these tiles.
+inline void expect_agreement(
+    const Problem& problem, const TileSpace& tiles, const std::vector<std::string>& kernels,
+    const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected) {
+  const Plan plan = make_plan(tiles, problem.form);
+  // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
+  if (plan.tasks.empty()) return;
+  const std::size_t omega2_values = problem.omega2.size();
+  const auto expected = batch_numbers(*make_expected(problem, tiles), plan, omega2_values);
+  for (const std::string& kernel : kernels) {
+    SCOPED_TRACE(kernel);
+    const auto executor = make_cuda_executor(problem, tiles, with_kernel(kernel));
+    expect_same_energies(batch_numbers(*executor, plan, omega2_values), expected, omega2_values);
+  }
+}
+
+}  // namespace trifuse::testing

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/calculation.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "tests/gpu/gpu_test_support.hpp"
+#include "tests/support/refusals.hpp"
+
+/// Budgets of device memory, and what is refused.
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+/// The least budget, to a mebibyte, with which an executor can be made: what does not depend on the panels, and room
+/// for those of one task in the smallest tiles.
+std::int64_t least_budget(const Problem& problem, const TileSpace& tiles) {
+  std::int64_t refused = 16, enough = 4096;
+  while (enough - refused > 1) {
+    const std::int64_t middle = (refused + enough) / 2;
+    try {
+      make_cuda_executor(problem, tiles, with_memory(middle * mebibyte));
+      enough = middle;
+    } catch (const UsageError&) {
+      refused = middle;
+    }
+  }
+  return enough * mebibyte;
+}
+
+class LittleDeviceMemory : public OnGpu {
+ protected:
+  /// Both forms; panels take many times the smallest budget that is left for them.
+  static std::vector<OwnedProblem> problems() {
+    std::vector<OwnedProblem> problems;
+    problems.emplace_back(closed_shell(8, 40), Form::spin_adapted);
+    problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), Form::spin_orbital, true);
+    return problems;
+  }
+  static std::vector<double> cpu_numbers(const Problem& problem, const Plan& plan) {
+    return batch_numbers(*make_cpu_executor(problem, plan.tiles), plan, problem.omega2.size());
+  }
+};
+
+// Also with as many workers as the executor wants: each needs panels that the others hold the room for, and none may
+// wait for ever.
+TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
+  for (const OwnedProblem& owned : problems()) {
+    SCOPED_TRACE(to_string(owned.problem.form));
+    // Tiles that need not be cut any further.
+    const Plan plan = make_plan(owned.right->tiles().retiled(4, 4), owned.problem.form);
+    const auto expected = cpu_numbers(owned.problem, plan);
+    const std::int64_t least = least_budget(owned.problem, plan.tiles);
+    for (const int more : {0, 1, 3}) {
+      SCOPED_TRACE(std::to_string(more) + " MiB more than needed");
+      const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least + more * mebibyte));
+      for (const auto& found : numbers_of_all_workers(*executor, plan, 1)) expect_same_energies(found, expected, 1);
+      const CudaReport report = executor->report();
+      EXPECT_TRUE(more > 0 || report.panels_evicted > 0);
+      EXPECT_LE(report.panels_evicted, report.panels_sent);
+      EXPECT_LE(report.panels_sent, report.panels_wanted);
+      EXPECT_LE(report.bytes_resident, report.memory_budget);
+      EXPECT_EQ(report.memory_budget, least + more * mebibyte);
+    }
+  }
+}
+
+TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
+  for (const OwnedProblem& owned : problems()) {
+    SCOPED_TRACE(to_string(owned.problem.form));
+    // One tile of each class and irrep, far too large for the smallest budget.
+    const Plan plan = make_plan(owned.right->tiles().retiled(40, 40), owned.problem.form);
+    const auto expected = cpu_numbers(owned.problem, plan);
+    const std::int64_t least = least_budget(owned.problem, plan.tiles);
+    for (const int more : {0, 5, 20}) {
+      SCOPED_TRACE(std::to_string(more) + " MiB more than needed");
+      const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least + more * mebibyte));
+      for (const auto& found : numbers_of_all_workers(*executor, plan, 1)) expect_same_energies(found, expected, 1);
+    }
+  }
+}
+
+TEST_F(LittleDeviceMemory, IsEnoughForAWholeCalculation) {
+  const auto source = make_synthetic_source(closed_shell(8, 40));
+  CalculationOptions options = options_for(Form::spin_adapted);
+  const auto expected = numbers_of(calculate(*source, options));
+  options.executor = ExecutorKind::cuda;
+  const Calculation roomy(*source, nullptr, options);
+  options.memory = least_budget(roomy.problem(), roomy.plan().tiles);
+  EXPECT_LT(relative_difference(numbers_of(calculate(*source, options)), expected), 1e-12);
+}
+
+TEST_F(LittleDeviceMemory, IsRefusedWhereNoTaskFits) {
+  for (const OwnedProblem& owned : problems()) {
+    for (const std::int64_t bytes : {std::int64_t{1}, 16 * mebibyte, 64 * mebibyte}) {
+      expect_failure<UsageError>([&] { make_cuda_executor(owned.problem, owned.right->tiles(), with_memory(bytes)); },
+                                 "allow more --memory");
+    }
+  }
+}
+
+TEST_F(LittleDeviceMemory, IsNoneWhereMoreIsAskedThanThereIs) {
+  const OwnedProblem owned(closed_shell(4, 6), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(std::int64_t{1} << 50));
+  EXPECT_LT(executor->report().memory_budget, visible_devices().front().total_memory);
+  expect_same_energies(batch_numbers(*executor, plan, 1), cpu_numbers(owned.problem, plan), 1);
+}
+
+class RefusedCudaOptions : public OnGpu {
+ protected:
+  static void expect_refusal(const CudaOptions& options, const std::string& part) {
+    const OwnedProblem owned(closed_shell(3, 4), Form::spin_adapted);
+    expect_failure<UsageError>([&] { make_cuda_executor(owned.problem, owned.right->tiles(), options); }, part);
+  }
+};
+
+TEST_F(RefusedCudaOptions, NameAKernelThatDoesNotExist) {
+  expect_refusal(with_kernel("nonsense"), "\"nonsense\"");
+  // Those that do exist are named.
+  for (const std::string& kernel : usable_kernels()) expect_refusal(with_kernel("nonsense"), kernel);
+}
+
+TEST_F(RefusedCudaOptions, NameADeviceThatDoesNotExist) {
+  const int count = static_cast<int>(visible_devices().size());
+  for (const int number : {-1, count, 1000}) {
+    CudaOptions options;
+    options.devices = {number};
+    expect_refusal(options, "no GPU " + std::to_string(number));
+    options.devices = {0, number};
+    expect_refusal(options, "no GPU " + std::to_string(number));
+  }
+  CudaOptions none;
+  none.devices.clear();
+  expect_refusal(none, "No GPU was named");
+}
+
+}  // namespace
+}  // namespace trifuse

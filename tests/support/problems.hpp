@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/executor.hpp"
+#include "cxx/triples/problem.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+
+/// Problems of made-up molecules, for tests that compare executors task by task.
+namespace trifuse::testing {
+
+/// A problem with the sources that it points to.
+struct OwnedProblem {
+  std::unique_ptr<TileSource> right, left;
+  Problem problem;
+
+  OwnedProblem(const SyntheticMolecule& molecule, Form form, bool two_sided = false)
+      : right(make_synthetic_source(molecule)),
+        left(two_sided ? make_synthetic_source(other_amplitudes(molecule)) : nullptr) {
+    problem.right = right.get();
+    problem.left = left.get();
+    problem.form = form;
+  }
+};
+
+/// The energies of a plan's tasks, each executed alone.
+inline std::vector<double> task_numbers(const Executor& executor, const Plan& plan, std::size_t omega2_values) {
+  const auto worker = executor.make_worker();
+  std::vector<double> numbers;
+  std::vector<TaskEnergy> energies(omega2_values);
+  for (const Task& task : plan.tasks) {
+    worker->execute({&task, 1}, energies);
+    const auto more = numbers_of(energies);
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  return numbers;
+}
+
+}  // namespace trifuse::testing
