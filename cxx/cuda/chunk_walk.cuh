@@ -91,14 +91,13 @@ struct WarpPlace {
 
 /// What a warp must know of its item while it multiplies. It lies in shared memory: registers are scarce then.
 struct WarpView {
-  const Phase* phases;     ///< of the target at hand
+  int first_phase;         ///< of the target at hand
   int a[3], b[3], row[3];  ///< for each particle that may be alone: bytes in a stage to A, to B, and between rows of B
   int active;              ///< whether the warp has elements to compute
 };
 
 template <typename Config>
-__device__ __forceinline__ WarpView warp_view(const Item& item, const WarpPlace& place, const Phase* phases,
-                                              bool active) {
+__device__ __forceinline__ WarpView warp_view(const Item& item, const WarpPlace& place, bool active) {
   using Precision = typename Config::Precision;
   constexpr int size = sizeof(typename Precision::Operand);
   WarpView view;
@@ -112,9 +111,37 @@ __device__ __forceinline__ WarpView warp_view(const Item& item, const WarpPlace&
                 (place.at[u] * Config::sub(u) * pairs + place.at[w] * Config::sub(w) / pair) * Precision::b_chunk);
     view.row[x] = size * pairs * Precision::b_chunk;
   }
-  view.phases = phases;
+  view.first_phase = 0;
   view.active = active;
   return view;
 }
+
+/// Pair blocks for the energies of a spin-orbital item come through stages too: one for each particle x that is alone,
+/// [holes of the pair, w, u, y], y being the hole that is alone, u and w the particles of the pair.
+template <typename Config>
+struct PairSource {
+  static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
+  int rows, row_bytes;     ///< to fill, for each y
+  int y_place, row_place;  ///< bytes in the stage
+  int extent_u, extent_w, u, w;
+
+  __device__ __forceinline__ PairSource(const ItemData& data, int x) {
+    u = first_other(x);
+    w = second_other(x);
+    extent_u = data.task.extent[u];
+    extent_w = data.task.extent[w];
+    rows = min(box_size<Config>(data.item, u), extent_u - data.item.particle[u]);
+    row_bytes = block_bytes * min(box_size<Config>(data.item, w), extent_w - data.item.particle[w]);
+    row_place = block_bytes * box_size<Config>(data.item, w);
+    y_place = row_place * box_size<Config>(data.item, u);
+  }
+  /// First element of a row in device memory.
+  __device__ __forceinline__ const double* row(const ItemData& data, const double* block, int y, int n) const {
+    const int h1 = first_other(y), h2 = second_other(y);
+    return block + pair_block(data.item.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
+                              data.item.hole_block[h2], extent_u, data.item.particle[u] + n, extent_w,
+                              data.item.particle[w]);
+  }
+};
 
 }  // namespace trifuse::gpu

@@ -403,6 +403,8 @@ class CudaWorker final : public Executor::Worker {
       work.orbitals = static_cast<std::int32_t>(executor_.fine_.orbitals());
       work.omega2_count = static_cast<std::int32_t>(omega2_count);
       work.sets = sets_of(problem);
+      work.targets = targets_of(problem);
+      work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
       work.phase_sign = adapted ? 0u : 0x80000000u;
       TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
       const int grid = static_cast<int>(

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/accumulators.cuh"
-#include "cxx/cuda/chunk_walk.cuh"
+#include "cxx/cuda/staging.cuh"
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/recipe.hpp"
 #include "cxx/triples/task.hpp"
@@ -66,10 +66,14 @@ struct LaneElements {
   __device__ __forceinline__ void find_used() {
     for (int half = 0; half < 2; ++half) used[half] = hole_weight<form>(half) != 0.0 ? ~0u : 0u;
     unsigned particles = 0;
-#pragma unroll 1
+    const int last[3] = {data.task.extent[0] - first[0], data.task.extent[1] - first[1],
+                         data.task.extent[2] - first[2]};
+    const int equal = data.task.equal_particles;
+#pragma unroll
     for (int n = 0; n < Config::accumulators / 2; ++n) {
       const int c = n % Config::sub_c, b = n / Config::sub_c % Config::sub_b, a = n / Config::sub_c / Config::sub_b;
-      if (particle_weight<form>(a, b, c) != 0.0) particles |= 1u << n;
+      const bool inside = a < last[0] && b < last[1] && c < last[2];
+      if (inside && multiplicity<form>(equal, first[0] + a, first[1] + b, first[2] + c) != 0.0) particles |= 1u << n;
     }
     used[0] &= particles;
     used[1] &= particles;
@@ -146,10 +150,7 @@ class EnergyStep {
   static constexpr int targets = one_side * (two_sided ? 2 : 1);
 
   __device__ __forceinline__ EnergyStep(const Work& work, const ItemData& data, int warp, int lane)
-      : work_(work),
-        pairs_(work.pairs + static_cast<std::size_t>(data.item.task) * work.sets * pairs_count),
-        elements_(data, WarpPlace(data.item, warp), lane),
-        lane_(lane) {
+      : work_(work), elements_(data, WarpPlace(data.item, warp), lane), lane_(lane) {
     elements_.template find_used<form>();
   }
 
@@ -163,26 +164,33 @@ class EnergyStep {
     });
   }
 
-  __device__ __forceinline__ void finish(int warp, bool active) {
-    double* out =
+  /// Writes the warp's sums. Disconnected factors come in sets, one after the other; the first also has E[T].
+  __device__ __forceinline__ void finish(Stages<Config>& stages, int warp, bool active) {
+    double* const first_out =
         work_.sums +
         (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps + warp) * sums_count;
 #pragma unroll 1
-    for (int w = 0; w < work_.omega2_count; ++w, out += Config::warps * sums_count) {
-      double energy[sums_count] = {};
-      if (active) {
-        const double shift = 3.0 * work_.omega2[w];
-        if constexpr (adapted) {
-          sum_spin_adapted(shift, energy);
-        } else {
-          sum_spin_orbital(shift, energy);
+    for (int set = 0; set < work_.sets; ++set) {
+      if constexpr (!adapted) stages.acquire_pairs();
+#pragma unroll 1
+      for (int w = 0; w < work_.omega2_count; ++w) {
+        double* out = first_out + w * Config::warps * sums_count;
+        double energy[sums_count] = {};
+        if (active) {
+          const double shift = 3.0 * work_.omega2[w];
+          if constexpr (adapted) {
+            sum_spin_adapted(set, shift, energy);
+          } else {
+            sum_spin_orbital(stages, set, shift, energy);
+          }
+        }
+#pragma unroll
+        for (int s = 0; s < sums_count; ++s) {
+          const double total = warp_sum(energy[s]);
+          if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
         }
       }
-#pragma unroll
-      for (int s = 0; s < sums_count; ++s) {
-        const double total = warp_sum(energy[s]);
-        if (lane_ == 0) out[s] = total;
-      }
+      if constexpr (!adapted) stages.release_pairs();
     }
   }
 
@@ -196,9 +204,11 @@ class EnergyStep {
   }
 
   /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2), one slice of elements after
-  /// the other: those of one a. All loads of a slice are under way at once; registers are plentiful here.
-  __device__ __forceinline__ void sum_spin_orbital(double shift, double (&energy)[sums_count]) const {
+  /// the other: those of one a.
+  __device__ __forceinline__ void sum_spin_orbital(const Stages<Config>& stages, int set, double shift,
+                                                   double (&energy)[sums_count]) const {
     constexpr int bs = Config::sub_b, cs = Config::sub_c;
+    double bracket = 0.0, singles = 0.0;
 #pragma unroll 1
     for (int a = 0; a < Config::sub_a; ++a) {
       Slice right, s = {};
@@ -211,18 +221,15 @@ class EnergyStep {
             const int number = Accumulators<Config>::crossed(a, b, c, half);
             right[b][c][half] = final_sign * scratch(work_, targets - 1)[number * threads];
           }
-#pragma unroll 1
-      for (int set = 0; set < work_.sets; ++set) {
-        add_singles<0, 0>(set, a, s);
-        add_singles<0, 1>(set, a, s);
-        add_singles<0, 2>(set, a, s);
-        add_singles<1, 0>(set, a, s);
-        add_singles<1, 1>(set, a, s);
-        add_singles<1, 2>(set, a, s);
-        add_singles<2, 0>(set, a, s);
-        add_singles<2, 1>(set, a, s);
-        add_singles<2, 2>(set, a, s);
-      }
+      add_singles<0, 0>(stages, set, a, s);
+      add_singles<0, 1>(stages, set, a, s);
+      add_singles<0, 2>(stages, set, a, s);
+      add_singles<1, 0>(stages, set, a, s);
+      add_singles<1, 1>(stages, set, a, s);
+      add_singles<1, 2>(stages, set, a, s);
+      add_singles<2, 0>(stages, set, a, s);
+      add_singles<2, 1>(stages, set, a, s);
+      add_singles<2, 2>(stages, set, a, s);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
@@ -230,21 +237,23 @@ class EnergyStep {
         for (int b = 0; b < bs; ++b)
 #pragma unroll
           for (int c = 0; c < cs; ++c) {
+            // Elements that are not summed may hold anything.
             const bool used = elements_.is_used(a, b, c, half);
             const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
             const double d = used ? right[b][c][half] : 0.0;
             const double y = d * reciprocal(used ? denominator : 1.0);
             if constexpr (two_sided) {
               const double left = scratch(work_, 0)[Accumulators<Config>::crossed(a, b, c, half) * threads];
-              energy[0] += (used ? final_sign * left : 0.0) * y;
+              bracket += (used ? final_sign * left : 0.0) * y;
             } else {
-              energy[0] += d * y;
+              bracket += d * y;
             }
-            energy[1] += s[b][c][half] * y;
+            singles += (used ? s[b][c][half] : 0.0) * y;
           }
       }
     }
-    energy[1] += energy[0];
+    if (set == 0) energy[0] = bracket;
+    energy[1] = energy[0] + singles;
   }
 
   /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed pair block.
@@ -257,13 +266,26 @@ class EnergyStep {
 
   /// Adds sign t1[x, y] v2[u w, h1 h2] to S of a slice: particle x and hole y alone.
   template <int x, int y>
-  __device__ __forceinline__ void add_singles(int set, int a, Slice& s) const {
+  __device__ __forceinline__ void add_singles(const Stages<Config>& stages, int set, int a, Slice& s) const {
     constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
-    const double* block = pairs_[set * pairs_count + x * 3 + y];
-    const int first_row = pair_place(h1, h2, u, w, 0, 0);
-    const int extent_w = elements_.data.task.extent[w];
     // In a slice a is one number; the loops over the particles that x and the pair are run over the others.
     constexpr int xs = x == 0 ? 1 : Config::sub(x), us = u == 0 ? 1 : Config::sub(u), ws = Config::sub(w);
+    // The first pair of the slice and the doubles between pairs, in the stage or in the panel.
+    const double* first;
+    int row, column;
+    if constexpr (Config::staging == Staging::bulk) {
+      const Item& item = elements_.data.item;
+      const int size_u = box_size<Config>(item, u), size_w = box_size<Config>(item, w);
+      column = hole_block * hole_block;
+      row = size_w * column;
+      first = reinterpret_cast<const double*>(stages.pair_stage(x)) + y * size_u * row +
+              (elements_.first[u] - item.particle[u] + (u == 0 ? a : 0)) * row +
+              (elements_.first[w] - item.particle[w]) * column;
+    } else {
+      first = elements_.data.pairs[set * pairs_count + x * 3 + y] + pair_place(h1, h2, u, w, 0, 0);
+      row = elements_.data.task.extent[w] * hole_block * hole_block;
+      column = hole_block * hole_block;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       double factor[xs];
@@ -276,8 +298,13 @@ class EnergyStep {
       for (int r = 0; r < us; ++r)
 #pragma unroll
         for (int c = 0; c < ws; ++c) {
-          const int pair_number = elements_.tile_particle(u, u == 0 ? a : r) * extent_w + elements_.tile_particle(w, c);
-          const double v = __ldg(block + first_row + pair_number * (hole_block * hole_block) + hole);
+          double v;
+          if constexpr (Config::staging == Staging::bulk) {
+            v = first[r * row + c * column + hole];
+          } else {
+            v = __ldg(first + elements_.tile_particle(u, u == 0 ? a : r) * row +
+                      elements_.tile_particle(w, c) * column + hole);
+          }
 #pragma unroll
           for (int m = 0; m < xs; ++m) {
             s[x == 1 ? m : u == 1 ? r : c][x == 2 ? m : c][half] += factor[m] * v;
@@ -293,7 +320,7 @@ class EnergyStep {
   }
 
   /// Several elements at a time, so that their loads are under way together.
-  __device__ __forceinline__ void sum_spin_adapted(double shift, double (&energy)[sums_count]) {
+  __device__ __forceinline__ void sum_spin_adapted(int set, double shift, double (&energy)[sums_count]) const {
     constexpr int cs = Config::sub_c;
 #pragma unroll 1
     for (int n = 0; n < Config::accumulators / cs; ++n) {
@@ -307,30 +334,30 @@ class EnergyStep {
         const SixTargets right = read_targets(targets - 6, number);
         const SixTargets left = two_sided ? read_targets(0, number) : right;
         double singles[6] = {};
-        for (int set = 0; set < work_.sets; ++set) {
-          const double* const* pairs = pairs_ + set * pairs_count;
-          add_adapted_singles<0>(set, pairs, a, b, c, half, singles);
-          add_adapted_singles<1>(set, pairs, a, b, c, half, singles);
-          add_adapted_singles<2>(set, pairs, a, b, c, half, singles);
-        }
+        add_adapted_singles<0>(set, a, b, c, half, singles);
+        add_adapted_singles<1>(set, a, b, c, half, singles);
+        add_adapted_singles<2>(set, a, b, c, half, singles);
         const Numerators sum = spin_adapted_numerators(
             left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
         const double weight = hole_weight * elements_.template particle_weight<form>(a, b, c);
         // Elements that are not summed may hold anything.
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
-        energy[0] += used ? factor * sum.bracket : 0.0;
-        energy[1] += used ? factor * sum.paren : 0.0;
-        energy[2] += used ? factor * sum.same_bracket : 0.0;
-        energy[3] += used ? factor * sum.same_paren : 0.0;
+        if (set == 0) {
+          energy[0] += used ? factor * sum.bracket : 0.0;
+          energy[2] += used ? factor * sum.same_bracket : 0.0;
+        }
+        // Later sets add their singles only.
+        energy[1] += used ? factor * (set == 0 ? sum.paren : sum.paren - sum.bracket) : 0.0;
+        energy[3] += used ? factor * (set == 0 ? sum.same_paren : sum.same_paren - sum.same_bracket) : 0.0;
       }
     }
   }
 
   /// Adds t1[x, y] (u h|w h') to every target whose assignment gives particle x the hole y.
   template <int x>
-  __device__ __forceinline__ void add_adapted_singles(int set, const double* const* pairs, int a, int b, int c,
-                                                      int half, double (&singles)[6]) const {
+  __device__ __forceinline__ void add_adapted_singles(int set, int a, int b, int c, int half,
+                                                      double (&singles)[6]) const {
     constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
     const int n[3] = {a, b, c};
     const int particle_u = elements_.tile_particle(u, n[u]), particle_w = elements_.tile_particle(w, n[w]);
@@ -342,7 +369,7 @@ class EnergyStep {
       constexpr auto all = assignments;
       const int y = all[static_cast<std::size_t>(t)][x];
       const int h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
-      const double* block = pairs[x * 6 + t];
+      const double* block = elements_.data.pairs[set * pairs_count + x * 6 + t];
       singles[t] +=
           elements_.lone(set, x, n[x], y, half) *
           __ldg(block + place[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
@@ -350,7 +377,6 @@ class EnergyStep {
   }
 
   const Work& work_;
-  const double* const* pairs_;
   LaneElements<Config> elements_;
   int lane_;
 };

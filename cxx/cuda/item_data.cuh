@@ -7,6 +7,7 @@ namespace trifuse::gpu {
 
 /// Copies `bytes`, a multiple of four, by `threads` threads of which the caller is number `thread`.
 __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes, int thread, int threads) {
+#pragma unroll 1
   for (int n = thread; n < bytes / 4; n += threads) {
     static_cast<std::uint32_t*>(to)[n] = static_cast<const std::uint32_t*>(from)[n];
   }
@@ -20,6 +21,10 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
   const Item& item = work.items[number];
   copy_words(&data.item, &item, sizeof(Item), thread, threads);
   copy_words(&data.task, &work.tasks[item.task], sizeof(TaskData), thread, threads);
+  copy_words(data.phases, work.phases + static_cast<std::size_t>(item.task) * work.targets * phases_of_target,
+             work.targets * phases_of_target * static_cast<int>(sizeof(Phase)), thread, threads);
+  copy_words(data.pairs, work.pairs + static_cast<std::size_t>(item.task) * work.sets * work.terms,
+             work.sets * work.terms * static_cast<int>(sizeof(double*)), thread, threads);
   if (thread == 0) data.number = number;
   synchronise();
   const TaskData& task = data.task;
@@ -35,6 +40,8 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
     return task.offset[3 + q] + min(data.item.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
   };
   if (thread < box_holes) data.eps_holes[thread] = work.eps[hole_orbital(thread)];
+
+#pragma unroll 1
   for (int n = thread; n < particles; n += threads) data.eps_particles[n] = work.eps[particle_orbital(n)];
   for (int set = 0; set < work.sets; ++set) {
 #pragma unroll 1

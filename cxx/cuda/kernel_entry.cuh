@@ -22,6 +22,7 @@ Kernel kernel_entry(const char* name, bool exact_architecture = false) {
           Precision::step,
           Config::threads,
           Config::shared_bytes,
+          static_cast<int>(sizeof(typename Stages<Config>::Shared) + Config::warps * sizeof(WarpView)),
           [](Form form, bool two_sided) {
             if (form == Form::spin_adapted) {
               return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)

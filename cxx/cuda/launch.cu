@@ -59,7 +59,7 @@ std::span<const Kernel> kernels() {
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   const bool architecture =
       kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
-  return architecture && kernel.shared_bytes + 1024 <= shared_bytes;
+  return architecture && kernel.shared_bytes + kernel.static_shared_bytes <= shared_bytes;
 }
 
 void prepare(const Kernel& kernel, Form form, bool two_sided) {

@@ -19,7 +19,9 @@ struct Kernel {
   Shape shape;
   int accumulators;  ///< of a lane
   int step;          ///< inner indices of one instruction
-  int threads, shared_bytes;
+  int threads;
+  int shared_bytes;         ///< asked for at launch
+  int static_shared_bytes;  ///< besides
   /// The device function of a form.
   const void* (*function)(Form form, bool two_sided);
 };

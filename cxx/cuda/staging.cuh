@@ -51,7 +51,8 @@ class Stages<Config, Staging::bulk> {
   }
 
   /// For the producer: takes the next item from the launch's counter and passes it on.
-  __device__ __forceinline__ const ItemData& fetch_item(const Work& work, int lane) {
+  __device__ __forceinline__ const ItemData& fetch_item(const Work& work) {
+    const int lane = lane_number();
     const int slot = items_ % 2;
     ItemData& data = shared_.items[slot];
     at(shared_.item_empty[slot]).wait((items_ / 2 & 1) ^ 1);
@@ -70,7 +71,8 @@ class Stages<Config, Staging::bulk> {
   }
 
   /// For the producer: brings all chunks of a phase.
-  __device__ __forceinline__ void produce(const ItemData& data, const Phase& phase, int number, int lane) {
+  __device__ __forceinline__ void produce(const ItemData& data, const Phase& phase, int number) {
+    const int lane = lane_number();
     const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
     if (inner_chunks == 0) return;
     const PhaseSource<Config> source(data.task, phase, data.item, number);
@@ -96,6 +98,29 @@ class Stages<Config, Staging::bulk> {
     }
   }
 
+  /// For the producer: brings the pair blocks of a set of disconnected factors, in three stages.
+  __device__ __forceinline__ void produce_pairs(const ItemData& data, int set) {
+    const int lane = lane_number();
+#pragma unroll 1
+    for (int x = 0; x < 3; ++x) {
+      asm volatile("" : "+r"(x));  // one copy of the code
+      const PairSource<Config> source(data, x);
+      const double* const* blocks = data.pairs + set * spin_orbital_pairs + x * 3;
+      char* to = storage_ + stage_ * Config::stage_bytes;
+      const Barrier full = at(shared_.full[stage_]);
+      at(shared_.empty[stage_]).wait(parity_ ^ 1);
+      if (lane == 0) full.arrive_expecting(3 * source.rows * source.row_bytes);
+      __syncwarp();
+#pragma unroll 1
+      for (int n = lane; n < 3 * source.rows; n += 32) {
+        const int y = n / source.rows, row = n % source.rows;
+        full.copy(to + y * source.y_place + row * source.row_place, source.row(data, blocks[y], y, row),
+                  source.row_bytes);
+      }
+      next_stage();
+    }
+  }
+
   /// For the multiplying warps: the next item, until it is released.
   __device__ __forceinline__ const ItemData& next_item(const Work&) {
     const int slot = items_ % 2;
@@ -110,6 +135,27 @@ class Stages<Config, Staging::bulk> {
   /// The item at hand, for those who do not want to remember where it is.
   __device__ __forceinline__ const ItemData& item() const {
     return shared_.items[items_ % 2];
+  }
+
+  /// Waits for the pair blocks of a set; `pair_stage(x)` holds those of x until they are released.
+  __device__ __forceinline__ void acquire_pairs() {
+    static_assert(Config::stages >= 3);
+    first_pair_stage_ = stage_;
+    for (int x = 0; x < 3; ++x) {
+      at(shared_.full[stage_]).wait(parity_);
+      next_stage();
+    }
+  }
+  __device__ __forceinline__ const char* pair_stage(int x) const {
+    const unsigned stage = first_pair_stage_ + static_cast<unsigned>(x);
+    return storage_ + (stage < Config::stages ? stage : stage - Config::stages) * Config::stage_bytes;
+  }
+  __device__ __forceinline__ void release_pairs() {
+    __syncwarp();
+    if (lane_number() != 0) return;
+    for (unsigned stage = first_pair_stage_; stage < first_pair_stage_ + 3; ++stage) {
+      at(shared_.empty[stage < Config::stages ? stage : stage - Config::stages]).arrive();
+    }
   }
 
   /// Calls `use(stage, n)` with every chunk of a phase.
@@ -139,7 +185,7 @@ class Stages<Config, Staging::bulk> {
 
   char* storage_;
   Shared& shared_;
-  unsigned stage_ = 0, parity_ = 0, items_ = 0;
+  unsigned stage_ = 0, parity_ = 0, items_ = 0, first_pair_stage_ = 0;
 };
 
 /// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
@@ -171,6 +217,9 @@ class Stages<Config, Staging::cooperative> {
     return shared_.item;
   }
   __device__ __forceinline__ void release_item() {}
+  /// Pair blocks are read from device memory.
+  __device__ __forceinline__ void acquire_pairs() {}
+  __device__ __forceinline__ void release_pairs() {}
   __device__ __forceinline__ const ItemData& item() const { return shared_.item; }
 
   template <int number, typename Use>

@@ -62,7 +62,7 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
   constexpr int chunk_steps = Config::Precision::chunk_steps;
   const WarpView& view = views[warp_number()];
   const int lane = lane_number();
-  const Phase& phase = view.phases[number];
+  const Phase& phase = stages.item().phases[view.first_phase + number];
   const int steps = phase.steps;
   const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
   const bool active = view.active != 0;
@@ -101,19 +101,22 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
   multiply_phase<8>(sums, stages, views);
 }
 
-template <typename Config>
-__device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages, int targets, int lane) {
+template <Form form, typename Config>
+__device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages) {
   for (;;) {
-    const ItemData& data = stages.fetch_item(work, lane);
+    const ItemData& data = stages.fetch_item(work);
     if (data.number == no_item) return;
-    const Phase* phase = work.phases + data.item.task * static_cast<std::size_t>(targets) * phases_of_target;
 #pragma unroll 1
-    for (int t = 0; t < targets; ++t) {
+    for (int t = 0; t < work.targets; ++t) {
 #pragma unroll 1
-      for (int n = 0; n < phases_of_target; ++n, ++phase) {
+      for (int n = 0; n < phases_of_target; ++n) {
         asm volatile("" : "+r"(n));  // one copy of the code for all phases
-        stages.produce(data, *phase, n, lane);
+        stages.produce(data, data.phases[t * phases_of_target + n], n);
       }
+    }
+    if constexpr (form == Form::spin_orbital) {
+#pragma unroll 1
+      for (int set = 0; set < work.sets; ++set) stages.produce_pairs(data, set);
     }
   }
 }
@@ -127,9 +130,7 @@ __device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>&
       if (data.number == no_item) return;
       if (lane_number() == 0) {
         const WarpPlace place(data.item, warp_number());
-        const Phase* phases =
-            work.phases + data.item.task * static_cast<std::size_t>(Energy::targets) * phases_of_target;
-        views[warp_number()] = warp_view<Config>(data.item, place, phases, any_canonical<form, Config>(data, place));
+        views[warp_number()] = warp_view<Config>(data.item, place, any_canonical<form, Config>(data, place));
       }
       __syncwarp();
     }
@@ -139,12 +140,12 @@ __device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>&
       build_target(sums, stages, work, views);
       Energy::keep(work, sums, t);
       __syncwarp();
-      if (lane_number() == 0) views[warp_number()].phases += phases_of_target;
+      if (lane_number() == 0) views[warp_number()].first_phase += phases_of_target;
       __syncwarp();
     }
     // What only the energies need is worked out here, so that it takes no registers while products are summed.
     Energy energy(work, stages.item(), warp_number(), lane_number());
-    energy.finish(warp_number(), views[warp_number()].active != 0);
+    energy.finish(stages, warp_number(), views[warp_number()].active != 0);
   }
 }
 
@@ -167,7 +168,7 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 #endif
         if (warp_number() == Config::warps) {
-          produce_items(work, stages, EnergyStep<form, two_sided, Config>::targets, lane_number());
+          produce_items<form>(work, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

