@@ -34,6 +34,13 @@ std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
   return std::max({chunk_bytes(shape, warps, 0), chunk_bytes(shape, warps, 1), chunk_bytes(shape, warps, 2)});
 }
 
+bool fits(const Shape& shape, const std::array<int, 3>& warps) {
+  if (warps[0] * warps[1] * warps[2] > shape.warps || stage_bytes(shape, warps) > shape.stage_bytes) return false;
+  const std::int64_t a = warps[0] * shape.sub[0], b = warps[1] * shape.sub[1], c = warps[2] * shape.sub[2];
+  constexpr std::int64_t block_bytes = hole_block * hole_block * static_cast<std::int64_t>(sizeof(double));
+  return shape.pair_bytes == 0 || 3 * block_bytes * (b * c + a * c + a * b) <= shape.pair_bytes;
+}
+
 BoxCover::BoxCover(const Shape& shape) : shape_(shape) {}
 
 double BoxCover::item_cost(const std::array<int, 3>& warps) const {
@@ -52,7 +59,7 @@ const BoxCover::Choice& BoxCover::choose(const std::array<int, 3>& n) {
   const auto found = choices_.find(n);
   if (found != choices_.end()) return found->second;
   Choice best{std::numeric_limits<double>::infinity(), -1, 0};
-  if (n[0] * n[1] * n[2] <= shape_.warps && stage_bytes(shape_, n) <= shape_.stage_bytes) best.cost = item_cost(n);
+  if (fits(shape_, n)) best.cost = item_cost(n);
   for (int axis = 0; axis < 3; ++axis) {
     const auto d = static_cast<std::size_t>(axis);
     const auto split = [&](int part) {

@@ -20,6 +20,8 @@ struct WarpBox {
 
 /// Bytes of a stage that an arrangement of warps asks for, in the phase that asks for most.
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps);
+/// Whether a kernel can take an arrangement of warps.
+bool fits(const Shape& shape, const std::array<int, 3>& warps);
 
 /// Covers extents of a, b, c by boxes that the kernel can take, each at most once, so that the modelled time is least.
 ///

@@ -27,7 +27,9 @@ struct Configuration {
   static constexpr int accumulators = sub_a * sub_b * sub_c * 2;  ///< of a lane
   /// Bytes of one stage: what an arrangement of warps may ask for.
   static constexpr int stage_bytes = 40960;
-  static constexpr int shared_bytes = stages * stage_bytes;
+  /// Bytes of the pair blocks of an item, where they come to shared memory.
+  static constexpr int pair_bytes = staging == Staging::bulk ? 49152 : 0;
+  static constexpr int shared_bytes = stages * stage_bytes + pair_bytes;
   static_assert(sub_b % pair == 0 && sub_c % pair == 0, "pairs of particles lie inside a sub-box");
 };
 
@@ -37,6 +39,7 @@ struct Shape {
   int warps;
   std::int64_t stage_bytes;
   std::int64_t a_chunk_bytes, b_chunk_bytes;
+  std::int64_t pair_bytes;  ///< room for the pair blocks of an item; 0: they need none
 };
 
 }  // namespace trifuse::gpu

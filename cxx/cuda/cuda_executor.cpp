@@ -26,7 +26,7 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-constexpr int workers_per_device = 2;
+constexpr int workers_per_device = 3;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 /// Left to the driver and to what other programs may want in the meantime.
 constexpr std::int64_t reserve_bytes = 512 * mib;

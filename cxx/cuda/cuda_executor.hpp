@@ -38,7 +38,7 @@ struct CudaReport {
   std::int64_t items = 0;
 };
 
-/// Executes tasks on GPUs; two workers for each, so that one's tasks are prepared and sent while the other's run.
+/// Executes tasks on GPUs; several workers for each, so that tasks are prepared and sent while those of another run.
 class CudaExecutor : public Executor {
  public:
   virtual CudaReport report() const = 0;

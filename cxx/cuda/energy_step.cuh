@@ -38,20 +38,6 @@ __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
-/// Whether a warp has an element in ascending order.
-template <Form form, typename Config>
-__device__ __forceinline__ bool any_canonical(const ItemData& data, const WarpPlace& place) {
-  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
-  const auto first = [&](int q) { return data.item.particle[q] + place.at[q] * Config::sub(q); };
-  bool any = place.inside;
-  for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
-  for (int q = 0; q < 2; ++q) {
-    const int last = min(first(q + 1) + Config::sub(q + 1), data.task.extent[q + 1]) - 1;
-    any = any && ((data.task.equal_particles >> q & 1) == 0 || first(q) + gap <= last);
-  }
-  return any;
-}
-
 /// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
 template <typename Config>
 struct LaneElements {
@@ -171,7 +157,8 @@ class EnergyStep {
         (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps + warp) * sums_count;
 #pragma unroll 1
     for (int set = 0; set < work_.sets; ++set) {
-      if constexpr (!adapted) stages.acquire_pairs();
+      const char* pairs = nullptr;
+      if constexpr (!adapted) pairs = stages.acquire_pairs();
 #pragma unroll 1
       for (int w = 0; w < work_.omega2_count; ++w) {
         double* out = first_out + w * Config::warps * sums_count;
@@ -181,7 +168,7 @@ class EnergyStep {
           if constexpr (adapted) {
             sum_spin_adapted(set, shift, energy);
           } else {
-            sum_spin_orbital(stages, set, shift, energy);
+            sum_spin_orbital(pairs, set, shift, energy);
           }
         }
 #pragma unroll
@@ -205,7 +192,7 @@ class EnergyStep {
 
   /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2), one slice of elements after
   /// the other: those of one a.
-  __device__ __forceinline__ void sum_spin_orbital(const Stages<Config>& stages, int set, double shift,
+  __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr int bs = Config::sub_b, cs = Config::sub_c;
     double bracket = 0.0, singles = 0.0;
@@ -221,15 +208,15 @@ class EnergyStep {
             const int number = Accumulators<Config>::crossed(a, b, c, half);
             right[b][c][half] = final_sign * scratch(work_, targets - 1)[number * threads];
           }
-      add_singles<0, 0>(stages, set, a, s);
-      add_singles<0, 1>(stages, set, a, s);
-      add_singles<0, 2>(stages, set, a, s);
-      add_singles<1, 0>(stages, set, a, s);
-      add_singles<1, 1>(stages, set, a, s);
-      add_singles<1, 2>(stages, set, a, s);
-      add_singles<2, 0>(stages, set, a, s);
-      add_singles<2, 1>(stages, set, a, s);
-      add_singles<2, 2>(stages, set, a, s);
+      add_singles<0, 0>(pairs, set, a, s);
+      add_singles<0, 1>(pairs, set, a, s);
+      add_singles<0, 2>(pairs, set, a, s);
+      add_singles<1, 0>(pairs, set, a, s);
+      add_singles<1, 1>(pairs, set, a, s);
+      add_singles<1, 2>(pairs, set, a, s);
+      add_singles<2, 0>(pairs, set, a, s);
+      add_singles<2, 1>(pairs, set, a, s);
+      add_singles<2, 2>(pairs, set, a, s);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
@@ -266,19 +253,19 @@ class EnergyStep {
 
   /// Adds sign t1[x, y] v2[u w, h1 h2] to S of a slice: particle x and hole y alone.
   template <int x, int y>
-  __device__ __forceinline__ void add_singles(const Stages<Config>& stages, int set, int a, Slice& s) const {
+  __device__ __forceinline__ void add_singles(const char* pairs, int set, int a, Slice& s) const {
     constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
     // In a slice a is one number; the loops over the particles that x and the pair are run over the others.
     constexpr int xs = x == 0 ? 1 : Config::sub(x), us = u == 0 ? 1 : Config::sub(u), ws = Config::sub(w);
-    // The first pair of the slice and the doubles between pairs, in the stage or in the panel.
+    // The first pair of the slice and the doubles between pairs, in shared memory or in the panel.
     const double* first;
     int row, column;
     if constexpr (Config::staging == Staging::bulk) {
       const Item& item = elements_.data.item;
-      const int size_u = box_size<Config>(item, u), size_w = box_size<Config>(item, w);
+      const PairPart<Config> part(elements_.data, x);
       column = hole_block * hole_block;
-      row = size_w * column;
-      first = reinterpret_cast<const double*>(stages.pair_stage(x)) + y * size_u * row +
+      row = box_size<Config>(item, w) * column;
+      first = reinterpret_cast<const double*>(pairs + part.place + y * part.y_place) +
               (elements_.first[u] - item.particle[u] + (u == 0 ? a : 0)) * row +
               (elements_.first[w] - item.particle[w]) * column;
     } else {

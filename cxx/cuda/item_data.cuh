@@ -2,6 +2,7 @@
 
 #include "cxx/cuda/chunk_walk.cuh"
 #include "cxx/cuda/work.hpp"
+#include "cxx/triples/task.hpp"
 
 namespace trifuse::gpu {
 
@@ -13,8 +14,22 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
   }
 }
 
+/// Whether a warp has an element in ascending order.
+template <Form form, typename Config>
+__device__ __forceinline__ bool any_canonical(const ItemData& data, const WarpPlace& place) {
+  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+  const auto first = [&](int q) { return data.item.particle[q] + place.at[q] * Config::sub(q); };
+  bool any = place.inside;
+  for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
+  for (int q = 0; q < 2; ++q) {
+    const int last = min(first(q + 1) + Config::sub(q + 1), data.task.extent[q + 1]) - 1;
+    any = any && ((data.task.equal_particles >> q & 1) == 0 || first(q) + gap <= last);
+  }
+  return any;
+}
+
 /// Gathers what a block must know of an item. `synchronise` makes what one of the threads wrote visible to the others.
-template <typename Config, typename Synchronise>
+template <Form form, typename Config, typename Synchronise>
 __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData& data, int thread,
                                             int threads, Synchronise synchronise) {
   static_assert(sizeof(Item) % 4 == 0 && sizeof(TaskData) % 4 == 0);
@@ -39,8 +54,11 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
     const int q = n / hole_block;
     return task.offset[3 + q] + min(data.item.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
   };
+  if (thread < Config::warps) {
+    const WarpPlace place(data.item, thread);
+    data.views[thread] = warp_view<Config>(data.item, place, any_canonical<form, Config>(data, place));
+  }
   if (thread < box_holes) data.eps_holes[thread] = work.eps[hole_orbital(thread)];
-
 #pragma unroll 1
   for (int n = thread; n < particles; n += threads) data.eps_particles[n] = work.eps[particle_orbital(n)];
   for (int set = 0; set < work.sets; ++set) {

@@ -17,12 +17,13 @@ Kernel kernel_entry(const char* name, bool exact_architecture = false) {
            Config::warps,
            Config::stage_bytes,
            Precision::a_chunk * size,
-           Precision::b_chunk * size},
+           Precision::b_chunk * size,
+           Config::pair_bytes},
           Config::accumulators,
           Precision::step,
           Config::threads,
           Config::shared_bytes,
-          static_cast<int>(sizeof(typename Stages<Config>::Shared) + Config::warps * sizeof(WarpView)),
+          static_cast<int>(sizeof(typename Stages<Config>::Shared)),
           [](Form form, bool two_sided) {
             if (form == Form::spin_adapted) {
               return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)

@@ -4,7 +4,7 @@
 namespace trifuse::gpu {
 
 Kernel bulk_m16n8k8_4x4x2() {
-  return kernel_entry<Configuration<Fp64, MatrixLarge, Staging::bulk, 4, 4, 2, 5>>("bulk-m16n8k8-4x4x2", true);
+  return kernel_entry<Configuration<Fp64, MatrixLarge, Staging::bulk, 4, 4, 2, 4>>("bulk-m16n8k8-4x4x2", true);
 }
 
 }  // namespace trifuse::gpu

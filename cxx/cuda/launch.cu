@@ -13,31 +13,39 @@ Kernel fma_2x2x2();
 
 namespace {
 
-/// One block for each task; thread t adds every 128th number of a sum, then the threads' sums are added in pairs.
-constexpr int sum_threads = 128;
+/// One block for each task; thread t adds the warps' sums of every 256th item, then the threads' sums are added in
+/// pairs: always in the same order.
+constexpr int sum_threads = 256;
 
-__global__ void task_sums(Work work, int sums, int warps, double* out) {
-  __shared__ double part[sum_threads];
+template <int sums>
+__global__ void task_sums(Work work, int warps, double* out) {
+  __shared__ double part[sums][sum_threads];
   const TaskData& task = work.tasks[blockIdx.x];
   const int thread = static_cast<int>(threadIdx.x);
   for (int w = 0; w < work.omega2_count; ++w) {
-    for (int s = 0; s < sums; ++s) {
-      double sum = 0.0;
-      for (std::int64_t n = thread; n < task.items * warps; n += sum_threads) {
-        const std::int64_t item = task.first_item + n / warps, warp = n % warps;
-        sum += work.sums[((item * work.omega2_count + w) * warps + warp) * sums + s];
+    double sum[sums] = {};
+    for (std::int64_t n = thread; n < task.items; n += sum_threads) {
+      const double* of_item = work.sums + ((task.first_item + n) * work.omega2_count + w) * warps * sums;
+      for (int warp = 0; warp < warps; ++warp) {
+#pragma unroll
+        for (int s = 0; s < sums; ++s) sum[s] += of_item[warp * sums + s];
       }
-      part[thread] = sum;
-      __syncthreads();
-      for (int half = sum_threads / 2; half > 0; half /= 2) {
-        if (thread < half) part[thread] += part[thread + half];
-        __syncthreads();
-      }
-      if (thread == 0) {
-        out[(static_cast<std::int64_t>(blockIdx.x) * work.omega2_count + w) * sums + s] = task.factor * part[0];
+    }
+#pragma unroll
+    for (int s = 0; s < sums; ++s) part[s][thread] = sum[s];
+    __syncthreads();
+    for (int half = sum_threads / 2; half > 0; half /= 2) {
+      if (thread < half) {
+#pragma unroll
+        for (int s = 0; s < sums; ++s) part[s][thread] += part[s][thread + half];
       }
       __syncthreads();
     }
+    if (thread < sums) {
+      out[(static_cast<std::int64_t>(blockIdx.x) * work.omega2_count + w) * sums + thread] =
+          task.factor * part[thread][0];
+    }
+    __syncthreads();
   }
 }
 
@@ -82,8 +90,11 @@ void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Wor
 }
 
 void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream) {
-  const int sums = form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums;
-  task_sums<<<tasks, sum_threads, 0, stream>>>(work, sums, warps, out);
+  if (form == Form::spin_adapted) {
+    task_sums<spin_adapted_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);
+  } else {
+    task_sums<spin_orbital_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);
+  }
   TRIFUSE_CUDA(cudaGetLastError());
 }
 

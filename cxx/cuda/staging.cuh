@@ -13,17 +13,18 @@ namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_item = ~0u;
 
-/// Barriers and items of a block; the ring of items lets the producer begin the next one early.
+/// Barriers and items of a block; the ring of items lets others begin the next one early.
 template <int stages>
 struct BulkShared {
-  alignas(8) std::uint64_t full[stages], empty[stages], item_full[2], item_empty[2];
+  alignas(8) std::uint64_t full[stages], empty[stages], item_full[2], item_empty[2], pairs_full, pairs_empty;
   ItemData items[2];
 };
 
 template <typename Config, Staging = Config::staging>
 class Stages;
 
-/// A producer warp runs ahead of the multiplying warps by up to `stages` chunks, across phases, targets and items.
+/// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
+/// phases, targets and items; the keeper gathers the next item, and brings the pair blocks for the energies.
 template <typename Config>
 class Stages<Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -41,8 +42,10 @@ class Stages<Config, Staging::bulk> {
       }
       for (int s = 0; s < 2; ++s) {
         at(shared.item_full[s]).initialise(1);
-        at(shared.item_empty[s]).initialise(Config::warps);
+        at(shared.item_empty[s]).initialise(Config::warps + 1);  // and the producer
       }
+      at(shared.pairs_full).initialise(1);
+      at(shared.pairs_empty).initialise(Config::warps);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
 #endif
@@ -50,7 +53,8 @@ class Stages<Config, Staging::bulk> {
     __syncthreads();
   }
 
-  /// For the producer: takes the next item from the launch's counter and passes it on.
+  /// For the keeper: takes the next item from the launch's counter and passes it on.
+  template <Form form>
   __device__ __forceinline__ const ItemData& fetch_item(const Work& work) {
     const int lane = lane_number();
     const int slot = items_ % 2;
@@ -60,7 +64,7 @@ class Stages<Config, Staging::bulk> {
     if (lane == 0) number = atomicAdd(work.next_item, 1);
     number = __shfl_sync(~0u, number, 0);
     if (number < work.items_count) {
-      gather_item<Config>(work, number, data, lane, 32, [] { __syncwarp(); });
+      gather_item<form, Config>(work, number, data, lane, 32, [] { __syncwarp(); });
     } else {
       if (lane == 0) data.number = no_item;
       __syncwarp();
@@ -68,6 +72,35 @@ class Stages<Config, Staging::bulk> {
     if (lane == 0) at(shared_.item_full[slot]).arrive();
     ++items_;
     return data;
+  }
+
+  /// For the keeper: brings the pair blocks of a set of disconnected factors when those before are used.
+  __device__ __forceinline__ void bring_pairs(const ItemData& data, int set) {
+    const int lane = lane_number();
+    const Barrier full = at(shared_.pairs_full);
+    at(shared_.pairs_empty).wait((pairs_ & 1) ^ 1);
+    ++pairs_;
+    if (lane == 0) {
+      int bytes = 0;
+#pragma unroll 1
+      for (int x = 0; x < 3; ++x) {
+        const PairPart<Config> part(data, x);
+        bytes += 3 * part.rows * part.row_bytes;
+      }
+      full.arrive_expecting(bytes);
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int x = 0; x < 3; ++x) {
+      const PairPart<Config> part(data, x);
+      const double* const* blocks = data.pairs + set * spin_orbital_pairs + x * 3;
+#pragma unroll 1
+      for (int n = lane; n < 3 * part.rows; n += 32) {
+        const int y = n / part.rows, row = n % part.rows;
+        full.copy(storage_ + pairs_at + part.place + y * part.y_place + row * part.row_place,
+                  part.row(data, blocks[y], y, row), part.row_bytes);
+      }
+    }
   }
 
   /// For the producer: brings all chunks of a phase.
@@ -98,30 +131,8 @@ class Stages<Config, Staging::bulk> {
     }
   }
 
-  /// For the producer: brings the pair blocks of a set of disconnected factors, in three stages.
-  __device__ __forceinline__ void produce_pairs(const ItemData& data, int set) {
-    const int lane = lane_number();
-#pragma unroll 1
-    for (int x = 0; x < 3; ++x) {
-      asm volatile("" : "+r"(x));  // one copy of the code
-      const PairSource<Config> source(data, x);
-      const double* const* blocks = data.pairs + set * spin_orbital_pairs + x * 3;
-      char* to = storage_ + stage_ * Config::stage_bytes;
-      const Barrier full = at(shared_.full[stage_]);
-      at(shared_.empty[stage_]).wait(parity_ ^ 1);
-      if (lane == 0) full.arrive_expecting(3 * source.rows * source.row_bytes);
-      __syncwarp();
-#pragma unroll 1
-      for (int n = lane; n < 3 * source.rows; n += 32) {
-        const int y = n / source.rows, row = n % source.rows;
-        full.copy(to + y * source.y_place + row * source.row_place, source.row(data, blocks[y], y, row),
-                  source.row_bytes);
-      }
-      next_stage();
-    }
-  }
-
-  /// For the multiplying warps: the next item, until it is released.
+  /// For the others: the next item, until it is released.
+  template <Form form>
   __device__ __forceinline__ const ItemData& next_item(const Work&) {
     const int slot = items_ % 2;
     at(shared_.item_full[slot]).wait(items_ / 2 & 1);
@@ -137,25 +148,15 @@ class Stages<Config, Staging::bulk> {
     return shared_.items[items_ % 2];
   }
 
-  /// Waits for the pair blocks of a set; `pair_stage(x)` holds those of x until they are released.
-  __device__ __forceinline__ void acquire_pairs() {
-    static_assert(Config::stages >= 3);
-    first_pair_stage_ = stage_;
-    for (int x = 0; x < 3; ++x) {
-      at(shared_.full[stage_]).wait(parity_);
-      next_stage();
-    }
-  }
-  __device__ __forceinline__ const char* pair_stage(int x) const {
-    const unsigned stage = first_pair_stage_ + static_cast<unsigned>(x);
-    return storage_ + (stage < Config::stages ? stage : stage - Config::stages) * Config::stage_bytes;
+  /// For the multiplying warps: the pair blocks of the next set, see PairPart, until they are released.
+  __device__ __forceinline__ const char* acquire_pairs() {
+    at(shared_.pairs_full).wait(pairs_ & 1);
+    ++pairs_;
+    return storage_ + pairs_at;
   }
   __device__ __forceinline__ void release_pairs() {
     __syncwarp();
-    if (lane_number() != 0) return;
-    for (unsigned stage = first_pair_stage_; stage < first_pair_stage_ + 3; ++stage) {
-      at(shared_.empty[stage < Config::stages ? stage : stage - Config::stages]).arrive();
-    }
+    if (lane_number() == 0) at(shared_.pairs_empty).arrive();
   }
 
   /// Calls `use(stage, n)` with every chunk of a phase.
@@ -172,6 +173,8 @@ class Stages<Config, Staging::bulk> {
   }
 
  private:
+  static constexpr int pairs_at = Config::stages * Config::stage_bytes;
+
   static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
     return {shared_address(&barrier)};
   }
@@ -185,7 +188,7 @@ class Stages<Config, Staging::bulk> {
 
   char* storage_;
   Shared& shared_;
-  unsigned stage_ = 0, parity_ = 0, items_ = 0, first_pair_stage_ = 0;
+  unsigned stage_ = 0, parity_ = 0, items_ = 0, pairs_ = 0;
 };
 
 /// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
@@ -202,6 +205,7 @@ class Stages<Config, Staging::cooperative> {
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
   static __device__ __forceinline__ void initialise(Shared&) {}
 
+  template <Form form>
   __device__ __forceinline__ const ItemData& next_item(const Work& work) {
     const auto thread = static_cast<int>(threadIdx.x);
     __syncthreads();
@@ -209,7 +213,7 @@ class Stages<Config, Staging::cooperative> {
     __syncthreads();
     const std::uint32_t number = shared_.next;
     if (number < work.items_count) {
-      gather_item<Config>(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
+      gather_item<form, Config>(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
     } else {
       if (thread == 0) shared_.item.number = no_item;
       __syncthreads();
@@ -218,7 +222,7 @@ class Stages<Config, Staging::cooperative> {
   }
   __device__ __forceinline__ void release_item() {}
   /// Pair blocks are read from device memory.
-  __device__ __forceinline__ void acquire_pairs() {}
+  __device__ __forceinline__ const char* acquire_pairs() { return nullptr; }
   __device__ __forceinline__ void release_pairs() {}
   __device__ __forceinline__ const ItemData& item() const { return shared_.item; }
 

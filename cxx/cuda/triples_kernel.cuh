@@ -56,13 +56,12 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 
 /// One product: sums += A B over the whole inner index.
 template <int number, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages,
-                                               const WarpView* views) {
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, int first_phase) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
-  const WarpView& view = views[warp_number()];
+  const WarpView& view = stages.item().views[warp_number()];
   const int lane = lane_number();
-  const Phase& phase = stages.item().phases[view.first_phase + number];
+  const Phase& phase = stages.item().phases[first_phase + number];
   const int steps = phase.steps;
   const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
   const bool active = view.active != 0;
@@ -74,37 +73,37 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
 template <typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
-                                             const WarpView* views) {
+                                             int first_phase) {
   const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
   sums.clear();
-  multiply_phase<0>(sums, stages, views);
+  multiply_phase<0>(sums, stages, first_phase);
   change_sign();
-  multiply_phase<1>(sums, stages, views);
+  multiply_phase<1>(sums, stages, first_phase);
   change_sign();
   sums.cross();
-  multiply_phase<2>(sums, stages, views);
+  multiply_phase<2>(sums, stages, first_phase);
   change_sign();
   sums.exchange_q_y(lane_number());
-  multiply_phase<3>(sums, stages, views);
+  multiply_phase<3>(sums, stages, first_phase);
   change_sign();
   sums.cross();
-  multiply_phase<4>(sums, stages, views);
+  multiply_phase<4>(sums, stages, first_phase);
   change_sign();
-  multiply_phase<5>(sums, stages, views);
+  multiply_phase<5>(sums, stages, first_phase);
   change_sign();
   sums.exchange_p_y(lane_number());
-  multiply_phase<6>(sums, stages, views);
+  multiply_phase<6>(sums, stages, first_phase);
   change_sign();
-  multiply_phase<7>(sums, stages, views);
+  multiply_phase<7>(sums, stages, first_phase);
   change_sign();
   sums.cross();
-  multiply_phase<8>(sums, stages, views);
+  multiply_phase<8>(sums, stages, first_phase);
 }
 
 template <Form form, typename Config>
 __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages) {
-  for (;;) {
-    const ItemData& data = stages.fetch_item(work);
+  for (;; stages.release_item()) {
+    const ItemData& data = stages.template next_item<form>(work);
     if (data.number == no_item) return;
 #pragma unroll 1
     for (int t = 0; t < work.targets; ++t) {
@@ -114,38 +113,35 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& 
         stages.produce(data, data.phases[t * phases_of_target + n], n);
       }
     }
+  }
+}
+
+template <Form form, typename Config>
+__device__ __forceinline__ void keep_items(const Work& work, Stages<Config>& stages) {
+  for (;;) {
+    const ItemData& data = stages.template fetch_item<form>(work);
+    if (data.number == no_item) return;
     if constexpr (form == Form::spin_orbital) {
 #pragma unroll 1
-      for (int set = 0; set < work.sets; ++set) stages.produce_pairs(data, set);
+      for (int set = 0; set < work.sets; ++set) stages.bring_pairs(data, set);
     }
   }
 }
 
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages, WarpView* views) {
+__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages) {
   using Energy = EnergyStep<form, two_sided, Config>;
   for (;; stages.release_item()) {
-    {
-      const ItemData& data = stages.next_item(work);
-      if (data.number == no_item) return;
-      if (lane_number() == 0) {
-        const WarpPlace place(data.item, warp_number());
-        views[warp_number()] = warp_view<Config>(data.item, place, any_canonical<form, Config>(data, place));
-      }
-      __syncwarp();
-    }
+    if (stages.template next_item<form>(work).number == no_item) return;
 #pragma unroll 1
     for (int t = 0; t < Energy::targets; ++t) {
       Accumulators<Config> sums;
-      build_target(sums, stages, work, views);
+      build_target(sums, stages, work, t * phases_of_target);
       Energy::keep(work, sums, t);
-      __syncwarp();
-      if (lane_number() == 0) views[warp_number()].first_phase += phases_of_target;
-      __syncwarp();
     }
     // What only the energies need is worked out here, so that it takes no registers while products are summed.
     Energy energy(work, stages.item(), warp_number(), lane_number());
-    energy.finish(stages, warp_number(), views[warp_number()].active != 0);
+    energy.finish(stages, warp_number(), stages.item().views[warp_number()].active != 0);
   }
 }
 
@@ -156,12 +152,11 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
     __shared__ typename Stages<Config>::Shared shared;
-    __shared__ WarpView views[Config::warps];
     Stages<Config>::initialise(shared);
     Stages<Config> stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      // The producer's warp group hands its registers to those that multiply: 8 x 32 x 232 + 128 x 40 are the 384 x 168
-      // that the block was launched with; asking for more would wait for ever.
+      // The warp group of producer and keeper hands its registers to those that multiply: 8 x 32 x 232 + 128 x 40 are
+      // the 384 x 168 that the block was launched with; asking for more would wait for ever.
       static_assert(Config::warps * 32 * 232 + 128 * 40 <= Config::threads * (65536 / Config::threads / 8 * 8));
       if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -169,15 +164,17 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
 #endif
         if (warp_number() == Config::warps) {
           produce_items<form>(work, stages);
+        } else if (warp_number() == Config::warps + 1) {
+          keep_items<form>(work, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #endif
-        multiply_items<form, two_sided>(work, stages, views);
+        multiply_items<form, two_sided>(work, stages);
       }
     } else {
-      multiply_items<form, two_sided>(work, stages, views);
+      multiply_items<form, two_sided>(work, stages);
     }
   }
 #endif

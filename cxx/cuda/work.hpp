@@ -49,6 +49,13 @@ inline constexpr int most_sets = 2;
 inline constexpr int most_box_particles = 24;
 inline constexpr int box_holes = 3 * hole_block;
 
+/// What a warp must know of its item while it multiplies.
+struct WarpView {
+  std::int32_t a[3], b[3], row[3];  ///< for each particle alone: bytes in a stage to A, to B, and between rows of B
+  std::int32_t active;              ///< whether the warp has elements to compute
+};
+inline constexpr int most_warps = 8;
+
 /// All that a block must know of an item, in shared memory. Particles count those of the box along a, then b, then c;
 /// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
 struct ItemData {
@@ -59,6 +66,7 @@ struct ItemData {
   double lone[most_sets][most_box_particles * box_holes];  ///< t1 and f, hole fastest
   const double* pairs[most_sets * spin_adapted_pairs];     ///< as in Work, of this task
   Phase phases[most_targets * phases_of_target];
+  WarpView views[most_warps];
 };
 
 struct Work {
