@@ -23,7 +23,7 @@ double median(std::vector<double> values) {
 }
 
 struct BenchCommand {
-  std::string path, json, form = "auto", device = "cpu";
+  std::string path, json, form = "auto", device = "cpu", memory;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
   int repeats = 3;
@@ -103,8 +103,8 @@ struct BenchCommand {
   nlohmann::ordered_json measure_kernels() const {
     const double peak = time_matrix_instruction();
     fmt::print("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
-    fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
-               "DGEMM", "to DGEMM", "spill");
+    fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s", "DGEMM",
+               "to DGEMM", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names = tune ? usable_kernels() : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
@@ -138,6 +138,7 @@ struct BenchCommand {
     CalculationOptions chosen = options;
     chosen.form = each;
     chosen.executor = ExecutorKind::cuda;
+    if (!memory.empty()) chosen.memory = parse_bytes(memory);
     const Calculation calculation(amplitudes, nullptr, chosen);
     const double before = wall_seconds();
     const auto executor = calculation.make_executor();
@@ -152,15 +153,19 @@ struct BenchCommand {
     }
     // The devices count all repeats together.
     const CudaReport report = dynamic_cast<const CudaExecutor&>(*executor).report();
-    fmt::print("{:<13} {:8.3f} s   {:7.2f} TF/s   ({:.2f} s reading operands, {} tasks, median of {})\n{}",
-               to_string(each), median(seconds), median(ours) * 1e-12, loading, calculation.plan().tasks.size(),
-               repeats, describe_devices(calculation, report, median(ours)));
+    const double whole = operations / (loading + median(seconds));
+    fmt::print(
+        "{:<13} {:8.3f} s   {:7.2f} TF/s   ({} tasks, median of {})\n"
+        "             {:.2f} s reading operands; {:.2f} TF/s from tiles to energies\n{}",
+        to_string(each), median(seconds), median(ours) * 1e-12, calculation.plan().tasks.size(), repeats, loading,
+        whole * 1e-12, describe_devices(calculation, report, median(ours)));
     return {{"form", to_string(each)},
             {"tasks", calculation.plan().tasks.size()},
             {"operations", operations},
             {"load_seconds", loading},
             {"seconds", seconds},
             {"flops_per_second", ours},
+            {"whole_flops_per_second", whole},
             {"cuda", json_devices(calculation, report, median(ours))}};
   }
 };
@@ -194,6 +199,7 @@ void add_bench(CLI::App& app, int&) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 4095));
+  bench->add_option("--memory", command->memory, "Memory of each GPU, e.g. 8GiB; default: what is free there");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels,
                   "Measure the GPU kernel on single tasks of standard sizes, beside cuBLAS and the matrix instruction");

@@ -33,6 +33,8 @@ NwchemLocation location(const SourceOptions& options, const std::string& path) {
   return where;
 }
 
+}  // namespace
+
 /// "512MiB", "2GiB", "1.5G", "4000000000".
 std::int64_t parse_bytes(const std::string& text) {
   static constexpr std::pair<const char*, double> units[] = {
@@ -52,8 +54,6 @@ std::int64_t parse_bytes(const std::string& text) {
   }
   throw UsageError(fmt::format("--memory {} is not an amount of memory; write for example 512MiB or 2GiB.", text));
 }
-
-}  // namespace
 
 std::unique_ptr<TileSource> SourceOptions::open() const {
   return open_source(location(*this, path));

@@ -42,4 +42,7 @@ struct CalculationFlags {
   bool asks_for_cuda() const;
 };
 
+/// Bytes of an amount like 512MiB or 2GiB. Throws UsageError.
+std::int64_t parse_bytes(const std::string& text);
+
 }  // namespace trifuse::cli
