@@ -126,7 +126,12 @@ double append_items(std::uint32_t task_number, const TaskData& task, Form form, 
   const auto extent = [&](std::size_t q) { return static_cast<int>(task.extent[q]); };
   struct HoleBlocks {
     std::array<int, 3> block;
-    double elements;
+    double elements;  ///< of a full target
+  };
+  const auto equal_blocks = [&](const std::array<int, 3>& block) {
+    Item item{};
+    for (std::size_t q = 0; q < 3; ++q) item.hole_block[q] = static_cast<std::uint8_t>(block[q]);
+    return equal_hole_blocks(task, item);
   };
   std::vector<HoleBlocks> holes;
   std::array<int, 3> h{};
@@ -141,7 +146,9 @@ double append_items(std::uint32_t task_number, const TaskData& task, Form form, 
           last[q] = std::min(first[q] + hole_block, extent(3 + q)) - 1;
           elements *= last[q] - first[q] + 1;
         }
-        if (ascending(task.equal_holes, first, last)) holes.push_back({h, elements});
+        if (!ascending(task.equal_holes, first, last)) continue;
+        if (form == Form::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
+        holes.push_back({h, elements});
       }
     }
   }

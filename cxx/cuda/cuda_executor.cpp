@@ -78,6 +78,37 @@ double peak_rate(int number, const cudaDeviceProp& device) {
   return per_clock * device.multiProcessorCount * 1e3 * kilohertz;
 }
 
+/// How long a device had a kernel to run. Kernels of several workers wait for each other, so the time is that of the
+/// union of their spans.
+class BusyTime {
+ public:
+  BusyTime() {
+    TRIFUSE_CUDA(cudaEventRecord(origin_, nullptr));
+    TRIFUSE_CUDA(cudaEventSynchronize(origin_));
+  }
+  /// Both events have passed.
+  void add(const Event& begin, const Event& end) {
+    const std::lock_guard lock(mutex_);
+    spans_.emplace_back(seconds_between(origin_, begin), seconds_between(origin_, end));
+  }
+  double seconds() const {
+    const std::lock_guard lock(mutex_);
+    auto sorted = spans_;
+    std::sort(sorted.begin(), sorted.end());
+    double total = 0.0, end = 0.0;
+    for (const auto& [from, to] : sorted) {
+      total += std::max(0.0, to - std::max(from, end));
+      end = std::max(end, to);
+    }
+    return total;
+  }
+
+ private:
+  Event origin_;
+  mutable std::mutex mutex_;
+  std::vector<std::pair<double, double>> spans_;
+};
+
 /// One GPU: what all its workers share.
 struct Device {
   int number;
@@ -88,6 +119,7 @@ struct Device {
   DeviceArray<double> lone[2];
   DeviceArray<double> zeros;  ///< stands for pair blocks that vanish
   std::unique_ptr<PanelCache> panels;
+  std::unique_ptr<BusyTime> busy;
 };
 
 template <typename T>
@@ -210,6 +242,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   void set_up(Device& device) {
     TRIFUSE_CUDA(cudaSetDevice(device.number));
+    device.busy = std::make_unique<BusyTime>();
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);
     upload(device.omega2, std::span<const double>(problem_.omega2));
@@ -272,10 +305,8 @@ class CudaWorker final : public Executor::Worker {
     CudaReport& report = executor_.report_;
     report.seconds_waiting += waited_ - waited_before;
     report.seconds_preparing += now() - begin - (waited_ - waited_before);
-    report.seconds_kernels += kernel_seconds_;
     report.launches += launches_;
     report.items += items_done_;
-    kernel_seconds_ = 0.0;
     launches_ = items_done_ = 0;
   }
 
@@ -403,7 +434,8 @@ class CudaWorker final : public Executor::Worker {
       work.orbitals = static_cast<std::int32_t>(executor_.fine_.orbitals());
       work.omega2_count = static_cast<std::int32_t>(omega2_count);
       work.sets = sets_of(problem);
-      work.targets = targets_of(problem);
+      work.sides = problem.two_sided() ? 2 : 1;
+      work.targets = adapted ? 6 : 1;
       work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
       work.phase_sign = adapted ? 0u : 0x80000000u;
       TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
@@ -422,7 +454,7 @@ class CudaWorker final : public Executor::Worker {
         TRIFUSE_CUDA(cudaEventSynchronize(done_));
       }
       waited_ += now() - begin;
-      kernel_seconds_ += seconds_between(kernel_begin_, kernel_end_);
+      device_.busy->add(kernel_begin_, kernel_end_);
     }
     for (std::size_t n = 0; n < pieces_.size(); ++n) {
       for (std::size_t w = 0; w < omega2_count; ++w) {
@@ -498,7 +530,7 @@ class CudaWorker final : public Executor::Worker {
   PinnedArray<char> host_program_;
   PinnedArray<double> host_sums_;
 
-  double waited_ = 0.0, kernel_seconds_ = 0.0;
+  double waited_ = 0.0;
   std::int64_t launches_ = 0, items_done_ = 0;
 };
 
@@ -542,6 +574,7 @@ CudaReport CudaExecutorOfDevices::report() const {
     report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
     report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
     report.seconds_copies += panels.seconds_copies;
+    report.seconds_kernels += device.busy->seconds();
   }
   return report;
 }

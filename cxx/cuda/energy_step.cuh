@@ -127,20 +127,20 @@ class EnergyStep {
   static constexpr int threads = Config::warps * 32;
   /// Elements of one a.
   using Slice = double[Config::sub_b][Config::sub_c][2];
-  static constexpr int one_side = adapted ? 6 : 1;
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
   static constexpr int pairs_count = adapted ? spin_adapted_pairs : spin_orbital_pairs;
 
  public:
-  /// Left ones first, if there are any.
-  static constexpr int targets = one_side * (two_sided ? 2 : 1);
+  static constexpr int one_side = adapted ? 6 : 1;
+  static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
+  static constexpr int targets = one_side * sides;
 
   __device__ __forceinline__ EnergyStep(const Work& work, const ItemData& data, int warp, int lane)
       : work_(work), elements_(data, WarpPlace(data.item, warp), lane), lane_(lane) {
     elements_.template find_used<form>();
   }
 
-  /// Puts a target aside, each thread its own numbers, which stay in the second-level cache until the energies need
+  /// Puts a target aside, each thread its own numbers; they stay in the second-level cache until the energies need
   /// them. There are not registers enough to hold a target and to compute energies.
   static __device__ __forceinline__ void keep(const Work& work, Accumulators<Config>& sums, int target) {
     double* to = scratch(work, target);
@@ -155,6 +155,7 @@ class EnergyStep {
     double* const first_out =
         work_.sums +
         (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps + warp) * sums_count;
+    __syncwarp();  // lanes read each other's numbers
 #pragma unroll 1
     for (int set = 0; set < work_.sets; ++set) {
       const char* pairs = nullptr;
@@ -300,9 +301,19 @@ class EnergyStep {
     }
   }
 
-  /// The six targets of one element of one side.
-  __device__ __forceinline__ SixTargets read_targets(int first_target, int number) const {
-    const auto read = [&](int t) { return scratch(work_, first_target + t)[number * threads]; };
+  /// The six targets of one element of one side. Those that were not computed are others with holes interchanged, which
+  /// another lane of the warp has.
+  __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
+    const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
+    const double* first = scratch(work_, side * one_side) - lane_;
+    const auto read = [&](int t) {
+      const TargetSource source = target_source(elements_.data.equal_blocks, t);
+      const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
+      const int i = hole(source.order[0]), j = hole(source.order[1]), k = hole(source.order[2]);
+      const int lane = i | k << 2 | (j & 1) << 4;
+      return first[(source.target * Config::accumulators + Accumulators<Config>::crossed(a, b, c, j >> 1)) * threads +
+                   lane];
+    };
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 
@@ -317,9 +328,8 @@ class EnergyStep {
       const double hole_weight = elements_.template hole_weight<form>(half);
 #pragma unroll
       for (int c = 0; c < cs; ++c) {
-        const int number = Accumulators<Config>::crossed(a, b, c, half);
-        const SixTargets right = read_targets(targets - 6, number);
-        const SixTargets left = two_sided ? read_targets(0, number) : right;
+        const SixTargets right = read_targets(sides - 1, a, b, c, half);
+        const SixTargets left = two_sided ? read_targets(0, a, b, c, half) : right;
         double singles[6] = {};
         add_adapted_singles<0>(set, a, b, c, half, singles);
         add_adapted_singles<1>(set, a, b, c, half, singles);

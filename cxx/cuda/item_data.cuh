@@ -36,8 +36,9 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
   const Item& item = work.items[number];
   copy_words(&data.item, &item, sizeof(Item), thread, threads);
   copy_words(&data.task, &work.tasks[item.task], sizeof(TaskData), thread, threads);
-  copy_words(data.phases, work.phases + static_cast<std::size_t>(item.task) * work.targets * phases_of_target,
-             work.targets * phases_of_target * static_cast<int>(sizeof(Phase)), thread, threads);
+  copy_words(data.phases,
+             work.phases + static_cast<std::size_t>(item.task) * work.sides * work.targets * phases_of_target,
+             work.sides * work.targets * phases_of_target * static_cast<int>(sizeof(Phase)), thread, threads);
   copy_words(data.pairs, work.pairs + static_cast<std::size_t>(item.task) * work.sets * work.terms,
              work.sets * work.terms * static_cast<int>(sizeof(double*)), thread, threads);
   if (thread == 0) data.number = number;
@@ -54,6 +55,10 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
     const int q = n / hole_block;
     return task.offset[3 + q] + min(data.item.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
   };
+  if (thread == 0) {
+    data.equal_blocks = equal_hole_blocks(task, data.item);
+    data.targets = form == Form::spin_adapted ? computed_targets(data.equal_blocks) : 1;
+  }
   if (thread < Config::warps) {
     const WarpPlace place(data.item, thread);
     data.views[thread] = warp_view<Config>(data.item, place, any_canonical<form, Config>(data, place));

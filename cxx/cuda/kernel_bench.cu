@@ -193,6 +193,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   work.orbitals = orbitals;
   work.omega2_count = 1;
   work.sets = 1;
+  work.sides = 1;
   work.targets = 1;
   work.terms = spin_orbital_pairs;
   work.phase_sign = 0x80000000u;

@@ -106,11 +106,14 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& 
     const ItemData& data = stages.template next_item<form>(work);
     if (data.number == no_item) return;
 #pragma unroll 1
-    for (int t = 0; t < work.targets; ++t) {
+    for (int side = 0; side < work.sides; ++side) {
 #pragma unroll 1
-      for (int n = 0; n < phases_of_target; ++n) {
-        asm volatile("" : "+r"(n));  // one copy of the code for all phases
-        stages.produce(data, data.phases[t * phases_of_target + n], n);
+      for (int t = 0; t < data.targets; ++t) {
+#pragma unroll 1
+        for (int n = 0; n < phases_of_target; ++n) {
+          asm volatile("" : "+r"(n));  // one copy of the code for all phases
+          stages.produce(data, data.phases[(side * work.targets + t) * phases_of_target + n], n);
+        }
       }
     }
   }
@@ -134,10 +137,15 @@ __device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>&
   for (;; stages.release_item()) {
     if (stages.template next_item<form>(work).number == no_item) return;
 #pragma unroll 1
-    for (int t = 0; t < Energy::targets; ++t) {
-      Accumulators<Config> sums;
-      build_target(sums, stages, work, t * phases_of_target);
-      Energy::keep(work, sums, t);
+    for (int side = 0; side < Energy::sides; ++side) {
+      // One in spin-orbital form, which the compiler should know.
+      const int targets = Energy::one_side == 1 ? 1 : stages.item().targets;
+#pragma unroll 1
+      for (int t = 0; t < targets; ++t) {
+        Accumulators<Config> sums;
+        build_target(sums, stages, work, (side * Energy::one_side + t) * phases_of_target);
+        Energy::keep(work, sums, side * Energy::one_side + t);
+      }
     }
     // What only the energies need is worked out here, so that it takes no registers while products are summed.
     Energy energy(work, stages.item(), warp_number(), lane_number());

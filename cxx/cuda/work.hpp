@@ -4,6 +4,7 @@
 
 #include "cxx/cuda/layout.hpp"
 #include "cxx/cuda/phases.hpp"
+#include "cxx/triples/recipe.hpp"
 
 /// What a launch is told. Everything here lies in device memory.
 namespace trifuse::gpu {
@@ -49,6 +50,33 @@ inline constexpr int most_sets = 2;
 inline constexpr int most_box_particles = 24;
 inline constexpr int box_holes = 3 * hole_block;
 
+/// Which pairs of an item's hole blocks are the same block of one tile: bit 0 those of i and j, bit 1 those of j and k.
+constexpr TRIFUSE_HOST_DEVICE int equal_hole_blocks(const TaskData& task, const Item& item) {
+  return ((task.equal_holes & 1) != 0 && item.hole_block[0] == item.hole_block[1] ? 1 : 0) |
+         ((task.equal_holes & 2) != 0 && item.hole_block[1] == item.hole_block[2] ? 2 : 0);
+}
+
+/// Where hole blocks are equal, spin-adapted targets are each other with holes interchanged, and only the first ones
+/// are computed, over all orders of the holes: W_t(x_i, x_j, x_k) = W_source(y), y_p = x_order[p]. It is so because a
+/// target's number depends on nothing but the hole that each particle has, x_assignments[t][q] for particle q.
+constexpr TRIFUSE_HOST_DEVICE int computed_targets(int equal_blocks) {
+  return equal_blocks == 0 ? 6 : equal_blocks == 3 ? 1 : 3;
+}
+struct TargetSource {
+  int target;
+  int order[3];
+};
+constexpr TRIFUSE_HOST_DEVICE TargetSource target_source(int equal_blocks, int t) {
+  constexpr auto holes_of = assignments;
+  if (equal_blocks == 3) {
+    const auto& order = holes_of[static_cast<std::size_t>(t)];
+    return {0, {order[0], order[1], order[2]}};
+  }
+  if (equal_blocks == 0 || t < 3) return {t, {0, 1, 2}};
+  if (equal_blocks == 1) return {t == 3 ? 0 : t == 4 ? 2 : 1, {1, 0, 2}};
+  return {5 - t, {0, 2, 1}};
+}
+
 /// What a warp must know of its item while it multiplies.
 struct WarpView {
   std::int32_t a[3], b[3], row[3];  ///< for each particle alone: bytes in a stage to A, to B, and between rows of B
@@ -60,6 +88,8 @@ inline constexpr int most_warps = 8;
 /// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
 struct ItemData {
   std::uint32_t number;
+  std::int32_t equal_blocks;  ///< see equal_hole_blocks
+  std::int32_t targets;       ///< to compute, of each side
   Item item;
   TaskData task;
   double eps_particles[most_box_particles], eps_holes[box_holes];
@@ -71,7 +101,7 @@ struct ItemData {
 
 struct Work {
   const TaskData* tasks;
-  const Phase* phases;  ///< [9, targets, task], in `phase_order`
+  const Phase* phases;  ///< [9, target, side, task], in `phase_order`
   const double* const*
       pairs;  ///< packed pairs [terms, sets, task]; terms are those of the form; zeros where there are none
   const Item* items;
@@ -86,7 +116,8 @@ struct Work {
   std::int32_t orbitals;
   std::int32_t omega2_count;
   std::int32_t sets;         ///< disconnected factors: 1 or 2
-  std::int32_t targets;      ///< of a task
+  std::int32_t sides;        ///< 1, or 2 where left and right amplitudes differ
+  std::int32_t targets;      ///< of a side: 1 or 6
   std::int32_t terms;        ///< pair blocks of a task for each set of disconnected factors
   std::uint32_t phase_sign;  ///< sign bit where signs alternate from phase to phase: spin-orbital form
 };

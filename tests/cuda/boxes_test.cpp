@@ -162,12 +162,38 @@ TEST(Items, HoldEveryElementInAscendingOrderOnce) {
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
         EXPECT_TRUE(complete) << to_string(form) << ", tiles that coincide: " << equal;
-        const auto covered = static_cast<double>(std::count(times.begin(), times.end(), 1));
+        double covered = 0.0;
+        for (const Item& item : items) {
+          double elements = form == Form::spin_adapted ? computed_targets(equal_hole_blocks(task, item)) / 6.0 : 1.0;
+          for (int q = 0; q < 3; ++q) {
+            elements *= std::min(item.warps[q] * shape.sub[q], n[q] - item.particle[q]);
+            elements *= std::min(hole_block, n[3 + q] - hole_block * item.hole_block[q]);
+          }
+          covered += elements;
+        }
         EXPECT_NEAR(share, covered / static_cast<double>(times.size()), 1e-12);
         if (equal == 0) {
           EXPECT_DOUBLE_EQ(share, 1.0);
         }
         for (const Item& item : items) ASSERT_EQ(item.task, 5u);
+      }
+    }
+  }
+}
+
+TEST(Items, ComputeTheTargetsThatOthersFollowFrom) {
+  // A target's number depends on the hole of each particle alone.
+  for (int equal = 0; equal < 4; ++equal) {
+    for (int t = 0; t < 6; ++t) {
+      const TargetSource source = target_source(equal, t);
+      EXPECT_LT(source.target, computed_targets(equal));
+      for (std::size_t q = 0; q < 3; ++q) {
+        const int wanted = assignments[at(t)][q];
+        const int place = assignments[at(source.target)][q];
+        EXPECT_EQ(source.order[place], wanted) << equal << t;
+        // The hole moves between equal blocks only.
+        const int lower = std::min(place, wanted), upper = std::max(place, wanted);
+        for (int p = lower; p < upper; ++p) EXPECT_NE(equal >> p & 1, 0) << equal << t;
       }
     }
   }
