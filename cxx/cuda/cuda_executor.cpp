@@ -158,7 +158,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     // Tiles are cut until the panels of a task take no more than the share of a launch.
     fine_ = coarse_;
     for (std::int64_t holes = 0, particles = 0;;) {
-      const std::int64_t slots = PanelCache::slots * least_slot_bytes;
+      const std::int64_t slots = PanelCache::slots * slot_bytes();
       limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
       const std::int64_t needed = largest_task_bytes();
       if (needed <= limit_) break;
@@ -204,6 +204,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       extent = std::max(extent, tile.size);
     }
     return {holes, particles};
+  }
+  /// Of each pinned buffer.
+  std::int64_t slot_bytes() const {
+    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.form));
   }
   /// An upper bound of what the panels of a task take.
   std::int64_t largest_task_bytes() const {
@@ -259,7 +263,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = blocks(holes, hole_block) * hole_block;
     device.zeros.reserve(static_cast<std::size_t>(padded * padded * particles * particles));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    const std::int64_t slot = std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(*panels_, problem_.form));
+    const std::int64_t slot = slot_bytes();
     const std::int64_t left = device.budget - workers_per_device * worker_bytes(device) - PanelCache::slots * slot;
     device.panels =
         std::make_unique<PanelCache>(*panels_, problem_.form, std::min(left, all_panels_bytes() + 64 * mib), slot);

@@ -54,8 +54,7 @@ std::int64_t PanelCache::bytes_of(const PanelName& name) const {
                         static_cast<std::int64_t>(sizeof(double)));
 }
 
-std::int64_t PanelCache::least_slot_bytes(const PanelStore& host, Form form) {
-  const TileSpace& space = host.tiles();
+std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, Form form) {
   std::int64_t particles = 1, holes = 1, inner = 1;
   for (const Tile& tile : space.tiles()) {
     std::int64_t& extent = tile.space() == Space::hole ? holes : particles;

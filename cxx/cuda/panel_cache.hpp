@@ -40,7 +40,7 @@ class PanelCache {
 
   static constexpr int slots = 3;
   /// Smallest pinned buffer that can carry every panel of a tile space in pieces.
-  static std::int64_t least_slot_bytes(const PanelStore& host, Form form);
+  static std::int64_t least_slot_bytes(const TileSpace& space, Form form);
 
  private:
   struct Entry {
