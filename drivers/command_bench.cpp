@@ -138,7 +138,6 @@ struct BenchCommand {
     CalculationOptions chosen = options;
     chosen.form = each;
     chosen.executor = ExecutorKind::cuda;
-    if (!memory.empty()) chosen.memory = parse_bytes(memory);
     const Calculation calculation(amplitudes, nullptr, chosen);
     const double before = wall_seconds();
     const auto executor = calculation.make_executor();
@@ -199,7 +198,7 @@ void add_bench(CLI::App& app, int&) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 4095));
-  bench->add_option("--memory", command->memory, "Memory of each GPU, e.g. 8GiB; default: what is free there");
+  bench->add_option("--memory", command->memory, "Memory of each GPU, or scratch memory on CPU cores, e.g. 8GiB");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels,
                   "Measure the GPU kernel on single tasks of standard sizes, beside cuBLAS and the matrix instruction");
@@ -208,7 +207,10 @@ void add_bench(CLI::App& app, int&) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   bench->add_option("--json", command->json, "Write all figures to this file");
-  bench->callback([command] { command->execute(); });
+  bench->callback([command] {
+    if (!command->memory.empty()) command->options.memory = parse_bytes(command->memory);
+    command->execute();
+  });
 }
 
 }  // namespace trifuse::cli

@@ -26,17 +26,18 @@ struct DestroyEvent {
 };
 }  // namespace detail
 
-/// Uninitialised memory of the device, grown on demand; growing loses what was in it.
-template <typename T>
-class DeviceArray {
+/// Uninitialised memory, grown on demand; growing loses what was in it.
+template <typename T, cudaError_t (*allocate)(void**, std::size_t), typename Free>
+class GrownArray {
  public:
-  DeviceArray() = default;
-  explicit DeviceArray(std::size_t count) { reserve(count); }
+  GrownArray() = default;
+  explicit GrownArray(std::size_t count) { reserve(count); }
   void reserve(std::size_t count) {
     if (count <= size_) return;
     memory_.reset();
+    size_ = 0;
     void* p = nullptr;
-    TRIFUSE_CUDA(cudaMalloc(&p, count * sizeof(T)));
+    TRIFUSE_CUDA(allocate(&p, count * sizeof(T)));
     memory_.reset(p);
     size_ = count;
   }
@@ -44,31 +45,16 @@ class DeviceArray {
   std::size_t size() const { return size_; }
 
  private:
-  std::unique_ptr<void, detail::FreeDevice> memory_;
+  std::unique_ptr<void, Free> memory_;
   std::size_t size_ = 0;
 };
 
-/// Memory of the host that devices read and write themselves; grown on demand, losing what was in it.
+/// Memory of the device.
 template <typename T>
-class PinnedArray {
- public:
-  PinnedArray() = default;
-  explicit PinnedArray(std::size_t count) { reserve(count); }
-  void reserve(std::size_t count) {
-    if (count <= size_) return;
-    memory_.reset();
-    void* p = nullptr;
-    TRIFUSE_CUDA(cudaMallocHost(&p, count * sizeof(T)));
-    memory_.reset(p);
-    size_ = count;
-  }
-  T* data() const { return static_cast<T*>(memory_.get()); }
-  std::size_t size() const { return size_; }
-
- private:
-  std::unique_ptr<void, detail::FreePinned> memory_;
-  std::size_t size_ = 0;
-};
+using DeviceArray = GrownArray<T, cudaMalloc, detail::FreeDevice>;
+/// Memory of the host that devices read and write themselves.
+template <typename T>
+using PinnedArray = GrownArray<T, cudaMallocHost, detail::FreePinned>;
 
 class Stream {
  public:

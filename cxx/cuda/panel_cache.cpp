@@ -126,6 +126,51 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
   }
 }
 
+void PanelCache::drop_unused() {
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    if (it->second.users > 0) {
+      ++it;
+      continue;
+    }
+    arena_.give_back(it->second.offset);
+    it = entries_.erase(it);
+    ++statistics_.evicted;
+  }
+}
+
+bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets,
+                         std::vector<std::size_t>& missing, std::unique_lock<std::mutex>& lock) {
+  missing.clear();
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    const auto it = entries_.find(names[n]);
+    if (it == entries_.end()) {
+      missing.push_back(n);
+      continue;
+    }
+    ++it->second.users;
+    it->second.last_use = clock_;
+    offsets[n] = it->second.offset;
+  }
+  for (std::size_t m = 0; m < missing.size(); ++m) {
+    const std::size_t n = missing[m];
+    if (make_room(bytes_of(names[n]), offsets[n], lock)) {
+      entries_[names[n]] = {offsets[n], 1, clock_};
+      continue;
+    }
+    // Nothing has been sent yet: what was reserved is given back, what was there is let go.
+    for (std::size_t taken = 0; taken < m; ++taken) {
+      arena_.give_back(offsets[missing[taken]]);
+      entries_.erase(names[missing[taken]]);
+    }
+    for (const PanelName& name : names) {
+      const auto it = entries_.find(name);
+      if (it != entries_.end()) --it->second.users;
+    }
+    return false;
+  }
+  return true;
+}
+
 bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const double*>& pointers,
                          cudaStream_t consumer) {
   // One at a time: whoever waits for room waits only for those that compute.
@@ -135,31 +180,11 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
   {
     std::unique_lock lock(state_);
     ++clock_;
-    for (std::size_t n = 0; n < names.size(); ++n) {
-      const auto it = entries_.find(names[n]);
-      if (it == entries_.end()) {
-        missing.push_back(n);
-        continue;
-      }
-      ++it->second.users;
-      it->second.last_use = clock_;
-      offsets[n] = it->second.offset;
-    }
-    for (std::size_t m = 0; m < missing.size(); ++m) {
-      const std::size_t n = missing[m];
-      if (make_room(bytes_of(names[n]), offsets[n], lock)) {
-        entries_[names[n]] = {offsets[n], 1, clock_};
-        continue;
-      }
-      for (std::size_t taken = 0; taken < m; ++taken) {
-        arena_.give_back(offsets[missing[taken]]);
-        entries_.erase(names[missing[taken]]);
-      }
-      for (const PanelName& name : names) {
-        const auto it = entries_.find(name);
-        if (it != entries_.end()) --it->second.users;
-      }
-      return false;
+    if (!reserve(names, offsets, missing, lock)) {
+      // Nobody else holds a panel, so it is gaps between panels of the list itself that are in the way, or the list is
+      // too large. In empty memory there are no gaps.
+      drop_unused();
+      if (!reserve(names, offsets, missing, lock)) return false;
     }
     ++leases_;
     statistics_.wanted += static_cast<std::int64_t>(names.size());

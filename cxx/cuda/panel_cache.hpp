@@ -55,6 +55,10 @@ class PanelCache {
     std::int64_t inner_rows;  ///< doubles that are read of the last row
   };
   HostPanel host_panel(const PanelName& name) const;
+  /// Finds room for what is missing of a list and marks the list as in use, or leaves everything as it was.
+  bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
+               std::unique_lock<std::mutex>& lock);
+  void drop_unused();
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
   void send(const PanelName& name, double* to);
 

@@ -30,7 +30,7 @@ class WithoutGpus(ProgramTest):
                     self.assertEqual((outcome.code, outcome.out, outcome.err), (2, "", f"trifuse: {self.reason}\n"))
 
     def test_so_is_measuring_one(self):
-        for arguments in (["--device", "cuda"], ["--devices", "0"]):
+        for arguments in (["--device", "cuda"], ["--devices", "0"], ["--kernels"], ["--tune"]):
             self.assert_one_sentence(trifuse("bench", "--occupied", 3, "--virtual", 5, *arguments), 2, self.reason)
 
     def test_it_is_given_before_anything_is_read_or_written(self):
@@ -52,6 +52,11 @@ class Options(ProgramTest):
         self.assertEqual(self.energies_of(WATER, "--device", "cpu"), expected)
         report = self.report_of(WATER, "--device", "cpu", "--executor", "reference")
         self.assertEqual(report["settings"]["executor"], "reference")
+
+    def test_an_amount_of_memory_is_understood_or_refused(self):
+        outcome = trifuse("bench", "--occupied", 3, "--virtual", 5, "--memory", "much")
+        self.assertEqual(outcome.code, 2)
+        self.assertIn("--memory much is not an amount of memory", outcome.err)
 
     def test_nonsense_is_refused(self):
         for arguments in (["--device", "gpu"], ["--device"], ["--devices"], ["--devices", "all"], ["--devices", "-1"],
