@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/configuration.hpp"
+#include "cxx/cuda/fragments.cuh"
 
 /// A warp's share of the six-index block, in registers from the first product to the last.
 ///
@@ -38,7 +39,7 @@ struct Accumulators {
     for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
       for (Number& x : f) {
-        x = __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
+        x = Fragments<typename Config::Precision>::change_sign(x, sign_bit);
       }
     });
   }

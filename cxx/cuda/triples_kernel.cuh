@@ -2,6 +2,7 @@
 
 #include "cxx/cuda/accumulators.cuh"
 #include "cxx/cuda/energy_step.cuh"
+#include "cxx/cuda/fragments.cuh"
 #include "cxx/cuda/instructions.cuh"
 #include "cxx/cuda/staging.cuh"
 #include "cxx/cuda/work.hpp"
@@ -27,27 +28,18 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 #pragma unroll
   for (int s = 0; s < Precision::chunk_steps; ++s) {
     if (s >= steps) break;
-    double row_fragment[rows][4];
+    typename Fragments<Precision>::Row row[rows];
 #pragma unroll
-    for (int m = 0; m < rows; ++m) {
-      const char* at = a + m * a_chunk + s * (a_chunk / Precision::chunk_steps);
-      const double2 low = *reinterpret_cast<const double2*>(at);
-      const double2 high = *reinterpret_cast<const double2*>(at + a_chunk / Precision::chunk_steps / 2);
-      row_fragment[m][0] = low.x;
-      row_fragment[m][1] = low.y;
-      row_fragment[m][2] = high.x;
-      row_fragment[m][3] = high.y;
-    }
+    for (int m = 0; m < rows; ++m) Fragments<Precision>::load(row[m], a + m * a_chunk, s);
 #pragma unroll
     for (int r = 0; r < b_rows; ++r) {
 #pragma unroll
       for (int c = 0; c < b_pairs; ++c) {
-        const double2 loaded =
-            *reinterpret_cast<const double2*>(b + r * b_row + c * b_chunk + s * (b_chunk / Precision::chunk_steps));
-        const double column_fragment[2] = {loaded.x, loaded.y};
+        typename Fragments<Precision>::Column column;
+        Fragments<Precision>::load(column, b + r * b_row + c * b_chunk, s);
 #pragma unroll
         for (int m = 0; m < rows; ++m) {
-          Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row_fragment[m], column_fragment);
+          Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row[m], column);
         }
       }
     }
@@ -59,11 +51,12 @@ template <int number, typename Config>
 __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, int first_phase) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
+  constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
   const WarpView& view = stages.item().views[warp_number()];
   const int lane = lane_number();
   const Phase& phase = stages.item().phases[first_phase + number];
   const int steps = phase.steps;
-  const int a = view.a[x] + lane * 16, b = view.b[x] + lane * 16, row = view.row[x];
+  const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
   stages.template for_each_chunk<number>(phase, (steps + chunk_steps - 1) / chunk_steps, [&](const char* stage, int n) {
     if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
