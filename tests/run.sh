@@ -54,7 +54,13 @@ suite() {
   results+=("$(printf '%-12s %s (%d s)' "$preset" "$result" $((SECONDS - start)))")
 }
 
-suite development "$@"
+# Tests that need a GPU would be skipped without one, which is not the same as passed.
+without_gpu=()
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  without_gpu=(-LE '^gpu$')
+  trifuse_say "No NVIDIA GPU here: the tests that need one (ctest -L gpu) are left out."
+fi
+suite development ${without_gpu[@]+"${without_gpu[@]}"} "$@"
 suite sanitize -LE 'pyscf|sources' "$@"
 
 printf '\n== Summary\n'
