@@ -34,6 +34,8 @@ constexpr std::int64_t reserve_bytes = 512 * mib;
 constexpr std::int64_t launch_bytes = 192 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
 constexpr std::size_t most_items = 400000;
+/// Larger tiles would make more items of one task than a launch has room for.
+constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
 /// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
 constexpr double launch_share = 0.45;
 /// Operations of a batch: a launch should take tens of milliseconds, and there should be some for everybody.
@@ -156,13 +158,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       least_panels = std::min(least_panels, device.budget - workers_per_device * worker_bytes(device));
     }
     // Tiles are cut until the panels of a task take no more than the share of a launch.
-    fine_ = coarse_;
+    fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (std::int64_t holes = 0, particles = 0;;) {
       const std::int64_t slots = PanelCache::slots * slot_bytes();
       limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
       const std::int64_t needed = largest_task_bytes();
       if (needed <= limit_) break;
-      if (holes == 0) std::tie(holes, particles) = largest_tiles(coarse_);
+      if (holes == 0) std::tie(holes, particles) = largest_tiles(fine_);
       if (holes <= hole_block && particles <= hole_block) {
         throw UsageError(
             fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; "

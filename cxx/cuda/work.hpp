@@ -99,6 +99,7 @@ struct ItemData {
   WarpView views[most_warps];
 };
 
+/// The argument of a kernel.
 struct Work {
   const TaskData* tasks;
   const Phase* phases;  ///< [9, target, side, task], in `phase_order`
