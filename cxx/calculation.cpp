@@ -4,9 +4,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
@@ -18,10 +18,6 @@
 namespace trifuse {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// What is used on the host where `CalculationOptions::memory` does not say otherwise, bytes.
 constexpr std::int64_t default_memory = std::int64_t{2} << 30;
@@ -297,13 +293,13 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
     journal = std::make_unique<Journal>(options_.journal, fingerprint(problem_, plan_, options_.executor),
                                         plan_.tasks.size(), problem_.omega2.size());
   }
-  const double start = now();
+  const double start = wall_seconds();
   const std::unique_ptr<Executor> executor = make_executor();
-  const double loaded = now();
+  const double loaded = wall_seconds();
   const RunOutcome outcome =
       run_tasks(plan_, *executor, problem_.omega2.size(), {threads_, journal.get(), stop, std::move(progress)});
   result.seconds_loading = loaded - start;
-  result.seconds_tasks = now() - loaded;
+  result.seconds_tasks = wall_seconds() - loaded;
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;
   result.operations = outcome.operations;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cuda/kernel_bench.hpp"
 #include "drivers/commands.hpp"

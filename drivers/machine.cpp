@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <fstream>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/clock.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/blas.hpp"
 #include "cxx/cuda/devices.hpp"
@@ -49,10 +49,6 @@ std::string processor_name() {
 std::int64_t peak_memory() {
   rusage usage{};
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 double measure_dgemm(int n, int threads, int repeats) {

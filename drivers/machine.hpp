@@ -12,7 +12,6 @@ std::string host_name();
 std::string processor_name();
 /// Most memory this process has had so far, bytes.
 std::int64_t peak_memory();
-double wall_seconds();
 
 /// DGEMM rate of the BLAS library in flops per second for n x n x n with this many threads, the median of `repeats`
 /// calls.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drivers/machine.hpp"
+#include "cxx/base/clock.hpp"
 
 namespace trifuse::cli {
 

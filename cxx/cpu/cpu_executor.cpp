@@ -8,30 +8,17 @@
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/panels/panels.hpp"
+#include "cxx/plan/plan.hpp"
 #include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Largest hole and particle tile of a space.
-CpuTiles largest(const TileSpace& space) {
-  CpuTiles size{0, 0};
-  for (const Tile& tile : space.tiles()) {
-    std::int64_t& extent = tile.space() == Space::hole ? size.holes : size.particles;
-    extent = std::max(extent, tile.size);
-  }
-  return size;
-}
-
 /// Doubles of one target.
 std::size_t target_doubles(const TileSpace& space) {
-  const auto [h, p] = largest(space);
+  const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
-}
-
-std::size_t targets_of(const Problem& problem) {
-  return (problem.form == Form::spin_adapted ? 6u : 1u) * (problem.two_sided() ? 2u : 1u);
 }
 
 /// Rows of a panel put in another order.
@@ -39,7 +26,7 @@ std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   if (problem.form == Form::spin_orbital) return 0;
   std::int64_t inner = 0;
   for (int irrep = 0; irrep < 8; ++irrep) inner = std::max(inner, inner_extent(space, {Spin::alpha, irrep}).total());
-  const CpuTiles size = largest(space);
+  const TileSizes size = largest_tiles(space);
   return static_cast<std::size_t>(size.holes * size.particles * size.particles * inner);
 }
 
@@ -71,7 +58,7 @@ class CpuWorker final : public Executor::Worker {
         space_(executor.fine_),
         panels_(executor.panels_),
         target_size_(target_doubles(space_)),
-        targets_(target_size_ * targets_of(executor.problem_)),
+        targets_(target_size_ * static_cast<std::size_t>(executor.problem_.targets())),
         product_(target_size_),
         reordered_(reordered_doubles(space_, executor.problem_)),
         part_(executor.problem_.omega2.size()) {}
@@ -269,7 +256,8 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
   const TileSpace fine = tiles.refined(limits.holes, limits.particles);
-  const std::size_t scratch = target_doubles(fine) * (targets_of(problem) + 1) + reordered_doubles(fine, problem);
+  const std::size_t scratch =
+      target_doubles(fine) * (static_cast<std::size_t>(problem.targets()) + 1) + reordered_doubles(fine, problem);
   return {PanelStore::required_doubles(problem, fine) * static_cast<std::int64_t>(sizeof(double)),
           static_cast<std::int64_t>(scratch * sizeof(double))};
 }

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <tuple>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/boxes.hpp"
@@ -41,10 +40,6 @@ constexpr double launch_share = 0.45;
 /// Operations of a batch: a launch should take tens of milliseconds, and there should be some for everybody.
 constexpr double largest_batch = 2e12, smallest_batch = 2e10;
 constexpr double batches_per_worker = 8.0;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// A range in the profiler's timeline.
 class Range {
@@ -159,12 +154,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     // Tiles are cut until the panels of a task take no more than the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
-    for (std::int64_t holes = 0, particles = 0;;) {
+    for (auto [holes, particles] = largest_tiles(fine_);;) {
       const std::int64_t slots = PanelCache::slots * slot_bytes();
       limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
       const std::int64_t needed = largest_task_bytes();
       if (needed <= limit_) break;
-      if (holes == 0) std::tie(holes, particles) = largest_tiles(fine_);
       if (holes <= hole_block && particles <= hole_block) {
         throw UsageError(
             fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; "
@@ -178,6 +172,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       }
       fine_ = coarse_.refined(holes, particles);
     }
+    cut_ = !(fine_ == coarse_);
     panels_ = std::make_unique<PanelStore>(problem_, fine_);
     for (Device& device : devices_) set_up(device);
   }
@@ -192,20 +187,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   friend class CudaWorker;
 
   std::int64_t scratch_doubles(const Device& device) const {
-    return std::int64_t{device.properties.multiProcessorCount} * targets_of(problem_) * device.kernel->accumulators *
+    return std::int64_t{device.properties.multiProcessorCount} * problem_.targets() * device.kernel->accumulators *
            device.kernel->shape.warps * 32;
   }
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
-  }
-  /// Of holes and particles.
-  static std::pair<std::int64_t, std::int64_t> largest_tiles(const TileSpace& space) {
-    std::int64_t holes = 1, particles = 1;
-    for (const Tile& tile : space.tiles()) {
-      std::int64_t& extent = tile.space() == Space::hole ? holes : particles;
-      extent = std::max(extent, tile.size);
-    }
-    return {holes, particles};
   }
   /// Of each pinned buffer.
   std::int64_t slot_bytes() const {
@@ -217,7 +203,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
     const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
     const std::int64_t particles = blocks(largest_particle, pair) * pair;
-    const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.two_sided() ? 2 : 1;
+    const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
                                           sets_of(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
@@ -230,7 +216,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       if (problem_.form == Form::spin_adapted && tile.spin() == Spin::beta) continue;
       (tile.space() == Space::hole ? holes : particles) += blocks(tile.size, hole_block) * hole_block;
     }
-    const std::int64_t sides = problem_.two_sided() ? 2 : 1;
+    const std::int64_t sides = problem_.sides();
     // Panels of coinciding tiles are packed in both orders.
     const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
                                       sets_of(problem_) * particles * particles * holes * holes);
@@ -263,7 +249,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     const auto [holes, particles] = largest_tiles(fine_);
     const std::int64_t padded = blocks(holes, hole_block) * hole_block;
-    device.zeros.reserve(static_cast<std::size_t>(padded * padded * particles * particles));
+    device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
     const std::int64_t left = device.budget - workers_per_device * worker_bytes(device) - PanelCache::slots * slot;
@@ -273,6 +259,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   Problem problem_;
   TileSpace coarse_, fine_;
+  bool cut_ = false;        ///< whether a task is more than one piece
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
   std::unique_ptr<PanelStore> panels_;
   std::vector<Device> devices_;
@@ -293,12 +280,12 @@ class CudaWorker final : public Executor::Worker {
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
     TRIFUSE_CUDA(cudaSetDevice(device_.number));
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    const double begin = now();
+    const double begin = wall_seconds();
     const double waited_before = waited_;
     const std::size_t per_task = executor_.problem_.omega2.size();
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const auto energies_of_task = energies.subspan(t * per_task, per_task);
-      if (executor_.fine_ == executor_.coarse_) {
+      if (!executor_.cut_) {
         add_piece(tasks[t], energies_of_task);
         continue;
       }
@@ -310,7 +297,7 @@ class CudaWorker final : public Executor::Worker {
     const std::lock_guard lock(executor_.report_mutex_);
     CudaReport& report = executor_.report_;
     report.seconds_waiting += waited_ - waited_before;
-    report.seconds_preparing += now() - begin - (waited_ - waited_before);
+    report.seconds_preparing += wall_seconds() - begin - (waited_ - waited_before);
     report.launches += launches_;
     report.items += items_done_;
     launches_ = items_done_ = 0;
@@ -440,7 +427,7 @@ class CudaWorker final : public Executor::Worker {
       work.orbitals = static_cast<std::int32_t>(executor_.fine_.orbitals());
       work.omega2_count = static_cast<std::int32_t>(omega2_count);
       work.sets = sets_of(problem);
-      work.sides = problem.two_sided() ? 2 : 1;
+      work.sides = problem.sides();
       work.targets = adapted ? 6 : 1;
       work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
       work.phase_sign = adapted ? 0u : 0x80000000u;
@@ -454,12 +441,12 @@ class CudaWorker final : public Executor::Worker {
       TRIFUSE_CUDA(cudaMemcpyAsync(host_sums_.data(), task_sums_.data(), task_sums * sizeof(double),
                                    cudaMemcpyDeviceToHost, stream_));
       TRIFUSE_CUDA(cudaEventRecord(done_, stream_));
-      const double begin = now();
+      const double begin = wall_seconds();
       {
         const Range waiting("wait");
         TRIFUSE_CUDA(cudaEventSynchronize(done_));
       }
-      waited_ += now() - begin;
+      waited_ += wall_seconds() - begin;
       device_.busy->add(kernel_begin_, kernel_end_);
     }
     for (std::size_t n = 0; n < pieces_.size(); ++n) {

@@ -123,7 +123,6 @@ struct LaneElements {
 template <Form form, bool two_sided, typename Config>
 class EnergyStep {
   static constexpr bool adapted = form == Form::spin_adapted;
-  static constexpr __device__ __forceinline__ int sub(int q) { return Config::sub(q); }
   static constexpr int threads = Config::warps * 32;
   /// Elements of one a.
   using Slice = double[Config::sub_b][Config::sub_c][2];

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cxx/cuda/launch.hpp"
+#include "cxx/plan/plan.hpp"
 #include "cxx/triples/recipe.hpp"
 
 namespace trifuse::gpu {
@@ -55,11 +56,8 @@ std::int64_t PanelCache::bytes_of(const PanelName& name) const {
 }
 
 std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, Form form) {
-  std::int64_t particles = 1, holes = 1, inner = 1;
-  for (const Tile& tile : space.tiles()) {
-    std::int64_t& extent = tile.space() == Space::hole ? holes : particles;
-    extent = std::max(extent, tile.size);
-  }
+  const auto [holes, particles] = largest_tiles(space);
+  std::int64_t inner = 1;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (form == Form::spin_adapted && spin == Spin::beta) continue;
     for (int irrep = 0; irrep < 8; ++irrep) {

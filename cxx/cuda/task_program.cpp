@@ -29,10 +29,6 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
 
 }  // namespace
 
-int targets_of(const Problem& problem) {
-  return (problem.form == Form::spin_adapted ? 6 : 1) * (problem.two_sided() ? 2 : 1);
-}
-
 int sets_of(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }
@@ -41,9 +37,9 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
                    TaskProgram& program) {
   write_recipe(space, problem.form, task, recipe, Aliases::spelled_out);
   const bool adapted = problem.form == Form::spin_adapted;
-  const int sides = problem.two_sided() ? 2 : 1;
+  const int sides = problem.sides();
   program.data = task_data(space, problem.form, task);
-  program.phases.assign(at(targets_of(problem) * phases_of_target), {});
+  program.phases.assign(at(problem.targets() * phases_of_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : recipe.products) {
     const std::int64_t inner = inner_extent(space, product.inner).total();

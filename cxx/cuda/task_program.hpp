@@ -41,8 +41,7 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< of one element of each target, all products
 };
 
-/// Targets of a problem: 1 or 6, twice as many where left and right differ.
-int targets_of(const Problem& problem);
+/// Sets of disconnected factors: t1 with integrals and, with Fock in the singles, f with t2.
 int sets_of(const Problem& problem);
 
 /// `step`: inner indices of one instruction.

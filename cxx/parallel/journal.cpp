@@ -8,9 +8,9 @@
 #include <xxhash.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
@@ -28,10 +28,6 @@ constexpr std::array<char, 8> magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '1'};
 
 std::uint64_t checksum_of(const Header& header) {
   return XXH3_64bits(&header, offsetof(Header, checksum));
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -79,7 +75,7 @@ Journal::Journal(const std::string& path, const Fingerprint& fingerprint, std::s
     ::close(file_);
     throw;
   }
-  last_sync_ = now();
+  last_sync_ = wall_seconds();
 }
 
 Journal::~Journal() {
@@ -163,9 +159,9 @@ void Journal::append(std::size_t task, std::span<const TaskEnergy> energies) {
   write_all(record.data(), record.size());
   // The page cache survives a kill; for a crash of the machine the disk is told now and then.
   constexpr double seconds_between_syncs = 20.0;
-  if (now() - last_sync_ > seconds_between_syncs) {
+  if (wall_seconds() - last_sync_ > seconds_between_syncs) {
     if (::fdatasync(file_) != 0) fail("written");
-    last_sync_ = now();
+    last_sync_ = wall_seconds();
   }
 }
 

@@ -57,6 +57,15 @@ TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {
   return sizes;
 }
 
+TileSizes largest_tiles(const TileSpace& tiles) {
+  TileSizes largest{0, 0};
+  for (const Tile& tile : tiles.tiles()) {
+    std::int64_t& size = tile.space() == Space::hole ? largest.holes : largest.particles;
+    size = std::max(size, tile.size);
+  }
+  return largest;
+}
+
 TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();

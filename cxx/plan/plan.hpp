@@ -34,6 +34,9 @@ struct TileSizes {
 };
 TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
 
+/// The largest hole and particle tile of a space, 0 where there is none.
+TileSizes largest_tiles(const TileSpace& tiles);
+
 /// Tile sizes for GPUs, to be cut by `TileSpace::retiled_aligned` with `cuda_granule`. Kernels cut tasks into small
 /// boxes themselves, so tiles need not be small for balance: particles 32, and for holes the smallest multiple of the
 /// granule in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are left nearly empty.

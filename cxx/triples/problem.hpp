@@ -26,6 +26,9 @@ struct Problem {
 
   const TileSource& left_source() const { return left != nullptr ? *left : *right; }
   bool two_sided() const { return left != nullptr; }
+  int sides() const { return two_sided() ? 2 : 1; }
+  /// Six-index targets of a task, of both sides.
+  int targets() const { return (form == Form::spin_adapted ? 6 : 1) * sides(); }
 };
 
 }  // namespace trifuse

@@ -62,7 +62,7 @@ double multiplicity(Form form, int equal, int x, int y, int z) {
 class Evaluation {
  public:
   Evaluation(const Problem& problem, const PanelStore& panels, const TaskProgram& program, SpinCase spin_case)
-      : problem_(problem), panels_(panels), program_(program), spin_case_(spin_case), targets_(targets_of(problem)) {
+      : problem_(problem), panels_(panels), program_(program), spin_case_(spin_case), targets_(problem.targets()) {
     for (const auto& phase : program.phases) {
       phases_.push_back(phase.steps == 0 ? std::array<View, 2>{} : std::array<View, 2>{view(phase.a), view(phase.b)});
       if (phase.steps == 0) continue;
