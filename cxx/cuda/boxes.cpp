@@ -38,6 +38,7 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps) {
   if (warps[0] * warps[1] * warps[2] > shape.warps || stage_bytes(shape, warps) > shape.stage_bytes) return false;
   const std::int64_t a = warps[0] * shape.sub[0], b = warps[1] * shape.sub[1], c = warps[2] * shape.sub[2];
   constexpr std::int64_t block_bytes = hole_block * hole_block * static_cast<std::int64_t>(sizeof(double));
+  if (a + b + c > shape.box_particles) return false;
   return shape.pair_bytes == 0 || 3 * block_bytes * (b * c + a * c + a * b) <= shape.pair_bytes;
 }
 

@@ -108,32 +108,4 @@ __device__ __forceinline__ WarpView warp_view(const Item& item, const WarpPlace&
   return view;
 }
 
-/// Pair blocks for the energies of a spin-orbital item, in shared memory: a part for each particle x that is alone,
-/// each [holes of the pair, w, u, y], y being the hole that is alone, u and w the particles of the pair.
-template <typename Config>
-struct PairPart {
-  static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
-  int u, w;
-  int place;               ///< bytes to the part
-  int y_place, row_place;  ///< bytes from one y to the next, and from one u
-  int rows, row_bytes;     ///< to fill, for each y
-
-  __device__ __forceinline__ PairPart(const ItemData& data, int x) : u(first_other(x)), w(second_other(x)) {
-    const Item& item = data.item;
-    const int a = box_size<Config>(item, 0), b = box_size<Config>(item, 1), c = box_size<Config>(item, 2);
-    place = 3 * block_bytes * (x == 0 ? 0 : x == 1 ? b * c : b * c + a * c);
-    row_place = block_bytes * box_size<Config>(item, w);
-    y_place = row_place * box_size<Config>(item, u);
-    rows = min(box_size<Config>(item, u), data.task.extent[u] - item.particle[u]);
-    row_bytes = block_bytes * min(box_size<Config>(item, w), data.task.extent[w] - item.particle[w]);
-  }
-  /// First element of a row in device memory.
-  __device__ __forceinline__ const double* row(const ItemData& data, const double* block, int y, int n) const {
-    const int h1 = first_other(y), h2 = second_other(y);
-    return block + pair_block(data.item.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
-                              data.item.hole_block[h2], data.task.extent[u], data.item.particle[u] + n,
-                              data.task.extent[w], data.item.particle[w]);
-  }
-};
-
 }  // namespace trifuse::gpu

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cxx/cuda/layout.hpp"
+#include "cxx/triples/task.hpp"
 
 /// What a kernel is compiled for. A warp owns a sub-box of `sub_a` x `sub_b` x `sub_c` particles and all 4 x 4 x 4
 /// holes of a block; up to eight warps of a block stand side by side along a, b and c, as the item says.
@@ -27,9 +28,14 @@ struct Configuration {
   static constexpr int accumulators = sub_a * sub_b * sub_c * 2;  ///< of a lane
   /// Bytes of one stage: what an arrangement of warps may ask for.
   static constexpr int stage_bytes = 40960;
-  /// Bytes of the pair blocks of an item, where they come to shared memory.
+  /// Bytes of the pair blocks of an item, where they come to shared memory: those of spin-orbital items.
   static constexpr int pair_bytes = staging == Staging::bulk ? 49152 : 0;
-  static constexpr int shared_bytes = stages * stage_bytes + pair_bytes;
+  /// Most particles of a box along a, b and c together.
+  static constexpr int box_particles = 24;
+  /// Bytes of shared memory for chunks and pair blocks.
+  static constexpr TRIFUSE_HOST_DEVICE int staged_bytes(Form form) {
+    return stages * stage_bytes + (form == Form::spin_orbital ? pair_bytes : 0);
+  }
   static_assert(sub_b % pair == 0 && sub_c % pair == 0, "pairs of particles lie inside a sub-box");
 };
 
@@ -40,6 +46,7 @@ struct Shape {
   std::int64_t stage_bytes;
   std::int64_t a_chunk_bytes, b_chunk_bytes;
   std::int64_t pair_bytes;  ///< room for the pair blocks of an item; 0: they need none
+  int box_particles;        ///< along a, b and c together
 };
 
 }  // namespace trifuse::gpu

@@ -187,8 +187,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   friend class CudaWorker;
 
   std::int64_t scratch_doubles(const Device& device) const {
-    return std::int64_t{device.properties.multiProcessorCount} * problem_.targets() * device.kernel->accumulators *
-           device.kernel->shape.warps * 32;
+    return std::int64_t{device.properties.multiProcessorCount} * problem_.targets() *
+           device.kernel->memory(problem_.form).kept;
   }
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
@@ -432,8 +432,8 @@ class CudaWorker final : public Executor::Worker {
       work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
       work.phase_sign = adapted ? 0u : 0x80000000u;
       TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
-      const int grid = static_cast<int>(
-          std::min<std::size_t>(items_.size(), static_cast<std::size_t>(device_.properties.multiProcessorCount)));
+      const auto grid = static_cast<int>(
+          std::min(std::ssize(items_), static_cast<std::ptrdiff_t>(device_.properties.multiProcessorCount)));
       TRIFUSE_CUDA(cudaEventRecord(kernel_begin_, stream_));
       if (grid > 0) launch(*device_.kernel, problem.form, problem.two_sided(), grid, work, stream_);
       TRIFUSE_CUDA(cudaEventRecord(kernel_end_, stream_));

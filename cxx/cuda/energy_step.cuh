@@ -1,21 +1,22 @@
 #pragma once
 
 #include "cxx/cuda/accumulators.cuh"
+#include "cxx/cuda/lane_elements.cuh"
 #include "cxx/cuda/staging.cuh"
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/recipe.hpp"
 #include "cxx/triples/task.hpp"
 
-/// From the finished block to energies. Each lane sums over its own elements, each warp over its lanes; the sums of all
-/// warps are added up in a fixed order by another kernel, so energies are the same to the last bit in every run.
+/// From the finished block to energies. Each lane sums over its own elements, each warp over its lanes; the sums of
+/// all warps are added up in a fixed order by another kernel, so energies are the same to the last bit in every run.
 namespace trifuse::gpu {
 
 /// 1/x to the last bit or two, for x that is neither zero nor extreme.
 __device__ __forceinline__ double reciprocal(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  y = fma(y, fma(-x, y, 1.0), y);
-  return fma(y, fma(-x, y, 1.0), y);
+  const double error = fma(-x, y, 1.0);  // about 2^-19
+  return fma(y, fma(error, error, error), y);
 }
 
 /// Lane 0 gets the sum over all lanes, always in the same order.
@@ -25,107 +26,13 @@ __device__ __forceinline__ double warp_sum(double x) {
   return x;
 }
 
-/// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
-/// full block an element in ascending order stands: a pair of equal indices vanishes in spin-orbital form; in the
-/// spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
-template <Form form>
-__device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
-  const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
-  if ((xy && x > y) || (yz && y > z)) return 0.0;
-  const bool same_xy = xy && x == y, same_yz = yz && y == z;
-  if constexpr (form == Form::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
-  if (same_xy && same_yz) return 0.0;
-  return same_xy || same_yz ? 0.5 : 1.0;
-}
-
-/// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
-template <typename Config>
-struct LaneElements {
-  const ItemData& data;
-  int first[3];      ///< first particle of the sub-box, inside the tile
-  int in_box[3];     ///< the same among the particles of the box, see ItemData
-  int local[3];      ///< i, j of half 0, k inside their hole blocks
-  unsigned used[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
-  static_assert(Config::accumulators / 2 <= 32);
-
-  template <Form form>
-  __device__ __forceinline__ void find_used() {
-    for (int half = 0; half < 2; ++half) used[half] = hole_weight<form>(half) != 0.0 ? ~0u : 0u;
-    unsigned particles = 0;
-    const int last[3] = {data.task.extent[0] - first[0], data.task.extent[1] - first[1],
-                         data.task.extent[2] - first[2]};
-    const int equal = data.task.equal_particles;
-#pragma unroll
-    for (int n = 0; n < Config::accumulators / 2; ++n) {
-      const int c = n % Config::sub_c, b = n / Config::sub_c % Config::sub_b, a = n / Config::sub_c / Config::sub_b;
-      const bool inside = a < last[0] && b < last[1] && c < last[2];
-      if (inside && multiplicity<form>(equal, first[0] + a, first[1] + b, first[2] + c) != 0.0) particles |= 1u << n;
-    }
-    used[0] &= particles;
-    used[1] &= particles;
-  }
-  __device__ __forceinline__ bool is_used(int a, int b, int c, int half) const {
-    return (used[half] >> ((a * Config::sub_b + b) * Config::sub_c + c) & 1) != 0;
-  }
-
-  __device__ __forceinline__ LaneElements(const ItemData& d, const WarpPlace& place, int lane) : data(d) {
-    local[0] = lane & 3;
-    local[1] = lane >> 4;
-    local[2] = lane >> 2 & 3;
-    int before = 0;
-#pragma unroll
-    for (int q = 0; q < 3; ++q) {
-      first[q] = data.item.particle[q] + place.at[q] * Config::sub(q);
-      in_box[q] = before + place.at[q] * Config::sub(q);
-      before += box_size<Config>(data.item, q);
-    }
-  }
-
-  __device__ __forceinline__ int local_hole(int q, int half) const {
-    return local[q] + (q == 1 ? 2 * half : 0);
-  }
-  __device__ __forceinline__ int hole(int q, int half) const {
-    return data.item.hole_block[q] * hole_block + local_hole(q, half);
-  }
-  /// Inside the tile; beyond its end the last one.
-  __device__ __forceinline__ int tile_particle(int q, int n) const {
-    return min(first[q] + n, data.task.extent[q] - 1);
-  }
-  __device__ __forceinline__ double eps_particle(int q, int n) const {
-    return data.eps_particles[in_box[q] + n];
-  }
-  __device__ __forceinline__ double eps_holes(int half) const {
-    return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
-           data.eps_holes[2 * hole_block + local[2]];
-  }
-  /// Factor of particle n of position x and the lane's hole of position y.
-  __device__ __forceinline__ double lone(int set, int x, int n, int y, int half) const {
-    return data.lone[set][(in_box[x] + n) * box_holes + y * hole_block + local_hole(y, half)];
-  }
-
-  template <Form form>
-  __device__ __forceinline__ double particle_weight(int a, int b, int c) const {
-    const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
-    const TaskData& task = data.task;
-    if (x >= task.extent[0] || y >= task.extent[1] || z >= task.extent[2]) return 0.0;
-    return multiplicity<form>(task.equal_particles, x, y, z);
-  }
-  template <Form form>
-  __device__ __forceinline__ double hole_weight(int half) const {
-    const int x = hole(0, half), y = hole(1, half), z = hole(2, half);
-    const TaskData& task = data.task;
-    if (x >= task.extent[3] || y >= task.extent[4] || z >= task.extent[5]) return 0.0;
-    return multiplicity<form>(task.equal_holes, x, y, z);
-  }
-};
-
-/// Keeps the targets of an item and turns them into sums.
+/// The targets of an item that one warp has multiplied: puts them aside and turns them into sums.
 template <Form form, bool two_sided, typename Config>
 class EnergyStep {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
-  /// Elements of one a.
-  using Slice = double[Config::sub_b][Config::sub_c][2];
+  /// Elements that are turned into energies at a time: those of one a and one half.
+  using Slice = double[Config::sub_b][Config::sub_c];
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
   static constexpr int pairs_count = adapted ? spin_adapted_pairs : spin_orbital_pairs;
 
@@ -134,177 +41,212 @@ class EnergyStep {
   static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
   static constexpr int targets = one_side * sides;
 
-  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData& data, int warp, int lane)
-      : work_(work), elements_(data, WarpPlace(data.item, warp), lane), lane_(lane) {
-    elements_.template find_used<form>();
+  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData<form, Config>& data, int warp, int lane)
+      : work_(work),
+        elements_(data, WarpPlace(data.item, warp), lane),
+        kept_(kept(work, warp * 32 + lane)),
+        warp_(warp),
+        lane_(lane) {
+    elements_.find_used();
   }
 
   /// Puts a target aside, each thread its own numbers; they stay in the second-level cache until the energies need
   /// them. There are not registers enough to hold a target and to compute energies.
   static __device__ __forceinline__ void keep(const Work& work, Accumulators<Config>& sums, int target) {
-    double* to = scratch(work, target);
+    unsigned thread = threadIdx.x;
+    asm volatile("" : "+r"(thread));  // not to be kept in registers while products are summed
+    double* to = kept(work, static_cast<int>(thread)) + target * one_target;
     sums.for_each_fragment([&](double(&f)[4]) {
 #pragma unroll
       for (int e = 0; e < 4; ++e, to += threads) *to = f[e];
     });
   }
 
-  /// Writes the warp's sums. Disconnected factors come in sets, one after the other; the first also has E[T].
-  __device__ __forceinline__ void finish(Stages<Config>& stages, int warp, bool active) {
-    double* const first_out =
-        work_.sums +
-        (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps + warp) * sums_count;
-    __syncwarp();  // lanes read each other's numbers
+  /// Writes the warp's sums for a set of disconnected factors; E[T] comes with the first.
+  __device__ __forceinline__ void write_sums(const char* pairs, int set) const {
+    double* out = work_.sums + (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps +
+                                static_cast<unsigned>(warp_)) *
+                                   sums_count;
 #pragma unroll 1
-    for (int set = 0; set < work_.sets; ++set) {
-      const char* pairs = nullptr;
-      if constexpr (!adapted) pairs = stages.acquire_pairs();
-#pragma unroll 1
-      for (int w = 0; w < work_.omega2_count; ++w) {
-        double* out = first_out + w * Config::warps * sums_count;
-        double energy[sums_count] = {};
-        if (active) {
-          const double shift = 3.0 * work_.omega2[w];
-          if constexpr (adapted) {
-            sum_spin_adapted(set, shift, energy);
-          } else {
-            sum_spin_orbital(pairs, set, shift, energy);
-          }
-        }
-#pragma unroll
-        for (int s = 0; s < sums_count; ++s) {
-          const double total = warp_sum(energy[s]);
-          if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
+    for (int w = 0; w < work_.omega2_count; ++w, out += Config::warps * sums_count) {
+      double energy[sums_count] = {};
+      if (elements_.data.views[warp_].active != 0) {
+        const double shift = 3.0 * work_.omega2[w];
+        if constexpr (adapted) {
+          sum_spin_adapted(set, shift, energy);
+        } else {
+          sum_spin_orbital(pairs, set, shift, energy);
         }
       }
-      if constexpr (!adapted) stages.release_pairs();
+#pragma unroll
+      for (int s = 0; s < sums_count; ++s) {
+        const double total = warp_sum(energy[s]);
+        if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
+      }
     }
   }
 
  private:
-  /// [thread, accumulator] of a target of this block.
-  static __device__ __forceinline__ double* scratch(const Work& work, int target) {
-    unsigned thread = threadIdx.x;
-    asm volatile("" : "+r"(thread));  // not to be kept in registers while products are summed
-    return work.scratch + (static_cast<std::size_t>(blockIdx.x) * targets + target) * Config::accumulators * threads +
-           thread;
+  static constexpr int one_target = Config::accumulators * threads;
+  /// [thread, accumulator, target] of this block, from a thread's first number on.
+  static __device__ __forceinline__ double* kept(const Work& work, int thread) {
+    return work.scratch + static_cast<std::size_t>(blockIdx.x) * targets * one_target + thread;
   }
 
   /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2), one slice of elements after
-  /// the other: those of one a.
+  /// the other, while the next slice is on its way. With t1 and the pair v of what stands beside it, singles are
+  ///
+  ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_a (sum_b t1[b] sum_c v[a c] Y[a b c] + sum_c t1[c] sum_b v[a b] Y[a
+  ///     b c])
+  ///
+  /// for each hole that t1 has.
   __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
                                                    double (&energy)[sums_count]) const {
-    constexpr int bs = Config::sub_b, cs = Config::sub_c;
+    const auto load = [&](int target, int a, int half, Slice& to) {
+      const double* from = kept_ + target * one_target + Accumulators<Config>::crossed(a, 0, 0, half) * threads;
+      for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
+    };
     double bracket = 0.0, singles = 0.0;
+    Slice next, next_left;
+    load(targets - 1, 0, 0, next);
+    if constexpr (two_sided) load(0, 0, 0, next_left);
 #pragma unroll 1
-    for (int a = 0; a < Config::sub_a; ++a) {
-      Slice right, s = {};
+    for (int half = 0; half < 2; ++half) {
+      const double eps_holes = elements_.eps_holes(half) - shift;
+      Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
+#pragma unroll 1
+      for (int a = 0; a < Config::sub_a; ++a) {
+        Slice y, left;
+        for_slice([&](int b, int c) {
+          y[b][c] = next[b][c];
+          if constexpr (two_sided) left[b][c] = next_left[b][c];
+        });
+        const bool last_a = a + 1 == Config::sub_a;
+        load(targets - 1, last_a ? 0 : a + 1, last_a ? 1 : half, next);
+        if constexpr (two_sided) load(0, last_a ? 0 : a + 1, last_a ? 1 : half, next_left);
+        const unsigned used = elements_.used_slice(a, half);
+        if (__all_sync(~0u, used == 0)) continue;
+        const double eps_a = eps_holes - elements_.eps_particle(0, a);
+        for_slice([&](int b, int c) {
+          // Elements that are not summed may hold anything.
+          const bool is_used = (used >> (b * Config::sub_c + c) & 1) != 0;
+          const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
+          const double d = is_used ? y[b][c] : 0.0;
+          y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
+          double d_left = d;
+          if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
+          bracket += d_left * y[b][c];
+        });
+        add_lone_a<0>(set, a, half, y, over_a[0]);
+        add_lone_a<1>(set, a, half, y, over_a[1]);
+        add_lone_a<2>(set, a, half, y, over_a[2]);
+        singles += lone_b_and_c<0>(pairs, set, a, half, y);
+        singles += lone_b_and_c<1>(pairs, set, a, half, y);
+        singles += lone_b_and_c<2>(pairs, set, a, half, y);
+      }
+      singles += lone_a<0>(pairs, set, half, over_a[0]) + lone_a<1>(pairs, set, half, over_a[1]) +
+                 lone_a<2>(pairs, set, half, over_a[2]);
+    }
+
+    if (set == 0) energy[0] = bracket;
+    // D carries `final_sign`, on either side.
+    energy[1] = energy[0] + final_sign * singles;
+  }
+
+  template <typename Function>
+  static __device__ __forceinline__ void for_slice(Function function) {
 #pragma unroll
-      for (int b = 0; b < bs; ++b)
+    for (int b = 0; b < Config::sub_b; ++b)
 #pragma unroll
-        for (int c = 0; c < cs; ++c)
+      for (int c = 0; c < Config::sub_c; ++c) function(b, c);
+  }
+
+  /// The three parts of the singles for hole y, see above.
+  template <int y>
+  __device__ __forceinline__ void add_lone_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
+    const double factor = elements_.lone(set, 0, a, y, half);
+    for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
+  }
+  template <int y>
+  __device__ __forceinline__ double lone_b_and_c(const char* pairs, int set, int a, int half,
+                                                 const Slice& quotient) const {
+    double over_c[Config::sub_b] = {}, over_b[Config::sub_c] = {}, sum_b = 0.0, sum_c = 0.0;
+    const PairValues<1, y> ac(*this, pairs, set, half);
+    const PairValues<2, y> ab(*this, pairs, set, half);
 #pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            const int number = Accumulators<Config>::crossed(a, b, c, half);
-            right[b][c][half] = final_sign * scratch(work_, targets - 1)[number * threads];
-          }
-      add_singles<0, 0>(pairs, set, a, s);
-      add_singles<0, 1>(pairs, set, a, s);
-      add_singles<0, 2>(pairs, set, a, s);
-      add_singles<1, 0>(pairs, set, a, s);
-      add_singles<1, 1>(pairs, set, a, s);
-      add_singles<1, 2>(pairs, set, a, s);
-      add_singles<2, 0>(pairs, set, a, s);
-      add_singles<2, 1>(pairs, set, a, s);
-      add_singles<2, 2>(pairs, set, a, s);
+    for (int c = 0; c < Config::sub_c; ++c) {
+      const double v = ac.at(a, c);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
+      for (int b = 0; b < Config::sub_b; ++b) over_c[b] += v * quotient[b][c];
+    }
 #pragma unroll
-        for (int b = 0; b < bs; ++b)
+    for (int b = 0; b < Config::sub_b; ++b) {
+      const double v = ab.at(a, b);
 #pragma unroll
-          for (int c = 0; c < cs; ++c) {
-            // Elements that are not summed may hold anything.
-            const bool used = elements_.is_used(a, b, c, half);
-            const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
-            const double d = used ? right[b][c][half] : 0.0;
-            const double y = d * reciprocal(used ? denominator : 1.0);
-            if constexpr (two_sided) {
-              const double left = scratch(work_, 0)[Accumulators<Config>::crossed(a, b, c, half) * threads];
-              bracket += (used ? final_sign * left : 0.0) * y;
-            } else {
-              bracket += d * y;
-            }
-            singles += (used ? s[b][c][half] : 0.0) * y;
-          }
+      for (int c = 0; c < Config::sub_c; ++c) over_b[c] += v * quotient[b][c];
+    }
+#pragma unroll
+    for (int b = 0; b < Config::sub_b; ++b) sum_b += elements_.lone(set, 1, b, y, half) * over_c[b];
+#pragma unroll
+    for (int c = 0; c < Config::sub_c; ++c) sum_c += elements_.lone(set, 2, c, y, half) * over_b[c];
+    return alone_sign(1, y) * sum_b + alone_sign(2, y) * sum_c;
+  }
+  template <int y>
+  __device__ __forceinline__ double lone_a(const char* pairs, int set, int half, const Slice& over_a) const {
+    const PairValues<0, y> bc(*this, pairs, set, half);
+    double sum = 0.0;
+    for_slice([&](int b, int c) { sum += bc.at(b, c) * over_a[b][c]; });
+    return alone_sign(0, y) * sum;
+  }
+
+  /// v2[u w, h1 h2] for the lane's holes and the particles of its warp other than x, in shared memory (what lies beyond
+  /// the end of a tile is some number) or in the panel.
+  template <int x, int y>
+  struct PairValues {
+    static constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
+    static constexpr int column = hole_block * hole_block;
+    const EnergyStep& step;
+    const double* first;
+    int row;
+
+    __device__ __forceinline__ PairValues(const EnergyStep& energy_step, const char* pairs, int set, int half)
+        : step(energy_step) {
+      const auto& elements = step.elements_;
+      const Item& item = elements.data.item;
+      if constexpr (Config::staging == Staging::bulk) {
+        const PairPart<Config> part(elements.data, x);
+        row = box_size<Config>(item, w) * column;
+        first = reinterpret_cast<const double*>(pairs + part.place + y * part.y_place) +
+                (elements.first[u] - item.particle[u]) * row + (elements.first[w] - item.particle[w]) * column;
+      } else {
+        row = elements.data.task.extent[w] * column;
+        first = elements.data.pairs[set * pairs_count + x * 3 + y] + step.pair_place(h1, h2, u, w, 0, 0);
+      }
+      first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
+    }
+    __device__ __forceinline__ double at(int n_u, int n_w) const {
+      if constexpr (Config::staging == Staging::bulk) {
+        return first[n_u * row + n_w * column];
+      } else {
+        return __ldg(first + step.elements_.tile_particle(u, n_u) * row +
+                     step.elements_.tile_particle(w, n_w) * column);
       }
     }
-    if (set == 0) energy[0] = bracket;
-    energy[1] = energy[0] + singles;
-  }
+  };
 
   /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed pair block.
   __device__ __forceinline__ int pair_place(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
-    const ItemData& d = elements_.data;
+    const auto& d = elements_.data;
     return static_cast<int>(pair_block(d.item.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
                                        d.item.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
                                        particle_w));
-  }
-
-  /// Adds sign t1[x, y] v2[u w, h1 h2] to S of a slice: particle x and hole y alone.
-  template <int x, int y>
-  __device__ __forceinline__ void add_singles(const char* pairs, int set, int a, Slice& s) const {
-    constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
-    // In a slice a is one number; the loops over the particles that x and the pair are run over the others.
-    constexpr int xs = x == 0 ? 1 : Config::sub(x), us = u == 0 ? 1 : Config::sub(u), ws = Config::sub(w);
-    // The first pair of the slice and the doubles between pairs, in shared memory or in the panel.
-    const double* first;
-    int row, column;
-    if constexpr (Config::staging == Staging::bulk) {
-      const Item& item = elements_.data.item;
-      const PairPart<Config> part(elements_.data, x);
-      column = hole_block * hole_block;
-      row = box_size<Config>(item, w) * column;
-      first = reinterpret_cast<const double*>(pairs + part.place + y * part.y_place) +
-              (elements_.first[u] - item.particle[u] + (u == 0 ? a : 0)) * row +
-              (elements_.first[w] - item.particle[w]) * column;
-    } else {
-      first = elements_.data.pairs[set * pairs_count + x * 3 + y] + pair_place(h1, h2, u, w, 0, 0);
-      row = elements_.data.task.extent[w] * hole_block * hole_block;
-      column = hole_block * hole_block;
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      double factor[xs];
-#pragma unroll
-      for (int m = 0; m < xs; ++m) {
-        factor[m] = alone_sign(x, y) * elements_.lone(set, x, x == 0 ? a : m, y, half);
-      }
-      const int hole = elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half);
-#pragma unroll
-      for (int r = 0; r < us; ++r)
-#pragma unroll
-        for (int c = 0; c < ws; ++c) {
-          double v;
-          if constexpr (Config::staging == Staging::bulk) {
-            v = first[r * row + c * column + hole];
-          } else {
-            v = __ldg(first + elements_.tile_particle(u, u == 0 ? a : r) * row +
-                      elements_.tile_particle(w, c) * column + hole);
-          }
-#pragma unroll
-          for (int m = 0; m < xs; ++m) {
-            s[x == 1 ? m : u == 1 ? r : c][x == 2 ? m : c][half] += factor[m] * v;
-          }
-        }
-    }
   }
 
   /// The six targets of one element of one side. Those that were not computed are others with holes interchanged, which
   /// another lane of the warp has.
   __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
-    const double* first = scratch(work_, side * one_side) - lane_;
+    const double* first = kept_ + side * one_side * one_target - lane_;
     const auto read = [&](int t) {
       const TargetSource source = target_source(elements_.data.equal_blocks, t);
       const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
@@ -324,7 +266,7 @@ class EnergyStep {
       const int half = n & 1, b = n / 2 % Config::sub_b, a = n / 2 / Config::sub_b;
       const double eps_ab =
           elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
-      const double hole_weight = elements_.template hole_weight<form>(half);
+      const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
       for (int c = 0; c < cs; ++c) {
         const SixTargets right = read_targets(sides - 1, a, b, c, half);
@@ -335,7 +277,7 @@ class EnergyStep {
         add_adapted_singles<2>(set, a, b, c, half, singles);
         const Numerators sum = spin_adapted_numerators(
             left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
-        const double weight = hole_weight * elements_.template particle_weight<form>(a, b, c);
+        const double weight = hole_weight * elements_.particle_weight(a, b, c);
         // Elements that are not summed may hold anything.
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
@@ -373,8 +315,22 @@ class EnergyStep {
   }
 
   const Work& work_;
-  LaneElements<Config> elements_;
-  int lane_;
+  LaneElements<form, Config> elements_;
+  const double* kept_;
+  int warp_, lane_;
 };
+
+/// Writes the sums of the item at hand, each warp its own.
+template <bool two_sided, Form form, typename Config>
+__device__ __forceinline__ void write_sums(const Work& work, Stages<form, Config>& stages) {
+  const EnergyStep<form, two_sided, Config> energy(work, stages.item(), warp_number(), lane_number());
+#pragma unroll 1
+  for (int set = 0; set < work.sets; ++set) {
+    const char* pairs = nullptr;
+    if constexpr (form == Form::spin_orbital) pairs = stages.acquire_pairs();
+    energy.write_sums(pairs, set);
+    if constexpr (form == Form::spin_orbital) stages.release_pairs();
+  }
+}
 
 }  // namespace trifuse::gpu

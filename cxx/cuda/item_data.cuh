@@ -6,6 +6,25 @@
 
 namespace trifuse::gpu {
 
+/// All that a block must know of an item, in shared memory. Particles count those of the box along a, then b, then c;
+/// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
+template <Form form, typename Config>
+struct ItemData {
+  static constexpr int targets_of_side = form == Form::spin_adapted ? 6 : 1;
+  static constexpr int terms = form == Form::spin_adapted ? spin_adapted_pairs : spin_orbital_pairs;
+
+  std::uint32_t number;
+  std::int32_t equal_blocks;  ///< see equal_hole_blocks
+  std::int32_t targets;       ///< to compute, of each side
+  Item item;
+  TaskData task;
+  double eps_particles[Config::box_particles], eps_holes[box_holes];
+  double lone[most_sets][Config::box_particles * box_holes];  ///< t1 and f, hole fastest
+  const double* pairs[most_sets * terms];                     ///< as in Work, of this task
+  Phase phases[most_sides * targets_of_side * phases_of_target];
+  WarpView views[Config::warps];
+};
+
 /// Copies `bytes`, a multiple of four, by `threads` threads of which the caller is number `thread`.
 __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes, int thread, int threads) {
 #pragma unroll 1
@@ -16,7 +35,7 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
 
 /// Whether a warp has an element in ascending order.
 template <Form form, typename Config>
-__device__ __forceinline__ bool any_canonical(const ItemData& data, const WarpPlace& place) {
+__device__ __forceinline__ bool any_canonical(const ItemData<form, Config>& data, const WarpPlace& place) {
   constexpr int gap = form == Form::spin_orbital ? 1 : 0;
   const auto first = [&](int q) { return data.item.particle[q] + place.at[q] * Config::sub(q); };
   bool any = place.inside;
@@ -30,8 +49,8 @@ __device__ __forceinline__ bool any_canonical(const ItemData& data, const WarpPl
 
 /// Gathers what a block must know of an item. `synchronise` makes what one of the threads wrote visible to the others.
 template <Form form, typename Config, typename Synchronise>
-__device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData& data, int thread,
-                                            int threads, Synchronise synchronise) {
+__device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData<form, Config>& data,
+                                            int thread, int threads, Synchronise synchronise) {
   static_assert(sizeof(Item) % 4 == 0 && sizeof(TaskData) % 4 == 0);
   const Item& item = work.items[number];
   copy_words(&data.item, &item, sizeof(Item), thread, threads);
@@ -61,7 +80,7 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
   }
   if (thread < Config::warps) {
     const WarpPlace place(data.item, thread);
-    data.views[thread] = warp_view<Config>(data.item, place, any_canonical<form, Config>(data, place));
+    data.views[thread] = warp_view<Config>(data.item, place, any_canonical(data, place));
   }
   if (thread < box_holes) data.eps_holes[thread] = work.eps[hole_orbital(thread)];
 #pragma unroll 1
@@ -75,5 +94,35 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
   }
   synchronise();
 }
+
+/// Pair blocks for the energies of a spin-orbital item, in shared memory: a part for each particle x that is alone,
+/// each [holes of the pair, w, u, y], y being the hole that is alone, u and w the particles of the pair.
+template <typename Config>
+struct PairPart {
+  static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
+  int u, w;
+  int place;               ///< bytes to the part
+  int y_place, row_place;  ///< bytes from one y to the next, and from one u
+  int rows, row_bytes;     ///< to fill, for each y
+
+  __device__ __forceinline__ PairPart(const ItemData<Form::spin_orbital, Config>& data, int x)
+      : u(first_other(x)), w(second_other(x)) {
+    const Item& item = data.item;
+    const int a = box_size<Config>(item, 0), b = box_size<Config>(item, 1), c = box_size<Config>(item, 2);
+    place = 3 * block_bytes * (x == 0 ? 0 : x == 1 ? b * c : b * c + a * c);
+    row_place = block_bytes * box_size<Config>(item, w);
+    y_place = row_place * box_size<Config>(item, u);
+    rows = min(box_size<Config>(item, u), data.task.extent[u] - item.particle[u]);
+    row_bytes = block_bytes * min(box_size<Config>(item, w), data.task.extent[w] - item.particle[w]);
+  }
+  /// First element of a row in device memory.
+  __device__ __forceinline__ const double* row(const ItemData<Form::spin_orbital, Config>& data, const double* block,
+                                               int y, int n) const {
+    const int h1 = first_other(y), h2 = second_other(y);
+    return block + pair_block(data.item.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
+                              data.item.hole_block[h2], data.task.extent[u], data.item.particle[u] + n,
+                              data.task.extent[w], data.item.particle[w]);
+  }
+};
 
 }  // namespace trifuse::gpu

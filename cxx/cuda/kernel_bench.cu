@@ -173,7 +173,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(items.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->accumulators * kernel->shape.warps * 32));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
   const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const DeviceArray<std::uint32_t> next_item(1);

@@ -5,6 +5,12 @@
 
 namespace trifuse::gpu {
 
+template <Form form, typename Config>
+constexpr BlockMemory block_memory() {
+  return {Config::staged_bytes(form), static_cast<int>(sizeof(typename Stages<form, Config>::Shared)),
+          Config::accumulators * Config::warps * 32};
+}
+
 /// Describes a configuration, which is compiled where this is used.
 template <typename Config>
 Kernel kernel_entry(const char* name, bool exact_architecture = false) {
@@ -18,12 +24,12 @@ Kernel kernel_entry(const char* name, bool exact_architecture = false) {
            Config::stage_bytes,
            Precision::a_chunk * size,
            Precision::b_chunk * size,
-           Config::pair_bytes},
-          Config::accumulators,
+           Config::pair_bytes,
+           Config::box_particles},
           Precision::step,
           Config::threads,
-          Config::shared_bytes,
-          static_cast<int>(sizeof(typename Stages<Config>::Shared)),
+          block_memory<Form::spin_orbital, Config>(),
+          block_memory<Form::spin_adapted, Config>(),
           [](Form form, bool two_sided) {
             if (form == Form::spin_adapted) {
               return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)

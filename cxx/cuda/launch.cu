@@ -67,12 +67,13 @@ std::span<const Kernel> kernels() {
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   const bool architecture =
       kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
-  return architecture && kernel.shared_bytes + kernel.static_shared_bytes <= shared_bytes;
+  const auto fits = [&](const BlockMemory& of) { return of.shared_at_launch + of.shared_fixed <= shared_bytes; };
+  return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted);
 }
 
 void prepare(const Kernel& kernel, Form form, bool two_sided) {
   TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(form, two_sided), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kernel.shared_bytes));
+                                    kernel.memory(form).shared_at_launch));
 }
 
 KernelResources resources(const Kernel& kernel, Form form, bool two_sided) {
@@ -86,7 +87,7 @@ void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Wor
   void* arguments[] = {&argument};
   TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(form, two_sided), dim3(static_cast<unsigned>(grid)),
                                 dim3(static_cast<unsigned>(kernel.threads)), arguments,
-                                static_cast<std::size_t>(kernel.shared_bytes), stream));
+                                static_cast<std::size_t>(kernel.memory(form).shared_at_launch), stream));
 }
 
 void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream) {

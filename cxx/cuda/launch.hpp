@@ -12,18 +12,25 @@
 /// The compiled kernels, without templates.
 namespace trifuse::gpu {
 
+/// Memory of a block.
+struct BlockMemory {
+  int shared_at_launch;  ///< bytes asked for by the launch
+  int shared_fixed;      ///< bytes besides
+  int kept;              ///< doubles in device memory for each target
+};
+
 struct Kernel {
   const char* name;
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< machine code for this compute capability alone
   Shape shape;
-  int accumulators;  ///< of a lane
-  int step;          ///< inner indices of one instruction
+  int step;  ///< inner indices of one instruction
   int threads;
-  int shared_bytes;         ///< asked for at launch
-  int static_shared_bytes;  ///< besides
+  BlockMemory spin_orbital, spin_adapted;
   /// The device function of a form.
   const void* (*function)(Form form, bool two_sided);
+
+  const BlockMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
 };
 
 /// All kernels, best first.

@@ -14,38 +14,50 @@ namespace trifuse::gpu {
 inline constexpr std::uint32_t no_item = ~0u;
 
 /// Barriers and items of a block; the ring of items lets others begin the next one early.
-template <int stages>
+template <Form form, typename Config>
 struct BulkShared {
-  alignas(8) std::uint64_t full[stages], empty[stages], item_full[2], item_empty[2], pairs_full, pairs_empty;
-  ItemData items[2];
+  static constexpr int items_count = 2;
+  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], item_full[items_count], item_empty[items_count],
+      pairs_full, pairs_empty;
+  ItemData<form, Config> items[items_count];
 };
 
-template <typename Config, Staging = Config::staging>
+template <Form form, typename Config, Staging = Config::staging>
 class Stages;
 
 /// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
 /// phases, targets and items; the keeper gathers the next item, and brings the pair blocks for the energies.
-template <typename Config>
-class Stages<Config, Staging::bulk> {
+template <Form form, typename Config>
+class Stages<form, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
+  using Data = ItemData<form, Config>;
 
  public:
-  using Shared = BulkShared<Config::stages>;
+  using Shared = BulkShared<form, Config>;
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
 
-  static __device__ __forceinline__ void initialise(Shared& shared) {
+  static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
+    if constexpr (form == Form::spin_orbital) {
+      // Places beyond the end of a tile are not filled, and what stands there is multiplied by zero.
+      for (int n = thread_number(); n < Config::pair_bytes / 8; n += Config::threads) {
+        reinterpret_cast<double*>(storage + pairs_at)[n] = 0.0;
+      }
+#if __CUDA_ARCH__ >= 900
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+    }
     if (threadIdx.x == 0) {
       for (int s = 0; s < Config::stages; ++s) {
         at(shared.full[s]).initialise(1);
-        at(shared.empty[s]).initialise(Config::warps);
+        at(shared.empty[s]).initialise(Config::warps * 32);
       }
-      for (int s = 0; s < 2; ++s) {
-        at(shared.item_full[s]).initialise(1);
-        at(shared.item_empty[s]).initialise(Config::warps + 1);  // and the producer
+      for (int s = 0; s < Shared::items_count; ++s) {
+        at(shared.item_full[s]).initialise(32);
+        at(shared.item_empty[s]).initialise((1 + Config::warps) * 32);  // the producer, too
       }
       at(shared.pairs_full).initialise(1);
-      at(shared.pairs_empty).initialise(Config::warps);
+      at(shared.pairs_empty).initialise(Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
 #endif
@@ -54,28 +66,26 @@ class Stages<Config, Staging::bulk> {
   }
 
   /// For the keeper: takes the next item from the launch's counter and passes it on.
-  template <Form form>
-  __device__ __forceinline__ const ItemData& fetch_item(const Work& work) {
+  __device__ __forceinline__ const Data& fetch_item(const Work& work) {
     const int lane = lane_number();
-    const int slot = items_ % 2;
-    ItemData& data = shared_.items[slot];
-    at(shared_.item_empty[slot]).wait((items_ / 2 & 1) ^ 1);
+    Data& data = shared_.items[slot()];
+    at(shared_.item_empty[slot()]).wait(round() ^ 1);
     std::uint32_t number = 0;
     if (lane == 0) number = atomicAdd(work.next_item, 1);
     number = __shfl_sync(~0u, number, 0);
     if (number < work.items_count) {
-      gather_item<form, Config>(work, number, data, lane, 32, [] { __syncwarp(); });
+      gather_item(work, number, data, lane, 32, [] { __syncwarp(); });
     } else {
       if (lane == 0) data.number = no_item;
       __syncwarp();
     }
-    if (lane == 0) at(shared_.item_full[slot]).arrive();
+    at(shared_.item_full[slot()]).arrive();
     ++items_;
     return data;
   }
 
   /// For the keeper: brings the pair blocks of a set of disconnected factors when those before are used.
-  __device__ __forceinline__ void bring_pairs(const ItemData& data, int set) {
+  __device__ __forceinline__ void bring_pairs(const Data& data, int set) {
     const int lane = lane_number();
     const Barrier full = at(shared_.pairs_full);
     at(shared_.pairs_empty).wait((pairs_ & 1) ^ 1);
@@ -104,7 +114,7 @@ class Stages<Config, Staging::bulk> {
   }
 
   /// For the producer: brings all chunks of a phase.
-  __device__ __forceinline__ void produce(const ItemData& data, const Phase& phase, int number) {
+  __device__ __forceinline__ void produce(const Data& data, const Phase& phase, int number) {
     const int lane = lane_number();
     const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
     if (inner_chunks == 0) return;
@@ -116,9 +126,10 @@ class Stages<Config, Staging::bulk> {
     const int to_row = source.b_place + lane * source.row_place;
 #pragma unroll 1
     for (int n = 0; n < inner_chunks; ++n) {
-      char* to = storage_ + stage_ * Config::stage_bytes;
-      const Barrier full = at(shared_.full[stage_]);
-      at(shared_.empty[stage_]).wait(parity_ ^ 1);
+      const unsigned stage = chunks_ % Config::stages;
+      char* to = storage_ + stage * Config::stage_bytes;
+      const Barrier full = at(shared_.full[stage]);
+      at(shared_.empty[stage]).wait((chunks_ / Config::stages & 1) ^ 1);
       if (lane == 0) {
         full.arrive_expecting(bytes);
         full.copy(to, a, source.a_bytes);
@@ -127,25 +138,22 @@ class Stages<Config, Staging::bulk> {
       if (has_row) full.copy(to + to_row, b, source.row_bytes);
       a += source.a_step;
       b += source.b_step;
-      next_stage();
+      ++chunks_;
     }
   }
 
   /// For the others: the next item, until it is released.
-  template <Form form>
-  __device__ __forceinline__ const ItemData& next_item(const Work&) {
-    const int slot = items_ % 2;
-    at(shared_.item_full[slot]).wait(items_ / 2 & 1);
-    return shared_.items[slot];
+  __device__ __forceinline__ const Data& next_item(const Work&) {
+    at(shared_.item_full[slot()]).wait(round());
+    return item();
   }
   __device__ __forceinline__ void release_item() {
-    __syncwarp();
-    if (lane_number() == 0) at(shared_.item_empty[items_ % 2]).arrive();
+    at(shared_.item_empty[slot()]).arrive();
     ++items_;
   }
   /// The item at hand, for those who do not want to remember where it is.
-  __device__ __forceinline__ const ItemData& item() const {
-    return shared_.items[items_ % 2];
+  __device__ __forceinline__ const Data& item() const {
+    return shared_.items[slot()];
   }
 
   /// For the multiplying warps: the pair blocks of the next set, see PairPart, until they are released.
@@ -155,8 +163,7 @@ class Stages<Config, Staging::bulk> {
     return storage_ + pairs_at;
   }
   __device__ __forceinline__ void release_pairs() {
-    __syncwarp();
-    if (lane_number() == 0) at(shared_.pairs_empty).arrive();
+    at(shared_.pairs_empty).arrive();
   }
 
   /// Calls `use(stage, n)` with every chunk of a phase.
@@ -164,11 +171,11 @@ class Stages<Config, Staging::bulk> {
   __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, Use use) {
 #pragma unroll 1
     for (int n = 0; n < inner_chunks; ++n) {
-      at(shared_.full[stage_]).wait(parity_);
-      use(storage_ + stage_ * Config::stage_bytes, n);
-      __syncwarp();
-      if (lane_number() == 0) at(shared_.empty[stage_]).arrive();
-      next_stage();
+      const unsigned stage = chunks_ % Config::stages;
+      at(shared_.full[stage]).wait(chunks_ / Config::stages & 1);
+      use(storage_ + stage * Config::stage_bytes, n);
+      at(shared_.empty[chunks_ % Config::stages]).arrive();
+      ++chunks_;
     }
   }
 
@@ -179,41 +186,47 @@ class Stages<Config, Staging::bulk> {
     return {shared_address(&barrier)};
   }
 
-  __device__ __forceinline__ void next_stage() {
-    if (++stage_ == Config::stages) {
-      stage_ = 0;
-      parity_ ^= 1;
-    }
+  __device__ __forceinline__ unsigned slot() const {
+    return items_ % Shared::items_count;
+  }
+  __device__ __forceinline__ unsigned round() const {
+    return items_ / Shared::items_count & 1;
+  }
+  __device__ __forceinline__ unsigned stage() const {
+    return chunks_ % Config::stages;
+  }
+  __device__ __forceinline__ unsigned parity() const {
+    return chunks_ / Config::stages & 1;
   }
 
   char* storage_;
   Shared& shared_;
-  unsigned stage_ = 0, parity_ = 0, items_ = 0, pairs_ = 0;
+  unsigned chunks_ = 0, items_ = 0, pairs_ = 0;  ///< passed so far
 };
 
 /// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
-template <typename Config>
-class Stages<Config, Staging::cooperative> {
+template <Form form, typename Config>
+class Stages<form, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
+  using Data = ItemData<form, Config>;
 
  public:
   struct Shared {
     std::uint32_t next;
-    ItemData item;
+    Data item;
   };
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
-  static __device__ __forceinline__ void initialise(Shared&) {}
+  static __device__ __forceinline__ void initialise(char*, Shared&) {}
 
-  template <Form form>
-  __device__ __forceinline__ const ItemData& next_item(const Work& work) {
+  __device__ __forceinline__ const Data& next_item(const Work& work) {
     const auto thread = static_cast<int>(threadIdx.x);
     __syncthreads();
     if (thread == 0) shared_.next = atomicAdd(work.next_item, 1);
     __syncthreads();
     const std::uint32_t number = shared_.next;
     if (number < work.items_count) {
-      gather_item<form, Config>(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
+      gather_item(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
     } else {
       if (thread == 0) shared_.item.number = no_item;
       __syncthreads();
@@ -221,10 +234,11 @@ class Stages<Config, Staging::cooperative> {
     return shared_.item;
   }
   __device__ __forceinline__ void release_item() {}
+
   /// Pair blocks are read from device memory.
   __device__ __forceinline__ const char* acquire_pairs() { return nullptr; }
   __device__ __forceinline__ void release_pairs() {}
-  __device__ __forceinline__ const ItemData& item() const { return shared_.item; }
+  __device__ __forceinline__ const Data& item() const { return shared_.item; }
 
   template <int number, typename Use>
   __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, Use use) {

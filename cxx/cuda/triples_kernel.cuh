@@ -30,7 +30,9 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
     if (s >= steps) break;
     typename Fragments<Precision>::Row row[rows];
 #pragma unroll
-    for (int m = 0; m < rows; ++m) Fragments<Precision>::load(row[m], a + m * a_chunk, s);
+    for (int m = 0; m < rows; ++m) {
+      Fragments<Precision>::load(row[m], a + m * a_chunk, s);
+    }
 #pragma unroll
     for (int r = 0; r < b_rows; ++r) {
 #pragma unroll
@@ -47,8 +49,9 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 }
 
 /// One product: sums += A B over the whole inner index.
-template <int number, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<Config>& stages, int first_phase) {
+template <int number, Form form, typename Config>
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<form, Config>& stages,
+                                               int first_phase) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
   constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
@@ -64,8 +67,8 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
 }
 
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
-template <typename Config>
-__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<Config>& stages, const Work& work,
+template <Form form, typename Config>
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages, const Work& work,
                                              int first_phase) {
   const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
   sums.clear();
@@ -94,9 +97,9 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& stages) {
+__device__ __forceinline__ void produce_items(const Work& work, Stages<form, Config>& stages) {
   for (;; stages.release_item()) {
-    const ItemData& data = stages.template next_item<form>(work);
+    const auto& data = stages.next_item(work);
     if (data.number == no_item) return;
 #pragma unroll 1
     for (int side = 0; side < work.sides; ++side) {
@@ -113,9 +116,9 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<Config>& 
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void keep_items(const Work& work, Stages<Config>& stages) {
+__device__ __forceinline__ void keep_items(const Work& work, Stages<form, Config>& stages) {
   for (;;) {
-    const ItemData& data = stages.template fetch_item<form>(work);
+    const auto& data = stages.fetch_item(work);
     if (data.number == no_item) return;
     if constexpr (form == Form::spin_orbital) {
 #pragma unroll 1
@@ -125,10 +128,10 @@ __device__ __forceinline__ void keep_items(const Work& work, Stages<Config>& sta
 }
 
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>& stages) {
+__device__ __forceinline__ void multiply_items(const Work& work, Stages<form, Config>& stages) {
   using Energy = EnergyStep<form, two_sided, Config>;
   for (;; stages.release_item()) {
-    if (stages.template next_item<form>(work).number == no_item) return;
+    if (stages.next_item(work).number == no_item) return;
 #pragma unroll 1
     for (int side = 0; side < Energy::sides; ++side) {
       // One in spin-orbital form, which the compiler should know.
@@ -137,14 +140,23 @@ __device__ __forceinline__ void multiply_items(const Work& work, Stages<Config>&
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
         build_target(sums, stages, work, (side * Energy::one_side + t) * phases_of_target);
+
         Energy::keep(work, sums, side * Energy::one_side + t);
       }
     }
-    // What only the energies need is worked out here, so that it takes no registers while products are summed.
-    Energy energy(work, stages.item(), warp_number(), lane_number());
-    energy.finish(stages, warp_number(), stages.item().views[warp_number()].active != 0);
+    __syncwarp();  // lanes read each other's numbers
+    // What only the energies need is worked out there, so that it takes no registers while products are summed.
+    write_sums<two_sided>(work, stages);
   }
 }
+
+/// Registers of a thread that multiplies, and of the other warps, which hand theirs over: together as many as the block
+/// was launched with; asking for more would wait for ever.
+template <typename Config>
+struct Registers {
+  static constexpr int multiply = 232, others = 40;
+  static_assert(Config::warps * 32 * multiply + 128 * others <= Config::threads * (65536 / Config::threads / 8 * 8));
+};
 
 template <Form form, bool two_sided, typename Config>
 __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ Work work) {
@@ -152,25 +164,24 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
-    __shared__ typename Stages<Config>::Shared shared;
-    Stages<Config>::initialise(shared);
-    Stages<Config> stages(storage, shared);
+    using Staged = Stages<form, Config>;
+    __shared__ typename Staged::Shared shared;
+    Staged::initialise(storage, shared);
+    Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      // The warp group of producer and keeper hands its registers to those that multiply: 8 x 32 x 232 + 128 x 40 are
-      // the 384 x 168 that the block was launched with; asking for more would wait for ever.
-      static_assert(Config::warps * 32 * 232 + 128 * 40 <= Config::threads * (65536 / Config::threads / 8 * 8));
+      using Held = Registers<Config>;
       if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Held::others));
 #endif
         if (warp_number() == Config::warps) {
-          produce_items<form>(work, stages);
+          produce_items(work, stages);
         } else if (warp_number() == Config::warps + 1) {
-          keep_items<form>(work, stages);
+          keep_items(work, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Held::multiply));
 #endif
         multiply_items<form, two_sided>(work, stages);
       }

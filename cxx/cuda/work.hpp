@@ -43,11 +43,8 @@ inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T) and the same-spin p
 inline constexpr int spin_orbital_pairs = 9;
 inline constexpr int spin_adapted_pairs = 18;
 
-inline constexpr int most_targets = 12;
+inline constexpr int most_sides = 2;
 inline constexpr int most_sets = 2;
-
-/// Most particles of a box along a, b and c together, for all arrangements that fit into a stage.
-inline constexpr int most_box_particles = 24;
 inline constexpr int box_holes = 3 * hole_block;
 
 /// Which pairs of an item's hole blocks are the same block of one tile: bit 0 those of i and j, bit 1 those of j and k.
@@ -81,22 +78,6 @@ constexpr TRIFUSE_HOST_DEVICE TargetSource target_source(int equal_blocks, int t
 struct WarpView {
   std::int32_t a[3], b[3], row[3];  ///< for each particle alone: bytes in a stage to A, to B, and between rows of B
   std::int32_t active;              ///< whether the warp has elements to compute
-};
-inline constexpr int most_warps = 8;
-
-/// All that a block must know of an item, in shared memory. Particles count those of the box along a, then b, then c;
-/// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
-struct ItemData {
-  std::uint32_t number;
-  std::int32_t equal_blocks;  ///< see equal_hole_blocks
-  std::int32_t targets;       ///< to compute, of each side
-  Item item;
-  TaskData task;
-  double eps_particles[most_box_particles], eps_holes[box_holes];
-  double lone[most_sets][most_box_particles * box_holes];  ///< t1 and f, hole fastest
-  const double* pairs[most_sets * spin_adapted_pairs];     ///< as in Work, of this task
-  Phase phases[most_targets * phases_of_target];
-  WarpView views[most_warps];
 };
 
 /// The argument of a kernel.

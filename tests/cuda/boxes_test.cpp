@@ -17,8 +17,8 @@ std::size_t at(std::int64_t n) {
 
 /// What kernels are compiled for: with matrix instructions and without.
 constexpr int chunk_a_bytes = Fp64::a_chunk * 8, chunk_b_bytes = Fp64::b_chunk * 8;
-const std::array<Shape, 2> shapes = {Shape{{4, 4, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 49152},
-                                     Shape{{2, 2, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 0}};
+const std::array<Shape, 2> shapes = {Shape{{4, 4, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 49152, 24},
+                                     Shape{{2, 2, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 0, 24}};
 
 /// Particles of a box along a, b or c, those beyond the end of the tile too.
 int particles(const Shape& shape, const WarpBox& box, std::size_t q) {
@@ -35,7 +35,7 @@ void expect_cover(const Shape& shape, BoxCover& cover, const std::array<int, 3>&
     EXPECT_LE(box.warps[0] * box.warps[1] * box.warps[2], shape.warps);
     EXPECT_LE(stage_bytes(shape, box.warps), shape.stage_bytes);
     EXPECT_TRUE(fits(shape, box.warps));
-    EXPECT_LE(particles(shape, box, 0) + particles(shape, box, 1) + particles(shape, box, 2), most_box_particles);
+    EXPECT_LE(particles(shape, box, 0) + particles(shape, box, 1) + particles(shape, box, 2), shape.box_particles);
     std::array<int, 3> first{};
     for (std::size_t q = 0; q < 3; ++q) {
       ASSERT_EQ(box.first[q] % shape.sub[q], 0);
