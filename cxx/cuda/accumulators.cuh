@@ -83,17 +83,19 @@ struct Accumulators {
     });
   }
 
-  /// Interchanges the holes p and y: (i, k, j) to (j, k, i). The high bit of p is a register, that of y a lane.
+  /// Interchanges the holes p and y: (i, k, j) to (j, k, i). The low bit of y changes places with a bit of the lane
+  /// that p has, its high bit with the register's. A lane gets, from lanes whose high bit of y is its own, then the
+  /// other one, what they hold for that bit.
   __device__ __forceinline__ void exchange_p_y(int lane) {
-    const int low_y = lane & 1, source = low_y << 4 | (lane & 12) | (lane & 2) | (lane >> 4 & 1);
-    const bool high_y = (lane & 2) != 0;
+    const int same = (lane & 1) << 4 | (lane & 14) | lane >> 4, other = same ^ 2;
+    const bool high = (lane & 2) != 0;
     for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
-        const Number low = f[v], high = f[v + 2];
-        const Number received = __shfl_xor_sync(~0u, high_y ? low : high, 2);
-        f[v] = __shfl_sync(~0u, high_y ? received : low, source);
-        f[v + 2] = __shfl_sync(~0u, high_y ? high : received, source);
+        const Number from_same = __shfl_sync(~0u, high ? f[v + 2] : f[v], same);
+        const Number from_other = __shfl_sync(~0u, high ? f[v] : f[v + 2], other);
+        f[v] = high ? from_other : from_same;
+        f[v + 2] = high ? from_same : from_other;
       }
     });
   }

@@ -275,7 +275,9 @@ class CudaWorker final : public Executor::Worker {
         device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
         cover_(device.kernel->shape),
         scratch_(static_cast<std::size_t>(executor.scratch_doubles(device))),
-        next_item_(1) {}
+        next_item_(1) {
+    TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
+  }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
     TRIFUSE_CUDA(cudaSetDevice(device_.number));
@@ -431,7 +433,7 @@ class CudaWorker final : public Executor::Worker {
       work.targets = adapted ? 6 : 1;
       work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
       work.phase_sign = adapted ? 0u : 0x80000000u;
-      TRIFUSE_CUDA(cudaMemsetAsync(next_item_.data(), 0, sizeof(std::uint32_t), stream_));
+
       const auto grid = static_cast<int>(
           std::min(std::ssize(items_), static_cast<std::ptrdiff_t>(device_.properties.multiProcessorCount)));
       TRIFUSE_CUDA(cudaEventRecord(kernel_begin_, stream_));

@@ -93,112 +93,6 @@ class EnergyStep {
     return work.scratch + static_cast<std::size_t>(blockIdx.x) * targets * one_target + thread;
   }
 
-  /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2), one slice of elements after
-  /// the other, while the next slice is on its way. With t1 and the pair v of what stands beside it, singles are
-  ///
-  ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_a (sum_b t1[b] sum_c v[a c] Y[a b c] + sum_c t1[c] sum_b v[a b] Y[a
-  ///     b c])
-  ///
-  /// for each hole that t1 has.
-  __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
-                                                   double (&energy)[sums_count]) const {
-    const auto load = [&](int target, int a, int half, Slice& to) {
-      const double* from = kept_ + target * one_target + Accumulators<Config>::crossed(a, 0, 0, half) * threads;
-      for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
-    };
-    double bracket = 0.0, singles = 0.0;
-    Slice next, next_left;
-    load(targets - 1, 0, 0, next);
-    if constexpr (two_sided) load(0, 0, 0, next_left);
-#pragma unroll 1
-    for (int half = 0; half < 2; ++half) {
-      const double eps_holes = elements_.eps_holes(half) - shift;
-      Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
-#pragma unroll 1
-      for (int a = 0; a < Config::sub_a; ++a) {
-        Slice y, left;
-        for_slice([&](int b, int c) {
-          y[b][c] = next[b][c];
-          if constexpr (two_sided) left[b][c] = next_left[b][c];
-        });
-        const bool last_a = a + 1 == Config::sub_a;
-        load(targets - 1, last_a ? 0 : a + 1, last_a ? 1 : half, next);
-        if constexpr (two_sided) load(0, last_a ? 0 : a + 1, last_a ? 1 : half, next_left);
-        const unsigned used = elements_.used_slice(a, half);
-        if (__all_sync(~0u, used == 0)) continue;
-        const double eps_a = eps_holes - elements_.eps_particle(0, a);
-        for_slice([&](int b, int c) {
-          // Elements that are not summed may hold anything.
-          const bool is_used = (used >> (b * Config::sub_c + c) & 1) != 0;
-          const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
-          const double d = is_used ? y[b][c] : 0.0;
-          y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
-          double d_left = d;
-          if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
-          bracket += d_left * y[b][c];
-        });
-        add_lone_a<0>(set, a, half, y, over_a[0]);
-        add_lone_a<1>(set, a, half, y, over_a[1]);
-        add_lone_a<2>(set, a, half, y, over_a[2]);
-        singles += lone_b_and_c<0>(pairs, set, a, half, y);
-        singles += lone_b_and_c<1>(pairs, set, a, half, y);
-        singles += lone_b_and_c<2>(pairs, set, a, half, y);
-      }
-      singles += lone_a<0>(pairs, set, half, over_a[0]) + lone_a<1>(pairs, set, half, over_a[1]) +
-                 lone_a<2>(pairs, set, half, over_a[2]);
-    }
-
-    if (set == 0) energy[0] = bracket;
-    // D carries `final_sign`, on either side.
-    energy[1] = energy[0] + final_sign * singles;
-  }
-
-  template <typename Function>
-  static __device__ __forceinline__ void for_slice(Function function) {
-#pragma unroll
-    for (int b = 0; b < Config::sub_b; ++b)
-#pragma unroll
-      for (int c = 0; c < Config::sub_c; ++c) function(b, c);
-  }
-
-  /// The three parts of the singles for hole y, see above.
-  template <int y>
-  __device__ __forceinline__ void add_lone_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
-    const double factor = elements_.lone(set, 0, a, y, half);
-    for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
-  }
-  template <int y>
-  __device__ __forceinline__ double lone_b_and_c(const char* pairs, int set, int a, int half,
-                                                 const Slice& quotient) const {
-    double over_c[Config::sub_b] = {}, over_b[Config::sub_c] = {}, sum_b = 0.0, sum_c = 0.0;
-    const PairValues<1, y> ac(*this, pairs, set, half);
-    const PairValues<2, y> ab(*this, pairs, set, half);
-#pragma unroll
-    for (int c = 0; c < Config::sub_c; ++c) {
-      const double v = ac.at(a, c);
-#pragma unroll
-      for (int b = 0; b < Config::sub_b; ++b) over_c[b] += v * quotient[b][c];
-    }
-#pragma unroll
-    for (int b = 0; b < Config::sub_b; ++b) {
-      const double v = ab.at(a, b);
-#pragma unroll
-      for (int c = 0; c < Config::sub_c; ++c) over_b[c] += v * quotient[b][c];
-    }
-#pragma unroll
-    for (int b = 0; b < Config::sub_b; ++b) sum_b += elements_.lone(set, 1, b, y, half) * over_c[b];
-#pragma unroll
-    for (int c = 0; c < Config::sub_c; ++c) sum_c += elements_.lone(set, 2, c, y, half) * over_b[c];
-    return alone_sign(1, y) * sum_b + alone_sign(2, y) * sum_c;
-  }
-  template <int y>
-  __device__ __forceinline__ double lone_a(const char* pairs, int set, int half, const Slice& over_a) const {
-    const PairValues<0, y> bc(*this, pairs, set, half);
-    double sum = 0.0;
-    for_slice([&](int b, int c) { sum += bc.at(b, c) * over_a[b][c]; });
-    return alone_sign(0, y) * sum;
-  }
-
   /// v2[u w, h1 h2] for the lane's holes and the particles of its warp other than x, in shared memory (what lies beyond
   /// the end of a tile is some number) or in the panel.
   template <int x, int y>
@@ -233,6 +127,125 @@ class EnergyStep {
       }
     }
   };
+
+  /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2). With t1 and the pair v of
+  /// what stands beside it, singles are
+  ///
+  ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
+  ///
+  /// for each hole that t1 has.
+  __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
+                                                   double (&energy)[sums_count]) const {
+    constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
+    double bracket = 0.0, singles = 0.0;
+    if (__all_sync(~0u, elements_.used[0] == all && elements_.used[1] == all)) {
+      add_slices<false>(pairs, set, shift, bracket, singles);
+    } else {
+      add_slices<true>(pairs, set, shift, bracket, singles);
+    }
+    // D carries `final_sign`, on either side.
+    if (set == 0) energy[0] = bracket;
+    energy[1] = energy[0] + final_sign * singles;
+  }
+
+  /// One slice after the other, while the next one is on its way. `masked`: not all elements are summed.
+  template <bool masked>
+  __device__ __forceinline__ void add_slices(const char* pairs, int set, double shift, double& bracket,
+                                             double& singles) const {
+    const auto load = [&](int target, int a, int half, Slice& to) {
+      const double* from = kept_ + target * one_target + Accumulators<Config>::crossed(a, 0, 0, half) * threads;
+      for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
+    };
+    Slice next, next_left;
+    load(targets - 1, 0, 0, next);
+    if constexpr (two_sided) load(0, 0, 0, next_left);
+#pragma unroll 1
+    for (int half = 0; half < 2; ++half) {
+      const double eps_holes = elements_.eps_holes(half) - shift;
+      const PairValues<1, 0> ac0(*this, pairs, set, half);
+      const PairValues<1, 1> ac1(*this, pairs, set, half);
+      const PairValues<1, 2> ac2(*this, pairs, set, half);
+      const PairValues<2, 0> ab0(*this, pairs, set, half);
+      const PairValues<2, 1> ab1(*this, pairs, set, half);
+      const PairValues<2, 2> ab2(*this, pairs, set, half);
+      Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
+#pragma unroll(two_sided ? 1 : 2)
+      for (int a = 0; a < Config::sub_a; ++a) {
+        Slice y, left;
+        for_slice([&](int b, int c) {
+          y[b][c] = next[b][c];
+          if constexpr (two_sided) left[b][c] = next_left[b][c];
+        });
+        const bool last_a = a + 1 == Config::sub_a;
+        load(targets - 1, last_a ? 0 : a + 1, last_a ? 1 : half, next);
+        if constexpr (two_sided) load(0, last_a ? 0 : a + 1, last_a ? 1 : half, next_left);
+        const unsigned used = elements_.used_slice(a, half);
+        if (masked && __all_sync(~0u, used == 0)) continue;
+        const double eps_a = eps_holes - elements_.eps_particle(0, a);
+        for_slice([&](int b, int c) {
+          // Elements that are not summed may hold anything.
+          const bool is_used = !masked || (used >> (b * Config::sub_c + c) & 1) != 0;
+          const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
+          const double d = is_used ? y[b][c] : 0.0;
+          y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
+          double d_left = d;
+          if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
+          bracket += d_left * y[b][c];
+        });
+        add_lone_a<0>(set, a, half, y, over_a[0]);
+        add_lone_a<1>(set, a, half, y, over_a[1]);
+        add_lone_a<2>(set, a, half, y, over_a[2]);
+        Slice s = {};
+        add_lone_b_and_c<0>(ac0, ab0, set, a, half, s);
+        add_lone_b_and_c<1>(ac1, ab1, set, a, half, s);
+        add_lone_b_and_c<2>(ac2, ab2, set, a, half, s);
+        for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
+      }
+      singles += lone_a<0>(pairs, set, half, over_a[0]) + lone_a<1>(pairs, set, half, over_a[1]) +
+                 lone_a<2>(pairs, set, half, over_a[2]);
+    }
+  }
+
+  template <typename Function>
+  static __device__ __forceinline__ void for_slice(Function function) {
+#pragma unroll
+    for (int b = 0; b < Config::sub_b; ++b)
+#pragma unroll
+      for (int c = 0; c < Config::sub_c; ++c) function(b, c);
+  }
+
+  /// The parts of the singles for hole y, see above.
+  template <int y>
+  __device__ __forceinline__ void add_lone_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
+    const double factor = elements_.lone(set, 0, a, y, half);
+    for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
+  }
+  template <int y>
+  __device__ __forceinline__ double lone_a(const char* pairs, int set, int half, const Slice& over_a) const {
+    const PairValues<0, y> bc(*this, pairs, set, half);
+    double sum = 0.0;
+    for_slice([&](int b, int c) { sum += bc.at(b, c) * over_a[b][c]; });
+    return alone_sign(0, y) * sum;
+  }
+  template <int y>
+  __device__ __forceinline__ void add_lone_b_and_c(const PairValues<1, y>& ac, const PairValues<2, y>& ab, int set,
+                                                   int a, int half, Slice& sum) const {
+    double of_c[Config::sub_c], v_ac[Config::sub_c];
+#pragma unroll
+    for (int c = 0; c < Config::sub_c; ++c) {
+      of_c[c] = alone_sign(2, y) * elements_.lone(set, 2, c, y, half);
+      v_ac[c] = ac.at(a, c);
+    }
+#pragma unroll
+    for (int b = 0; b < Config::sub_b; ++b) {
+      const double of_b = alone_sign(1, y) * elements_.lone(set, 1, b, y, half), v_ab = ab.at(a, b);
+#pragma unroll
+      for (int c = 0; c < Config::sub_c; ++c) {
+        sum[b][c] += of_b * v_ac[c];
+        sum[b][c] += of_c[c] * v_ab;
+      }
+    }
+  }
 
   /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed pair block.
   __device__ __forceinline__ int pair_place(int h1, int h2, int u, int w, int particle_u, int particle_w) const {

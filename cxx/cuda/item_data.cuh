@@ -52,15 +52,17 @@ template <Form form, typename Config, typename Synchronise>
 __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData<form, Config>& data,
                                             int thread, int threads, Synchronise synchronise) {
   static_assert(sizeof(Item) % 4 == 0 && sizeof(TaskData) % 4 == 0);
-  const Item& item = work.items[number];
-  copy_words(&data.item, &item, sizeof(Item), thread, threads);
-  copy_words(&data.task, &work.tasks[item.task], sizeof(TaskData), thread, threads);
-  copy_words(data.phases,
-             work.phases + static_cast<std::size_t>(item.task) * work.sides * work.targets * phases_of_target,
-             work.sides * work.targets * phases_of_target * static_cast<int>(sizeof(Phase)), thread, threads);
-  copy_words(data.pairs, work.pairs + static_cast<std::size_t>(item.task) * work.sets * work.terms,
-             work.sets * work.terms * static_cast<int>(sizeof(double*)), thread, threads);
+  copy_words(&data.item, &work.items[number], sizeof(Item), thread, threads);
   if (thread == 0) data.number = number;
+  synchronise();
+  const unsigned task_number = data.item.task;
+  copy_words(&data.task, &work.tasks[task_number], sizeof(TaskData), thread, threads);
+  copy_words(
+      data.phases,
+      work.phases + std::size_t{task_number} * static_cast<unsigned>(work.sides * work.targets * phases_of_target),
+      work.sides * work.targets * phases_of_target * static_cast<int>(sizeof(Phase)), thread, threads);
+  copy_words(data.pairs, work.pairs + std::size_t{task_number} * static_cast<unsigned>(work.sets * work.terms),
+             work.sets * work.terms * static_cast<int>(sizeof(double*)), thread, threads);
   synchronise();
   const TaskData& task = data.task;
   const int size_a = box_size<Config>(data.item, 0), size_b = box_size<Config>(data.item, 1);

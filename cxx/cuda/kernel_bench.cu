@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/boxes.hpp"
 #include "cxx/cuda/device_memory.hpp"
@@ -55,6 +56,20 @@ double timed(const Event& begin, const Event& end, Function function) {
   TRIFUSE_CUDA(cudaEventRecord(end, nullptr));
   TRIFUSE_CUDA(cudaEventSynchronize(end));
   return seconds_between(begin, end);
+}
+
+/// Times of a piece of work after the chip's clock has settled to what this work lets it have: its power follows what
+/// ran before for a tenth of a second.
+template <typename Function>
+std::vector<double> settled_times(int repeats, Function once) {
+  constexpr double settling = 0.25;
+  const double begin = wall_seconds();
+  do {
+    static_cast<void>(once());
+  } while (wall_seconds() - begin < settling);
+  std::vector<double> seconds;
+  for (int r = 0; r < repeats; ++r) seconds.push_back(once());
+  return seconds;
 }
 
 cudaDeviceProp first_device() {
@@ -176,7 +191,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
   const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
-  const DeviceArray<std::uint32_t> next_item(1);
+  const auto next_item = to_device(std::vector<std::uint32_t>{0});
 
   Work work{};
   work.tasks = tasks_on_device.data();
@@ -201,14 +216,11 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Event begin, end;
   const auto once = [&] {
     return timed(begin, end, [&] {
-      TRIFUSE_CUDA(cudaMemsetAsync(next_item.data(), 0, sizeof(std::uint32_t), nullptr));
       launch(*kernel, form, false, grid, work, nullptr);
       launch_task_sums(work, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
-  static_cast<void>(once());
-  KernelTimes times{kernel->name, {}, task.items, 0.0, 0, 0};
-  for (int r = 0; r < repeats; ++r) times.seconds.push_back(once());
+  KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
   times.modelled = holes * cover.cost({which.extent[0], which.extent[1], which.extent[2]}) / device.multiProcessorCount;
@@ -242,9 +254,7 @@ double time_cublas_dgemm(int n, int repeats) {
     return timed(begin, end,
                  [&] { status |= dgemm(handle, 0, 0, n, n, n, &one, a.data(), n, b.data(), n, &zero, c.data(), n); });
   };
-  static_cast<void>(once());
-  std::vector<double> seconds;
-  for (int r = 0; r < repeats; ++r) seconds.push_back(once());
+  const std::vector<double> seconds = settled_times(repeats, once);
   if (status != 0) return 0.0;
   return 2.0 * n * static_cast<double>(size) / median(seconds);
 }
@@ -255,9 +265,8 @@ double time_matrix_instruction() {
   const DeviceArray<double> out(1);
   constexpr int warps = 8, repetitions = 20000;
   const Event begin, end;
-  std::vector<double> seconds;
-  for (int r = 0; r < 4; ++r) {
-    seconds.push_back(timed(begin, end, [&] {
+  const std::vector<double> seconds = settled_times(5, [&] {
+    return timed(begin, end, [&] {
       const auto blocks_count = static_cast<unsigned>(device.multiProcessorCount);
       if (capability >= MatrixLarge::architecture) {
         multiply_only<MatrixLarge><<<blocks_count, warps * 32>>>(out.data(), repetitions);
@@ -267,8 +276,8 @@ double time_matrix_instruction() {
         multiply_only<MultiplyAdd><<<blocks_count, warps * 32>>>(out.data(), repetitions);
       }
       TRIFUSE_CUDA(cudaGetLastError());
-    }));
-  }
+    });
+  });
   return 2.0 * 16 * 8 * 8 * 8 * repetitions * warps * device.multiProcessorCount / median(seconds);
 }
 

@@ -19,6 +19,7 @@ constexpr int sum_threads = 256;
 
 template <int sums>
 __global__ void task_sums(Work work, int warps, double* out) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *work.next_item = 0;  // for the next launch
   __shared__ double part[sums][sum_threads];
   const TaskData& task = work.tasks[blockIdx.x];
   const int thread = static_cast<int>(threadIdx.x);

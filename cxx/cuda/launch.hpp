@@ -50,7 +50,8 @@ struct KernelResources {
 };
 KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
 
-/// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task].
+/// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task]. Sets the
+/// counter of items back to zero.
 void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
 
 /// Packs what of a panel the raw data at hand fills.

@@ -154,7 +154,7 @@ __device__ __forceinline__ void multiply_items(const Work& work, Stages<form, Co
 /// was launched with; asking for more would wait for ever.
 template <typename Config>
 struct Registers {
-  static constexpr int multiply = 232, others = 40;
+  static constexpr int multiply = 224, others = 56;
   static_assert(Config::warps * 32 * multiply + 128 * others <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
