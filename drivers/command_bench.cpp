@@ -42,11 +42,11 @@ struct BenchCommand {
     if (cuda) choose_devices(visible_devices(), options.devices);
     JsonFile json_file(json);
     if (kernels || tune) {
-      choose_devices(visible_devices(), options.devices);
+      const int number = choose_devices(visible_devices(), options.devices).front().number;
       json_file.write({{"program", "trifuse bench"},
                        {"version", version},
                        {"machine", json_machine()},
-                       {"kernels", measure_kernels()}});
+                       {"kernels", measure_kernels(number)}});
       return;
     }
     const std::unique_ptr<TileSource> amplitudes = source();
@@ -100,22 +100,22 @@ struct BenchCommand {
             {"median_ratio_to_dgemm", median(ratios)}};
   }
 
-  /// Single tasks with operands on the device. cuBLAS is measured before and after each, on the same warm chip.
-  nlohmann::ordered_json measure_kernels() const {
-    const double peak = time_matrix_instruction();
+  /// Single tasks with operands on one device. cuBLAS is measured before and after each, on the same warm chip.
+  nlohmann::ordered_json measure_kernels(int number) const {
+    const double peak = time_matrix_instruction(number);
     fmt::print("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
     // The model says how many full items each multiprocessor does; what one takes should be alike for like tasks.
     fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
                "DGEMM", "to DGEMM", "us/item", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
-    const std::vector<std::string> names = tune ? usable_kernels() : std::vector<std::string>{options.kernel};
+    const std::vector<std::string> names = tune ? usable_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
       double fastest = 0.0;
       std::string fastest_name;
       for (const std::string& name : names) {
-        const double before = time_cublas_dgemm(8192, 3);
-        const KernelTimes times = time_kernel(which, name, std::max(repeats, 5));
-        const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3));
+        const double before = time_cublas_dgemm(8192, 3, number);
+        const KernelTimes times = time_kernel(which, name, std::max(repeats, 5), number);
+        const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
         fmt::print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
                    times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0,
@@ -138,8 +138,9 @@ struct BenchCommand {
                            {"local_bytes", times.local_bytes}});
       }
       if (tune) {
-        fmt::print("{:<26} would be run by {}{}\n", "", names.front(),
-                   names.front() == fastest_name ? "" : ", but " + fastest_name + " is faster");
+        const std::string chosen = chosen_kernel(which, number);
+        fmt::print("{:<26} would be run by {}{}\n", "", chosen,
+                   chosen == fastest_name ? "" : ", but " + fastest_name + " is faster");
       }
     }
     return results;

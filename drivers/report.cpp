@@ -115,8 +115,25 @@ std::string describe_plan(const Calculation& calculation) {
   return text;
 }
 
+/// The kernels that were chosen, and for how many of the items where there are several.
+std::string kernels_of(const CudaReport& report) {
+  std::vector<CudaReport::Kernel> used;
+  std::int64_t items = 0;
+  for (const CudaReport::Kernel& kernel : report.kernels) {
+    if (kernel.items > 0) used.push_back(kernel);
+    items += kernel.items;
+  }
+  if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
+  std::string text = "kernels";
+  for (const CudaReport::Kernel& kernel : used) {
+    text += fmt::format("{} {} ({:.3g} % of the items)", &kernel == used.data() ? "" : ",", kernel.name,
+                        100.0 * static_cast<double>(kernel.items) / static_cast<double>(items));
+  }
+  return text;
+}
+
 std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate) {
-  std::string text = fmt::format("Devices      {}; kernel {}\n", names_of(calculation.devices()), report.kernel);
+  std::string text = fmt::format("Devices      {}; {}\n", names_of(calculation.devices()), kernels_of(report));
   if (rate > 0.0) {
     const double peak = peak_rate(report);
     text += fmt::format("             {:.2f} TF/s by the operation count", rate * 1e-12);
@@ -179,12 +196,15 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
                        {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
                        {"total_memory_bytes", device.total_memory}});
   }
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  for (const CudaReport::Kernel& kernel : report.kernels)
+    kernels.push_back({{"name", kernel.name}, {"items", kernel.items}});
   const double peak = peak_rate(report);
   const auto known = [&](double value) {
     return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
   };
   return {{"devices", devices},
-          {"kernel", report.kernel},
+          {"kernels", kernels},
           {"operations_per_second", rate},
           {"fp64_peak_operations_per_second", known(peak)},
           {"share_of_fp64_peak", known(rate / peak)},
@@ -201,8 +221,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
             {"copies", report.seconds_copies},
             {"waiting", report.seconds_waiting},
             {"preparing", report.seconds_preparing}}},
-          {"launches", report.launches},
-          {"items", report.items}};
+          {"launches", report.launches}};
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {

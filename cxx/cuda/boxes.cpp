@@ -98,20 +98,32 @@ void BoxCover::collect(const std::array<int, 3>& first, const std::array<int, 3>
   collect(other_first, other, boxes);
 }
 
+std::array<int, 3> BoxCover::sub_boxes(const std::array<int, 3>& extent) const {
+  std::array<int, 3> n{};
+  for (std::size_t q = 0; q < 3; ++q) n[q] = static_cast<int>(blocks(extent[q], shape_.sub[q]));
+  return n;
+}
+
 const std::vector<WarpBox>& BoxCover::boxes(const std::array<int, 3>& extent) {
   const auto found = covers_.find(extent);
   if (found != covers_.end()) return found->second;
-  std::array<int, 3> n{};
-  for (std::size_t q = 0; q < 3; ++q) n[q] = static_cast<int>(blocks(extent[q], shape_.sub[q]));
   std::vector<WarpBox> boxes;
-  collect({0, 0, 0}, n, boxes);
+  collect({0, 0, 0}, sub_boxes(extent), boxes);
   return covers_.emplace(extent, std::move(boxes)).first->second;
 }
 
 double BoxCover::cost(const std::array<int, 3>& extent) {
-  double total = 0.0;
-  for (const WarpBox& box : boxes(extent)) total += item_cost(box.warps);
-  return total;
+  return choose(sub_boxes(extent)).cost;
+}
+
+CoverChoice::CoverChoice(const std::vector<Shape>& shapes) : covers_(shapes.begin(), shapes.end()) {}
+
+std::size_t CoverChoice::best(const std::array<int, 3>& extent) {
+  std::size_t best = 0;
+  for (std::size_t n = 1; n < covers_.size(); ++n) {
+    if (covers_[n].cost(extent) < covers_[best].cost(extent)) best = n;
+  }
+  return best;
 }
 
 double append_items(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape, BoxCover& cover,

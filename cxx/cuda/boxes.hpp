@@ -43,12 +43,25 @@ class BoxCover {
     int axis;  ///< -1: one item
     int first_part;
   };
+  std::array<int, 3> sub_boxes(const std::array<int, 3>& extent) const;
   const Choice& choose(const std::array<int, 3>& sub_boxes);
   void collect(const std::array<int, 3>& first, const std::array<int, 3>& sub_boxes, std::vector<WarpBox>& boxes);
 
   Shape shape_;
   std::map<std::array<int, 3>, Choice> choices_;
   std::map<std::array<int, 3>, std::vector<WarpBox>> covers_;
+};
+
+/// Which of several kernels' shapes covers extents in the least modelled time. All of them do as much in a full item.
+class CoverChoice {
+ public:
+  explicit CoverChoice(const std::vector<Shape>& shapes);
+  /// The number of the shape, the first of equals.
+  std::size_t best(const std::array<int, 3>& extent);
+  BoxCover& cover(std::size_t shape) { return covers_[shape]; }
+
+ private:
+  std::vector<BoxCover> covers_;
 };
 
 /// Appends the items of a task. Where tiles coincide, boxes without an element in ascending order are left out. Items

@@ -13,7 +13,7 @@ namespace trifuse {
 struct CudaOptions {
   std::vector<int> devices = {0};      ///< as CUDA counts them
   std::int64_t memory_per_device = 0;  ///< bytes; 0: what is free, less a reserve
-  std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device
+  std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
 };
 
 /// What the devices did so far, all of them together.
@@ -23,7 +23,11 @@ struct CudaReport {
     double peak_share_rate = 0.0;  ///< FP64 matrix peak of the device, operations per second; 0 if not known
   };
   std::vector<Device> devices;
-  std::string kernel;               ///< configuration in use
+  struct Kernel {
+    std::string name;
+    std::int64_t items = 0;  ///< that it did
+  };
+  std::vector<Kernel> kernels;      ///< configurations of which one is chosen for each task
   std::int64_t panels_wanted = 0;   ///< panels that tasks asked for
   std::int64_t panels_sent = 0;     ///< of these, sent from the host
   std::int64_t panels_evicted = 0;  ///< dropped to make room
@@ -35,7 +39,6 @@ struct CudaReport {
   double seconds_waiting = 0.0;     ///< host threads waiting for devices
   double seconds_preparing = 0.0;   ///< host threads preparing work
   std::int64_t launches = 0;
-  std::int64_t items = 0;
 };
 
 /// Executes tasks on GPUs; several workers for each, so that tasks are prepared and sent while those of another run.

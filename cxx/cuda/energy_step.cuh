@@ -31,8 +31,12 @@ template <Form form, bool two_sided, typename Config>
 class EnergyStep {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
-  /// Elements that are turned into energies at a time: those of one a and one half.
-  using Slice = double[Config::sub_b][Config::sub_c];
+  /// Elements that are turned into energies at a time: one a, one half, `slice_b` of b; there are registers for so
+  /// many.
+  static constexpr int slice_elements = 8, slice_b = Config::sub_b * Config::sub_c <= slice_elements
+                                                         ? Config::sub_b
+                                                         : slice_elements / Config::sub_c;
+  using Slice = double[slice_b][Config::sub_c];
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
   static constexpr int pairs_count = adapted ? spin_adapted_pairs : spin_orbital_pairs;
 
@@ -152,15 +156,18 @@ class EnergyStep {
   template <bool masked>
   __device__ __forceinline__ void add_slices(const char* pairs, int set, double shift, double& bracket,
                                              double& singles) const {
-    const auto load = [&](int target, int a, int half, Slice& to) {
-      const double* from = kept_ + target * one_target + Accumulators<Config>::crossed(a, 0, 0, half) * threads;
+    const auto load = [&](int target, int a, int part, Slice& to) {
+      const double* from =
+          kept_ + target * one_target + Accumulators<Config>::crossed(a, part / 2 * slice_b, 0, part % 2) * threads;
       for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
     };
+    constexpr int parts = 2 * (Config::sub_b / slice_b);
     Slice next, next_left;
     load(targets - 1, 0, 0, next);
     if constexpr (two_sided) load(0, 0, 0, next_left);
 #pragma unroll 1
-    for (int half = 0; half < 2; ++half) {
+    for (int part = 0; part < parts; ++part) {
+      const int half = part % 2, first_b = part / 2 * slice_b;
       const double eps_holes = elements_.eps_holes(half) - shift;
       const PairValues<1, 0> ac0(*this, pairs, set, half);
       const PairValues<1, 1> ac1(*this, pairs, set, half);
@@ -169,7 +176,7 @@ class EnergyStep {
       const PairValues<2, 1> ab1(*this, pairs, set, half);
       const PairValues<2, 2> ab2(*this, pairs, set, half);
       Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
-#pragma unroll(two_sided ? 1 : 2)
+#pragma unroll 1
       for (int a = 0; a < Config::sub_a; ++a) {
         Slice y, left;
         for_slice([&](int b, int c) {
@@ -177,15 +184,16 @@ class EnergyStep {
           if constexpr (two_sided) left[b][c] = next_left[b][c];
         });
         const bool last_a = a + 1 == Config::sub_a;
-        load(targets - 1, last_a ? 0 : a + 1, last_a ? 1 : half, next);
-        if constexpr (two_sided) load(0, last_a ? 0 : a + 1, last_a ? 1 : half, next_left);
-        const unsigned used = elements_.used_slice(a, half);
+        const int next_a = last_a ? 0 : a + 1, next_part = last_a ? min(part + 1, parts - 1) : part;
+        load(targets - 1, next_a, next_part, next);
+        if constexpr (two_sided) load(0, next_a, next_part, next_left);
+        const unsigned used = elements_.template used_slice<slice_b>(a, first_b, half);
         if (masked && __all_sync(~0u, used == 0)) continue;
         const double eps_a = eps_holes - elements_.eps_particle(0, a);
         for_slice([&](int b, int c) {
           // Elements that are not summed may hold anything.
           const bool is_used = !masked || (used >> (b * Config::sub_c + c) & 1) != 0;
-          const double denominator = eps_a - elements_.eps_particle(1, b) - elements_.eps_particle(2, c);
+          const double denominator = eps_a - elements_.eps_particle(1, first_b + b) - elements_.eps_particle(2, c);
           const double d = is_used ? y[b][c] : 0.0;
           y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
           double d_left = d;
@@ -196,20 +204,20 @@ class EnergyStep {
         add_lone_a<1>(set, a, half, y, over_a[1]);
         add_lone_a<2>(set, a, half, y, over_a[2]);
         Slice s = {};
-        add_lone_b_and_c<0>(ac0, ab0, set, a, half, s);
-        add_lone_b_and_c<1>(ac1, ab1, set, a, half, s);
-        add_lone_b_and_c<2>(ac2, ab2, set, a, half, s);
+        add_lone_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
+        add_lone_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
+        add_lone_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
         for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
       }
-      singles += lone_a<0>(pairs, set, half, over_a[0]) + lone_a<1>(pairs, set, half, over_a[1]) +
-                 lone_a<2>(pairs, set, half, over_a[2]);
+      singles += lone_a<0>(pairs, set, first_b, half, over_a[0]) + lone_a<1>(pairs, set, first_b, half, over_a[1]) +
+                 lone_a<2>(pairs, set, first_b, half, over_a[2]);
     }
   }
 
   template <typename Function>
   static __device__ __forceinline__ void for_slice(Function function) {
 #pragma unroll
-    for (int b = 0; b < Config::sub_b; ++b)
+    for (int b = 0; b < slice_b; ++b)
 #pragma unroll
       for (int c = 0; c < Config::sub_c; ++c) function(b, c);
   }
@@ -221,15 +229,16 @@ class EnergyStep {
     for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
   }
   template <int y>
-  __device__ __forceinline__ double lone_a(const char* pairs, int set, int half, const Slice& over_a) const {
+  __device__ __forceinline__ double lone_a(const char* pairs, int set, int first_b, int half,
+                                           const Slice& over_a) const {
     const PairValues<0, y> bc(*this, pairs, set, half);
     double sum = 0.0;
-    for_slice([&](int b, int c) { sum += bc.at(b, c) * over_a[b][c]; });
+    for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
     return alone_sign(0, y) * sum;
   }
   template <int y>
   __device__ __forceinline__ void add_lone_b_and_c(const PairValues<1, y>& ac, const PairValues<2, y>& ab, int set,
-                                                   int a, int half, Slice& sum) const {
+                                                   int a, int first_b, int half, Slice& sum) const {
     double of_c[Config::sub_c], v_ac[Config::sub_c];
 #pragma unroll
     for (int c = 0; c < Config::sub_c; ++c) {
@@ -237,8 +246,8 @@ class EnergyStep {
       v_ac[c] = ac.at(a, c);
     }
 #pragma unroll
-    for (int b = 0; b < Config::sub_b; ++b) {
-      const double of_b = alone_sign(1, y) * elements_.lone(set, 1, b, y, half), v_ab = ab.at(a, b);
+    for (int b = 0; b < slice_b; ++b) {
+      const double of_b = alone_sign(1, y) * elements_.lone(set, 1, first_b + b, y, half), v_ab = ab.at(a, first_b + b);
 #pragma unroll
       for (int c = 0; c < Config::sub_c; ++c) {
         sum[b][c] += of_b * v_ac[c];

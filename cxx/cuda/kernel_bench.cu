@@ -8,6 +8,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/boxes.hpp"
+#include "cxx/cuda/cuda_device.hpp"
 #include "cxx/cuda/device_memory.hpp"
 #include "cxx/cuda/instructions.cuh"
 #include "cxx/cuda/launch.hpp"
@@ -72,10 +73,10 @@ std::vector<double> settled_times(int repeats, Function once) {
   return seconds;
 }
 
-cudaDeviceProp first_device() {
-  TRIFUSE_CUDA(cudaSetDevice(0));
+cudaDeviceProp use_device(int number) {
+  TRIFUSE_CUDA(cudaSetDevice(number));
   cudaDeviceProp properties{};
-  TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, 0));
+  TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
   return properties;
 }
 
@@ -97,6 +98,20 @@ __global__ void multiply_only(double* out, int repetitions) {
   for (int n = 0; n < 8; ++n) sum += c[n][0] + c[n][1] + c[n][2] + c[n][3];
   if (sum == 12345.0) out[0] = sum;
 }
+
+/// The kernel of this name, or the best one for a case.
+struct Choice {
+  std::array<int, 3> particles;
+  const Kernel* kernel;
+
+  Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
+      : particles{which.extent[0], which.extent[1], which.extent[2]} {
+    const std::vector<const Kernel*> candidates = choose_kernels(name, device);
+    std::vector<Shape> shapes;
+    for (const Kernel* candidate : candidates) shapes.push_back(candidate->shape);
+    kernel = candidates[CoverChoice(shapes).best(particles)];
+  }
+};
 
 }  // namespace
 
@@ -123,8 +138,12 @@ std::vector<KernelCase> standard_kernel_cases() {
   return cases;
 }
 
-std::vector<std::string> usable_kernels() {
-  const cudaDeviceProp device = first_device();
+std::string chosen_kernel(const KernelCase& which, int device_number) {
+  return Choice(which, {}, use_device(device_number)).kernel->name;
+}
+
+std::vector<std::string> usable_kernels(int device_number) {
+  const cudaDeviceProp device = use_device(device_number);
   std::vector<std::string> names;
   for (const Kernel& kernel : kernels()) {
     if (usable(kernel, device)) names.emplace_back(kernel.name);
@@ -132,13 +151,11 @@ std::vector<std::string> usable_kernels() {
   return names;
 }
 
-KernelTimes time_kernel(const KernelCase& which, const std::string& name, int repeats) {
-  const cudaDeviceProp device = first_device();
-  const Kernel* kernel = nullptr;
-  for (const Kernel& each : kernels()) {
-    if (kernel == nullptr && usable(each, device) && (name.empty() || name == each.name)) kernel = &each;
-  }
-  if (kernel == nullptr) throw UsageError("There is no kernel \"" + name + "\" for " + device.name + ".");
+KernelTimes time_kernel(const KernelCase& which, const std::string& name, int repeats, int device_number) {
+  const cudaDeviceProp device = use_device(device_number);
+  const Choice choice(which, name, device);
+  const Kernel* kernel = choice.kernel;
+  BoxCover cover(kernel->shape);
   constexpr Form form = Form::spin_orbital;
   prepare(*kernel, form, false);
 
@@ -150,7 +167,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     orbitals += which.extent[q];
   }
   task.factor = 1.0;
-  BoxCover cover(kernel->shape);
+
   std::vector<Item> items;
   append_items(0, task, form, kernel->shape, cover, items);
   task.items = static_cast<std::int64_t>(items.size());
@@ -223,14 +240,15 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
-  times.modelled = holes * cover.cost({which.extent[0], which.extent[1], which.extent[2]}) / device.multiProcessorCount;
+  times.modelled = holes * cover.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, form, false);
   times.registers = used.registers;
   times.local_bytes = used.local_bytes;
   return times;
 }
 
-double time_cublas_dgemm(int n, int repeats) {
+double time_cublas_dgemm(int n, int repeats, int device_number) {
+  static_cast<void>(use_device(device_number));
   // Loaded when it is wanted: half a gigabyte that nothing else needs.
   void* library = nullptr;
   for (const char* name : {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
@@ -259,8 +277,8 @@ double time_cublas_dgemm(int n, int repeats) {
   return 2.0 * n * static_cast<double>(size) / median(seconds);
 }
 
-double time_matrix_instruction() {
-  const cudaDeviceProp device = first_device();
+double time_matrix_instruction(int device_number) {
+  const cudaDeviceProp device = use_device(device_number);
   const int capability = 100 * device.major + 10 * device.minor;
   const DeviceArray<double> out(1);
   constexpr int warps = 8, repetitions = 20000;

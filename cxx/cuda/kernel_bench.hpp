@@ -20,7 +20,7 @@ struct KernelCase {
 std::vector<KernelCase> standard_kernel_cases();
 
 struct KernelTimes {
-  std::string kernel;
+  std::string kernel;           ///< that was measured
   std::vector<double> seconds;  ///< of each repetition
   std::int64_t items;
   double modelled;  ///< in full items for each multiprocessor, products alone
@@ -28,14 +28,16 @@ struct KernelTimes {
   std::int64_t local_bytes;  ///< spilled
 };
 
-/// Measures on the current first device with the kernel of this name, or the one that would be chosen.
-KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, int repeats);
+/// Measures with the kernel of this name, or the one that would be chosen.
+KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, int repeats, int device = 0);
+/// The name of the kernel that would be chosen.
+std::string chosen_kernel(const KernelCase& which, int device = 0);
 /// Names of the kernels that the device can run, best first.
-std::vector<std::string> usable_kernels();
+std::vector<std::string> usable_kernels(int device = 0);
 
 /// Operations per second of cuBLAS DGEMM n^3, median; 0 where cuBLAS cannot be loaded.
-double time_cublas_dgemm(int n, int repeats);
+double time_cublas_dgemm(int n, int repeats, int device = 0);
 /// Operations per second of the best FP64 matrix instruction, operands in registers, or of multiply-adds without one.
-double time_matrix_instruction();
+double time_matrix_instruction(int device = 0);
 
 }  // namespace trifuse

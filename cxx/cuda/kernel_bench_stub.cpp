@@ -13,19 +13,23 @@ std::vector<KernelCase> standard_kernel_cases() {
   return {};
 }
 
-KernelTimes time_kernel(const KernelCase&, const std::string&, int) {
-  throw UsageError(why_no_devices());
-}
-
-std::vector<std::string> usable_kernels() {
+std::string chosen_kernel(const KernelCase&, int) {
   return {};
 }
 
-double time_cublas_dgemm(int, int) {
+KernelTimes time_kernel(const KernelCase&, const std::string&, int, int) {
+  throw UsageError(why_no_devices());
+}
+
+std::vector<std::string> usable_kernels(int) {
+  return {};
+}
+
+double time_cublas_dgemm(int, int, int) {
   return 0.0;
 }
 
-double time_matrix_instruction() {
+double time_matrix_instruction(int) {
   return 0.0;
 }
 

@@ -13,10 +13,13 @@ constexpr BlockMemory block_memory() {
 
 /// Describes a configuration, which is compiled where this is used.
 template <typename Config>
-Kernel kernel_entry(const char* name, bool exact_architecture = false) {
+Kernel kernel_entry(const std::string& family, bool exact_architecture = false) {
   using Precision = typename Config::Precision;
   constexpr int size = sizeof(typename Precision::Operand);
-  return {name,
+  const std::string sub_box =
+      std::to_string(Config::sub_a) + "x" + std::to_string(Config::sub_b) + "x" + std::to_string(Config::sub_c);
+  return {family,
+          family + "-" + sub_box,
           Config::Instruction::architecture,
           exact_architecture,
           {{Config::sub_a, Config::sub_b, Config::sub_c},

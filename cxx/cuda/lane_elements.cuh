@@ -47,10 +47,11 @@ struct LaneElements {
     }
     for (int half = 0; half < 2; ++half) used[half] = hole_weight(half) != 0.0 ? particles : 0u;
   }
-  /// Bits of the elements of one a and one half, c fastest.
-  __device__ __forceinline__ unsigned used_slice(int a, int half) const {
-    constexpr int bits = Config::sub_b * Config::sub_c;
-    return (half == 0 ? used[0] : used[1]) >> (a * bits) & (~0u >> (32 - bits));
+  /// Bits of the elements of one a and one half, `count_b` of b; c fastest.
+  template <int count_b>
+  __device__ __forceinline__ unsigned used_slice(int a, int first_b, int half) const {
+    constexpr int bits = count_b * Config::sub_c;
+    return (half == 0 ? used[0] : used[1]) >> ((a * Config::sub_b + first_b) * Config::sub_c) & (~0u >> (32 - bits));
   }
 
   __device__ __forceinline__ LaneElements(const ItemData<form, Config>& d, const WarpPlace& place, int lane) : data(d) {

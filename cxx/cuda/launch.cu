@@ -6,7 +6,9 @@
 
 namespace trifuse::gpu {
 
-Kernel bulk_m16n8k8_4x4x2();
+Kernel bulk_4x4x2();
+Kernel bulk_4x2x4();
+Kernel bulk_2x4x4();
 Kernel m16n8k8_4x4x2();
 Kernel m8n8k4_4x4x2();
 Kernel fma_2x2x2();
@@ -61,7 +63,8 @@ __global__ void pack(Packing packing, const double* raw, double* packed, std::in
 }  // namespace
 
 std::span<const Kernel> kernels() {
-  static const std::array<Kernel, 4> all = {bulk_m16n8k8_4x4x2(), m16n8k8_4x4x2(), m8n8k4_4x4x2(), fma_2x2x2()};
+  static const std::array<Kernel, 6> all = {bulk_4x4x2(),    bulk_4x2x4(),   bulk_2x4x4(),
+                                            m16n8k8_4x4x2(), m8n8k4_4x4x2(), fma_2x2x2()};
   return all;
 }
 

@@ -20,7 +20,8 @@ struct BlockMemory {
 };
 
 struct Kernel {
-  const char* name;
+  std::string family;       ///< instruction and staging
+  std::string name;         ///< family and sub-box of a warp
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< machine code for this compute capability alone
   Shape shape;

@@ -17,7 +17,10 @@ std::size_t at(std::int64_t n) {
 
 /// What kernels are compiled for: with matrix instructions and without.
 constexpr int chunk_a_bytes = Fp64::a_chunk * 8, chunk_b_bytes = Fp64::b_chunk * 8;
-const std::array<Shape, 2> shapes = {Shape{{4, 4, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 49152, 24},
+constexpr Shape bulk_shape(int a, int b, int c) {
+  return {{a, b, c}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 49152, 24};
+}
+const std::array<Shape, 4> shapes = {bulk_shape(4, 4, 2), bulk_shape(4, 2, 4), bulk_shape(2, 4, 4),
                                      Shape{{2, 2, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 0, 24}};
 
 /// Particles of a box along a, b or c, those beyond the end of the tile too.
@@ -58,6 +61,20 @@ TEST(BoxCover, CoversEverySubBoxOnce) {
     for (int n = 0; n < 200; ++n) expect_cover(shape, cover, {small(random), small(random), small(random)});
     for (int n = 0; n < 5; ++n) expect_cover(shape, cover, {large(random), large(random), large(random)});
     for (int n = 0; n < 5; ++n) expect_cover(shape, cover, {large(random), small(random), large(random)});
+  }
+}
+
+// A task is given to the kernel whose sub-boxes fill its particles best.
+TEST(CoverChoice, FollowsTheExtents) {
+  CoverChoice choice({shapes[0], shapes[1], shapes[2]});
+  EXPECT_EQ(choice.best({16, 16, 16}), 0u) << "the first of equals";
+  EXPECT_EQ(choice.best({8, 8, 6}), 0u);
+  EXPECT_EQ(choice.best({8, 6, 8}), 1u);
+  EXPECT_EQ(choice.best({6, 8, 8}), 2u);
+  EXPECT_EQ(choice.best({2, 16, 16}), 2u);
+  for (std::size_t n = 0; n < 3; ++n) {
+    BoxCover alone(shapes[n]);
+    EXPECT_EQ(choice.cover(n).cost({6, 10, 14}), alone.cost({6, 10, 14}));
   }
 }
 

@@ -36,7 +36,7 @@ TEST_F(SameBits, AreGivenByEveryRun) {
     const auto first = batch_numbers(executor, plan, 2);
     const auto worker = executor.make_worker();
     for (int n = 0; n < 5; ++n) ASSERT_EQ(batch_numbers(*worker, plan.tasks, 2), first) << "run " << n;
-    const auto other = make_cuda_executor(problem, plan.tiles, with_kernel(executor.report().kernel));
+    const auto other = make_cuda_executor(problem, plan.tiles, with_kernel(executor.report().kernels.front().name));
     EXPECT_EQ(batch_numbers(*other, plan, 2), first);
   });
 }

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cxx/cuda/boxes.hpp"
+#include "cxx/cuda/cuda_device.hpp"
+#include "cxx/cuda/task_program.hpp"
+#include "cxx/triples/executor.hpp"
+#include "cxx/triples/problem.hpp"
+
+namespace trifuse::gpu {
+
+/// What a worker keeps for its launches, one after the other. Belongs to the current device.
+struct LaunchBuffers {
+  /// For `scratch` doubles that kernels put aside.
+  explicit LaunchBuffers(std::int64_t scratch);
+
+  Stream stream;
+  Event kernel_begin, kernel_end;
+  Event done{cudaEventDisableTiming | cudaEventBlockingSync};
+  DeviceArray<double> scratch, item_sums, task_sums;
+  DeviceArray<std::uint32_t> next_item;
+  DeviceArray<char> device_program;
+  PinnedArray<char> host_program;
+  PinnedArray<double> host_sums;
+  double seconds_waiting = 0.0;  ///< of the host
+};
+
+/// Tasks that will go to a device together, in one launch of one kernel.
+class PendingLaunch {
+ public:
+  /// All of them outlive it. `orbitals`: of the tile space that the programs refer to.
+  PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals);
+
+  const Kernel& kernel() const { return kernel_; }
+  bool empty() const { return pieces_.empty(); }
+
+  /// Adds a task, whose energies [omega2] will be added to `energies`, and returns the operations that it takes; or
+  /// leaves everything as it was and returns nothing, where others are waiting and panels of all together would take
+  /// more than `most_bytes` or items are too many.
+  std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
+                            BoxCover& cover, std::int64_t most_bytes);
+
+  /// Runs them, waits, and is empty again. Returns the number of items.
+  std::int64_t run(LaunchBuffers& buffers);
+
+ private:
+  struct Piece {
+    SpinCase spin_case;
+    std::span<TaskEnergy> energies;
+  };
+  /// Panels by their number in `names_`.
+  struct NumberedPhase {
+    std::int64_t a, b;
+    std::int32_t steps;
+  };
+
+  Work upload(LaunchBuffers& buffers, std::span<const double* const> panels) const;
+  void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
+  void clear();
+
+  const Device& device_;
+  const Kernel& kernel_;
+  const Problem& problem_;
+  std::int64_t orbitals_;
+  std::vector<Piece> pieces_;
+  std::vector<TaskData> tasks_;
+  std::vector<NumberedPhase> phases_;
+  std::vector<std::int64_t> pairs_;  ///< -1: zeros
+  std::vector<Item> items_;
+  std::vector<PanelName> names_, new_names_;
+  std::map<PanelName, std::size_t> numbers_;
+  std::int64_t panel_bytes_ = 0;
+};
+
+}  // namespace trifuse::gpu
