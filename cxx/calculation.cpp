@@ -162,7 +162,7 @@ void Calculation::plan_tasks() {
   const std::int64_t allowed = cuda ? default_memory : *options_.memory;
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
-        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; give a larger --tile-size{}.",
+        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; take larger tiles{}.",
         sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30, cuda ? "" : ", or allow more --memory"));
   }
   plan_ = make_plan(tiles, problem_.form);

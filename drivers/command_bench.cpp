@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cuda/kernel_bench.hpp"
 #include "drivers/commands.hpp"
@@ -27,11 +29,17 @@ struct BenchCommand {
   std::string path, json, form = "auto", device = "cpu", memory;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
+  std::optional<std::int64_t> tile_size;
   int repeats = 3;
   bool kernels = false, tune = false;
 
   std::unique_ptr<TileSource> source() const {
-    if (path.empty()) return make_synthetic_source(molecule);
+    if (path.empty()) {
+      SyntheticMolecule cut = molecule;
+      if (tile_size) cut.hole_tile = cut.particle_tile = *tile_size;
+      return make_synthetic_source(cut);
+    }
+    if (tile_size) throw UsageError("--tile-size cuts the made-up molecule; amplitudes from files have tiles already.");
     NwchemLocation where;
     where.prefix = path;
     return open_source(where);
@@ -199,7 +207,12 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--form", command->form, "auto: the one that a run would choose")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();
-  bench->add_option("--tile-size", command->options.tile_size, "Largest tile")
+  bench
+      ->add_option("--tile-size", command->tile_size,
+                   "Largest tile of the made-up molecule, as another program would have cut it; the plan's tiles are "
+                   "made of its orbitals as in a run")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  bench->add_option("--plan-tile-size", command->options.tile_size, "Largest tile of the plan")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, 4096));
   bench->add_option("--device", command->device, "Where to compute")

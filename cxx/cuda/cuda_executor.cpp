@@ -24,7 +24,9 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-constexpr int workers_per_device = 3;
+/// Three keep a device busy with large tasks; of small ones a processor core prepares fewer than a device computes, so
+/// that there are more where a tenth of the memory is enough for what they keep.
+constexpr std::int64_t fewest_workers = 3, most_workers = 8;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 /// Left to the driver and to what other programs may want in the meantime.
 constexpr std::int64_t reserve_bytes = 512 * mib;
@@ -58,7 +60,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
       : problem_(problem), coarse_(tiles) {
     if (options.devices.empty()) throw UsageError("No GPU was named.");
-    std::int64_t least_panels = std::numeric_limits<std::int64_t>::max();
+    std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), most_worker_bytes = 0;
     for (const int number : options.devices) {
       Device& device = devices_.emplace_back();
       device.number = number;
@@ -70,8 +72,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
       device.budget = options.memory_per_device > 0 ? std::min(options.memory_per_device, available) : available;
-      least_panels = std::min(least_panels, device.budget - workers_per_device * worker_bytes(device));
+      least_budget = std::min(least_budget, device.budget);
+      most_worker_bytes = std::max(most_worker_bytes, worker_bytes(device));
     }
+    workers_per_device_ = std::clamp(least_budget / 10 / most_worker_bytes, fewest_workers, most_workers);
+    const std::int64_t least_panels = least_budget - workers_per_device_ * most_worker_bytes;
     // Tiles are cut until the panels of a task take no more than the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (auto [holes, particles] = largest_tiles(fine_);;) {
@@ -98,7 +103,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   }
 
   std::string name() const override { return "cuda"; }
-  int workers() const override { return workers_per_device * static_cast<int>(devices_.size()); }
+  int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   CudaReport report() const override;
@@ -174,14 +179,15 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
-    const std::int64_t left = device.budget - workers_per_device * worker_bytes(device) - PanelCache::slots * slot;
+    const std::int64_t left = device.budget - workers_per_device_ * worker_bytes(device) - PanelCache::slots * slot;
     device.panels =
         std::make_unique<PanelCache>(*panels_, problem_.form, std::min(left, all_panels_bytes() + 64 * mib), slot);
   }
 
   Problem problem_;
   TileSpace coarse_, fine_;
-  bool cut_ = false;        ///< whether a task is more than one piece
+  bool cut_ = false;  ///< whether a task is more than one piece
+  std::int64_t workers_per_device_ = 0;
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
   std::unique_ptr<PanelStore> panels_;
   std::vector<Device> devices_;

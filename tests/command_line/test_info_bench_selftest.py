@@ -72,8 +72,23 @@ class Bench(ProgramTest):
         for name in ("ch2_631g_c1_uhf_t3", "ch2_631g_c2v_rohf_t3", "h2o_631g_c2v_rhf_t10"):
             self.assertRegex(self.succeed("bench", DATA / name, "--threads", 1, "--repeats", 1).out, r"ratio \d")
 
+        def test_tiles_of_the_made_up_molecule_do_not_change_the_plan(self):
+        operations = []
+        for tiles in ([], ["--tile-size", 2], ["--plan-tile-size", 2]):
+            path = self.folder / "bench.json"
+            self.succeed("bench", "--occupied", 4, "--virtual", 8, "--irreps", 2, "--threads", 1, "--repeats", 1,
+                         "--json", path, *tiles)
+            (result,) = read_report(path)["results"]
+            operations.append((result["tasks"], result["operations"]))
+        self.assertEqual(operations[0], operations[1])
+        self.assertLess(operations[0][0], operations[2][0])
+        refused = trifuse("bench", DATA / "h2o_631g_c2v_rhf_t10", "--tile-size", 2)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("--tile-size cuts the made-up molecule", refused.err)
+
     def test_absent_files_are_refused(self):
         self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
+
 
 
 class Selftest(ProgramTest):
