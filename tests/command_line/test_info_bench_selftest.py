@@ -72,7 +72,7 @@ class Bench(ProgramTest):
         for name in ("ch2_631g_c1_uhf_t3", "ch2_631g_c2v_rohf_t3", "h2o_631g_c2v_rhf_t10"):
             self.assertRegex(self.succeed("bench", DATA / name, "--threads", 1, "--repeats", 1).out, r"ratio \d")
 
-        def test_tiles_of_the_made_up_molecule_do_not_change_the_plan(self):
+    def test_tiles_of_the_made_up_molecule_do_not_change_the_plan(self):
         operations = []
         for tiles in ([], ["--tile-size", 2], ["--plan-tile-size", 2]):
             path = self.folder / "bench.json"
@@ -88,7 +88,6 @@ class Bench(ProgramTest):
 
     def test_absent_files_are_refused(self):
         self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
-
 
 
 class Selftest(ProgramTest):
