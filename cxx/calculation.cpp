@@ -91,6 +91,19 @@ std::string to_string(ExecutorKind executor) {
   return "?";
 }
 
+ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
+  // Less than this is done before the devices have been set up.
+  constexpr double least_operations = 1e10;
+  const Form chosen = form.value_or(right.restricted() ? Form::spin_adapted : Form::spin_orbital);
+  if (chosen == Form::spin_adapted && !right.restricted()) return ExecutorKind::cpu;  // which will be refused
+  const TileSizes sizes = default_cuda_tile_sizes(right);
+  const TileSpace tiles = right.retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
+  if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
+  // Asked last: CUDA takes its time to answer.
+  const std::vector<DeviceInfo> visible = visible_devices();
+  return std::any_of(visible.begin(), visible.end(), new_enough) ? ExecutorKind::cuda : ExecutorKind::cpu;
+}
+
 Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)
     : options_(std::move(options)), right_(&right), left_(left) {
   if (!right.has_integrals()) {

@@ -43,6 +43,10 @@ struct CalculationOptions {
   std::string journal;       ///< empty: none
 };
 
+/// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
+/// options.
+ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form);
+
 struct EnergyPair {
   double bracket = 0.0;  ///< E[T], hartree
   double paren = 0.0;    ///< E(T), hartree

@@ -141,17 +141,7 @@ CalculationOptions CalculationFlags::resolve() const {
 CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
   CalculationOptions resolved = resolve();
   if (device != "auto" || !executor.empty() || resolved.executor == ExecutorKind::cuda) return resolved;
-  // Less than this is done before the devices have been set up.
-  constexpr double least_operations = 1e10;
-  const TileSpace& orbitals = right.tiles();
-  const Form chosen = resolved.form.value_or(orbitals.restricted() ? Form::spin_adapted : Form::spin_orbital);
-  if (chosen == Form::spin_adapted && !orbitals.restricted()) return resolved;  // which the calculation will refuse
-  const TileSizes sizes = default_cuda_tile_sizes(orbitals);
-  const TileSpace tiles = orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
-  if (make_plan(tiles, chosen).total_operations < least_operations) return resolved;
-  // Asked last: CUDA takes its time to answer.
-  const std::vector<DeviceInfo> visible = visible_devices();
-  if (std::any_of(visible.begin(), visible.end(), new_enough)) resolved.executor = ExecutorKind::cuda;
+  resolved.executor = choose_executor(right.tiles(), resolved.form);
   return resolved;
 }
 

@@ -4,17 +4,20 @@
 !> (-fdefault-integer-8) alike. Energies are in hartree. On failure `status%code` is not `trifuse_success` and
 !> `trifuse_message(status)` is one sentence.
 module trifuse
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_int32_t, c_int64_t, c_loc, &
-    & c_null_char, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int32_t, c_int64_t, c_null_char, &
+    & c_null_funptr, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
 
   public :: trifuse_status, trifuse_amplitudes, trifuse_calculation
   public :: trifuse_version, trifuse_features
   public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
+  public :: trifuse_tile, trifuse_description, trifuse_new_amplitudes, trifuse_set_block, trifuse_get_block
+  public :: trifuse_block_count, trifuse_get_block_tiles, trifuse_tile_count, trifuse_get_tile
+  public :: trifuse_get_orbital_energies
   public :: trifuse_new_calculation, trifuse_delete_calculation, trifuse_run
   public :: trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf, trifuse_set_threads, trifuse_set_tile_size
-  public :: trifuse_set_memory, trifuse_set_journal, trifuse_energy_count, trifuse_get_energy
+  public :: trifuse_set_device, trifuse_set_gpus, trifuse_set_memory, trifuse_set_journal, trifuse_energy_count, trifuse_get_energy
 
   integer(c_int32_t), parameter, public :: trifuse_success = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_bad_input = 1_c_int32_t
@@ -29,6 +32,24 @@ module trifuse
   integer(c_int32_t), parameter, public :: trifuse_rohf_nwchem = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_rohf_semicanonical = 1_c_int32_t
 
+  integer(c_int32_t), parameter, public :: trifuse_device_auto = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_device_cpu = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_device_cuda = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_rhf = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_uhf = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_rohf = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_ccsd = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_regularized_ccsd = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_lambda = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_hole_alpha = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_hole_beta = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_particle_alpha = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_particle_beta = 3_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_fock = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_t1 = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_t2 = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_v2 = 3_c_int32_t
+
   integer, parameter :: message_length = 1024
 
   !> What became of a call.
@@ -36,6 +57,26 @@ module trifuse
     integer(c_int32_t) :: code = 0_c_int32_t
     character(kind=c_char) :: message(message_length) = c_null_char
   end type trifuse_status
+
+  !> Spin orbitals of one class and one irrep, as in trifuse.h.
+  type, bind(c) :: trifuse_tile
+    integer(c_int32_t) :: orbital_class = trifuse_hole_alpha
+    integer(c_int32_t) :: irrep = 0_c_int32_t
+    integer(c_int64_t) :: size = 0_c_int64_t
+  end type trifuse_tile
+
+  !> Amplitudes that the calling program holds, as in trifuse.h: `tiles` and `orbital_energies` are c_loc of arrays.
+  type, bind(c) :: trifuse_description
+    integer(c_int64_t) :: tile_count = 0_c_int64_t
+    type(c_ptr) :: tiles = c_null_ptr
+    type(c_ptr) :: orbital_energies = c_null_ptr
+    integer(c_int32_t) :: reference = trifuse_rhf
+    integer(c_int32_t) :: kind = trifuse_ccsd
+    real(c_double) :: omega2 = 0.0_c_double
+    integer(c_int32_t) :: has_integrals = 1_c_int32_t
+    integer(c_int32_t) :: has_fock = 0_c_int32_t
+    real(c_double) :: correlation_energy = 0.0_c_double
+  end type trifuse_description
 
   !> Converged amplitudes; see trifuse_open_amplitudes.
   type :: trifuse_amplitudes
@@ -78,6 +119,70 @@ module trifuse
       type(c_ptr), value :: right
       type(c_ptr) :: handle
     end function c_open_left
+    function c_new_amplitudes(status, description, reader, context) bind(c, name="trifuse_new_amplitudes") &
+      & result(handle)
+      import :: c_ptr, c_funptr, trifuse_status, trifuse_description
+      type(trifuse_status), intent(inout) :: status
+      type(trifuse_description), intent(in) :: description
+      type(c_funptr), value :: reader
+      type(c_ptr), value :: context
+      type(c_ptr) :: handle
+    end function c_new_amplitudes
+    subroutine c_set_block(status, amplitudes, tensor, tiles, size, block) bind(c, name="trifuse_set_block")
+      import :: c_ptr, c_int32_t, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int32_t), value :: tensor
+      integer(c_int64_t), intent(in) :: tiles(*)
+      integer(c_int64_t), value :: size
+      real(c_double), intent(in) :: block(*)
+    end subroutine c_set_block
+    subroutine c_get_block(status, amplitudes, tensor, tiles, size, block) bind(c, name="trifuse_get_block")
+      import :: c_ptr, c_int32_t, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int32_t), value :: tensor
+      integer(c_int64_t), intent(in) :: tiles(*)
+      integer(c_int64_t), value :: size
+      real(c_double), intent(out) :: block(*)
+    end subroutine c_get_block
+    function c_block_count(status, amplitudes, tensor) bind(c, name="trifuse_block_count") result(count)
+      import :: c_ptr, c_int32_t, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int32_t), value :: tensor
+      integer(c_int64_t) :: count
+    end function c_block_count
+    subroutine c_get_block_tiles(status, amplitudes, tensor, index, tiles, size) &
+      & bind(c, name="trifuse_get_block_tiles")
+      import :: c_ptr, c_int32_t, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int32_t), value :: tensor
+      integer(c_int64_t), value :: index
+      integer(c_int64_t), intent(out) :: tiles(4), size
+    end subroutine c_get_block_tiles
+    function c_tile_count(status, amplitudes) bind(c, name="trifuse_tile_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t) :: count
+    end function c_tile_count
+    subroutine c_get_tile(status, amplitudes, index, tile) bind(c, name="trifuse_get_tile")
+      import :: c_ptr, c_int64_t, trifuse_status, trifuse_tile
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t), value :: index
+      type(trifuse_tile), intent(out) :: tile
+    end subroutine c_get_tile
+    subroutine c_get_orbital_energies(status, amplitudes, count, energies) &
+      & bind(c, name="trifuse_get_orbital_energies")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t), value :: count
+      real(c_double), intent(out) :: energies(*)
+    end subroutine c_get_orbital_energies
     function c_correlation_energy(status, amplitudes) bind(c, name="trifuse_correlation_energy") result(energy)
       import :: c_ptr, c_double, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -117,6 +222,19 @@ module trifuse
       type(c_ptr), value :: calculation
       integer(c_int32_t), value :: rohf
     end subroutine c_set_rohf
+    subroutine c_set_device(status, calculation, device) bind(c, name="trifuse_set_device")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: device
+    end subroutine c_set_device
+    subroutine c_set_gpus(status, calculation, count, gpus) bind(c, name="trifuse_set_gpus")
+      import :: c_ptr, c_int32_t, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), intent(in) :: gpus(*)
+    end subroutine c_set_gpus
     subroutine c_set_threads(status, calculation, threads) bind(c, name="trifuse_set_threads")
       import :: c_ptr, c_int64_t, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -208,6 +326,87 @@ contains
     amplitudes%handle = c_open_left(status, terminated(path), right%handle)
   end subroutine trifuse_open_left_amplitudes
 
+  !> Amplitudes in the calling program, delivered by `reader` (c_funloc of a function that is bind(c), see trifuse.h), to
+  !> which `context` is handed; or set block by block where there is no reader.
+  subroutine trifuse_new_amplitudes(status, amplitudes, description, reader, context)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(out) :: amplitudes
+    type(trifuse_description), intent(in) :: description
+    type(c_funptr), intent(in), optional :: reader
+    type(c_ptr), intent(in), optional :: context
+    type(c_funptr) :: the_reader
+    type(c_ptr) :: the_context
+    the_reader = c_null_funptr
+    the_context = c_null_ptr
+    if (present(reader)) the_reader = reader
+    if (present(context)) the_context = context
+    amplitudes%handle = c_new_amplitudes(status, description, the_reader, the_context)
+  end subroutine trifuse_new_amplitudes
+
+  !> Copies a block into amplitudes without a reader. Tiles are numbers from 0, as in trifuse.h, the last two of a matrix
+  !> without meaning; a Fortran array of the block has the last index of trifuse.h first.
+  subroutine trifuse_set_block(status, amplitudes, tensor, tiles, block)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int32_t), intent(in) :: tensor
+    integer(c_int64_t), intent(in) :: tiles(4)
+    real(c_double), intent(in) :: block(:)
+    call c_set_block(status, amplitudes%handle, tensor, tiles, size(block, kind=c_int64_t), block)
+  end subroutine trifuse_set_block
+
+  !> Copies a block out of any amplitudes.
+  subroutine trifuse_get_block(status, amplitudes, tensor, tiles, block)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int32_t), intent(in) :: tensor
+    integer(c_int64_t), intent(in) :: tiles(4)
+    real(c_double), intent(out) :: block(:)
+    call c_get_block(status, amplitudes%handle, tensor, tiles, size(block, kind=c_int64_t), block)
+  end subroutine trifuse_get_block
+
+  !> Number of blocks of a tensor.
+  subroutine trifuse_block_count(status, amplitudes, tensor, count)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int32_t), intent(in) :: tensor
+    integer(c_int64_t), intent(out) :: count
+    count = c_block_count(status, amplitudes%handle, tensor)
+  end subroutine trifuse_block_count
+
+  !> Tiles (from 0; matrices have two) and size of block number `index`, from 1 here.
+  subroutine trifuse_get_block_tiles(status, amplitudes, tensor, index, tiles, block_size)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int32_t), intent(in) :: tensor
+    integer(c_int64_t), intent(in) :: index
+    integer(c_int64_t), intent(out) :: tiles(4), block_size
+    call c_get_block_tiles(status, amplitudes%handle, tensor, index - 1_c_int64_t, tiles, block_size)
+  end subroutine trifuse_get_block_tiles
+
+  subroutine trifuse_tile_count(status, amplitudes, count)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int64_t), intent(out) :: count
+    count = c_tile_count(status, amplitudes%handle)
+  end subroutine trifuse_tile_count
+
+  !> Tile number `index`, from 1 here.
+  subroutine trifuse_get_tile(status, amplitudes, index, tile)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int64_t), intent(in) :: index
+    type(trifuse_tile), intent(out) :: tile
+    call c_get_tile(status, amplitudes%handle, index - 1_c_int64_t, tile)
+  end subroutine trifuse_get_tile
+
+  !> As many as there are orbitals, hartree.
+  subroutine trifuse_get_orbital_energies(status, amplitudes, energies)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    real(c_double), intent(out) :: energies(:)
+    call c_get_orbital_energies(status, amplitudes%handle, size(energies, kind=c_int64_t), energies)
+  end subroutine trifuse_get_orbital_energies
+
   subroutine trifuse_delete_amplitudes(amplitudes)
     type(trifuse_amplitudes), intent(inout) :: amplitudes
     call c_delete_amplitudes(amplitudes%handle)
@@ -258,6 +457,22 @@ contains
     integer(c_int32_t), intent(in) :: rohf
     call c_set_rohf(status, calculation%handle, rohf)
   end subroutine trifuse_set_rohf
+
+  !> One of trifuse_device_auto, _cpu and _cuda.
+  subroutine trifuse_set_device(status, calculation, device)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int32_t), intent(in) :: device
+    call c_set_device(status, calculation%handle, device)
+  end subroutine trifuse_set_device
+
+  !> Numbers of GPUs, as CUDA counts them from 0.
+  subroutine trifuse_set_gpus(status, calculation, gpus)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int32_t), intent(in) :: gpus(:)
+    call c_set_gpus(status, calculation%handle, size(gpus, kind=c_int64_t), gpus)
+  end subroutine trifuse_set_gpus
 
   subroutine trifuse_set_threads(status, calculation, threads)
     type(trifuse_status), intent(inout) :: status

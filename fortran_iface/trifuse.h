@@ -33,6 +33,51 @@ typedef struct trifuse_amplitudes_handle* trifuse_amplitudes;
 /* A calculation: amplitudes on the right, perhaps others on the left, and settings. */
 typedef struct trifuse_calculation_handle* trifuse_calculation;
 
+enum trifuse_device { TRIFUSE_DEVICE_AUTO = 0, TRIFUSE_DEVICE_CPU = 1, TRIFUSE_DEVICE_CUDA = 2 };
+enum trifuse_reference { TRIFUSE_RHF = 0, TRIFUSE_UHF = 1, TRIFUSE_ROHF = 2 };
+enum trifuse_kind { TRIFUSE_CCSD = 0, TRIFUSE_REGULARIZED_CCSD = 1, TRIFUSE_LAMBDA = 2 };
+/* The four classes of spin orbitals, in the order in which their tiles stand. */
+enum trifuse_class {
+  TRIFUSE_HOLE_ALPHA = 0,
+  TRIFUSE_HOLE_BETA = 1,
+  TRIFUSE_PARTICLE_ALPHA = 2,
+  TRIFUSE_PARTICLE_BETA = 3
+};
+enum trifuse_tensor { TRIFUSE_FOCK = 0, TRIFUSE_T1 = 1, TRIFUSE_T2 = 2, TRIFUSE_V2 = 3 };
+
+/* Spin orbitals of one class and one irrep. */
+typedef struct trifuse_tile {
+  int32_t orbital_class; /* one of trifuse_class */
+  int32_t irrep;         /* 0 to 7; the product of two irreps is their bitwise exclusive or */
+  int64_t size;          /* orbitals, at least 1 */
+} trifuse_tile;
+
+/* Amplitudes that the calling program holds. Everything is copied by the function that takes it. */
+typedef struct trifuse_description {
+  int64_t tile_count;
+  const trifuse_tile* tiles;      /* [tile_count], classes ascending, irreps ascending inside a class; RHF: beta tiles
+                                     as the alpha ones */
+  const double* orbital_energies; /* hartree, one for each orbital in the order of the tiles */
+  int32_t reference;              /* one of trifuse_reference */
+  int32_t kind;                   /* one of trifuse_kind; left-hand amplitudes may be any of them */
+  double omega2;                  /* of regularised CCSD, hartree; else 0        */
+  int32_t has_integrals;          /* 0: amplitudes for the left side */
+  int32_t has_fock;               /* 1: ROHF with TRIFUSE_ROHF_SEMICANONICAL needs the Fock matrix */
+  double correlation_energy;      /* CCSD, hartree: what the blocks must give; 0: not known */
+} trifuse_description;
+
+/* Delivers one block. Tiles are numbers from 0 and ascend in each pair; the last index is the fastest:
+ *
+ *     TRIFUSE_FOCK  f          [g6, g5]          tiles g6, g5
+ *     TRIFUSE_T1    t_h^p      [p, h]            tiles p, h
+ *     TRIFUSE_T2    t_h3h4^p1p2 [p1, p2, h3, h4] tiles p1, p2, h3, h4
+ *     TRIFUSE_V2    <g3 g4||g1 g2> [g3, g4, g1, g2], of {p p|h h}, {h p|h h} and {p p|h p}
+ *
+ * Blocks are asked for several times, by one thread at a time, which need not be the one that called. Returns 0; any
+ * other number ends the calculation with an error. */
+typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int64_t* tiles, int64_t size,
+                                        double* block);
+
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 
@@ -50,6 +95,26 @@ int64_t trifuse_features(void);
 trifuse_amplitudes trifuse_open_amplitudes(trifuse_status* status, const char* path);
 /* Amplitudes without integrals, for the left side of a calculation over the integrals of `right`. */
 trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
+/* Amplitudes in the calling program, delivered by `reader`, to which `context` is handed; or, where `reader` is null,
+ * set block by block with trifuse_set_block. They are verified like those in files before they are used. */
+trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_description* description,
+                                          trifuse_block_reader reader, void* context);
+/* Copies a block of amplitudes that have no reader; all must be set before they are used. */
+void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
+                       int64_t size, const double* block);
+/* Copies a block out of any amplitudes. */
+void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
+                       int64_t size, double* block);
+/* The blocks of a tensor that exist by spin and symmetry and that triples need, and the tiles[4] (two for matrices) and
+ * size of number `index`, from 0. */
+int64_t trifuse_block_count(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor);
+void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, int64_t index,
+                             int64_t* tiles, int64_t* size);
+/* The tiles of any amplitudes, and the orbital energies in their order: `count` of them, as many as orbitals. */
+int64_t trifuse_tile_count(trifuse_status* status, trifuse_amplitudes amplitudes);
+void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index, trifuse_tile* tile);
+void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t count,
+                                  double* energies);
 /* The CCSD correlation energy of these amplitudes. */
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes);
 /* Sets the handle to null. The amplitudes of a calculation must not be deleted before it. */
@@ -63,9 +128,14 @@ void trifuse_delete_calculation(trifuse_calculation* calculation);
 void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2);
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form);
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
+/* One of trifuse_device. AUTO, the default: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores.
+ */
+void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device);
+/* Numbers of the GPUs to use, as CUDA counts them; implies TRIFUSE_DEVICE_CUDA, whose default is all of them. */
+void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus);
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads);
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size);
-/* Scratch memory in bytes beyond amplitudes and integrals. */
+/* CPU: scratch memory in bytes beyond amplitudes and integrals. GPUs: memory of each. */
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes);
 /* File of finished tasks, from which a run that was stopped goes on. */
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path);

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include "fortran_iface/caller_source.hpp"
+#include "fortran_iface/handles.hpp"
+#include "tce_tiles/open_source.hpp"
+
+using namespace trifuse::c_interface;
+
+namespace {
+
+/// `right` null: integrals are in the same source.
+trifuse_amplitudes open(const char* path, const trifuse_amplitudes_handle* right) {
+  trifuse::NwchemLocation location;
+  location.prefix = text(path);
+  location.integrals_needed = right == nullptr;
+  auto handle = std::make_unique<trifuse_amplitudes_handle>();
+  handle->source = trifuse::open_source(location);
+  handle->correlation_energy =
+      trifuse::verify_source(*handle->source, right == nullptr ? *handle->source : *right->source);
+  handle->verified = true;
+  return handle.release();
+}
+
+trifuse_tensor tensor_of(std::int32_t tensor) {
+  if (tensor < TRIFUSE_FOCK || tensor > TRIFUSE_V2) {
+    throw trifuse::UsageError("The tensor must be one of the values of trifuse_tensor.");
+  }
+  return static_cast<trifuse_tensor>(tensor);
+}
+
+/// The blocks of a tensor that these amplitudes have.
+const trifuse::BlockIndex& blocks_of(trifuse_amplitudes_handle& handle, std::int32_t number) {
+  const trifuse_tensor tensor = tensor_of(number);
+  std::optional<trifuse::BlockIndex>& index = handle.blocks[static_cast<std::size_t>(tensor)];
+  if (index) return *index;
+  const trifuse::TileSource& source = *handle.source;
+  switch (tensor) {
+    case TRIFUSE_FOCK:
+      index = source.has_fock() ? trifuse::f1_blocks(source.tiles()) : trifuse::BlockIndex();
+      break;
+    case TRIFUSE_T1:
+      index = trifuse::t1_blocks(source.tiles());
+      break;
+    case TRIFUSE_T2:
+      index = trifuse::t2_blocks(source.tiles());
+      break;
+    case TRIFUSE_V2:
+      index = source.has_integrals() ? trifuse::triples_v2_blocks(source.tiles()) : trifuse::BlockIndex();
+      break;
+  }
+  return *index;
+}
+
+/// Finds a block that a caller names by its tiles.
+const trifuse::Block& block_of(trifuse_amplitudes_handle& handle, std::int32_t tensor, const std::int64_t* tiles) {
+  const trifuse::BlockIndex& index = blocks_of(handle, tensor);
+  if (tiles == nullptr) throw trifuse::UsageError("The tiles of a block are needed, but they are null.");
+  const trifuse::TileSpace& space = handle.source->tiles();
+  const bool matrix = tensor == TRIFUSE_FOCK || tensor == TRIFUSE_T1;
+  std::array<int, 4> named{};
+  bool known = true;
+  for (std::size_t n = 0; n < (matrix ? 2u : 4u); ++n) {
+    known = known && tiles[n] >= 0 && tiles[n] < space.size();
+    if (known) named[n] = static_cast<int>(tiles[n]);
+  }
+  const int holes = space.hole_tiles();
+  const auto particle = [&](std::size_t n) { return named[n] >= holes; };
+  // Keys are numbers in a mixed radix: tiles of the wrong space would name another block.
+  if (tensor == TRIFUSE_T1) known = known && particle(0) && !particle(1);
+  if (tensor == TRIFUSE_T2) known = known && particle(0) && particle(1) && !particle(2) && !particle(3);
+  const trifuse::Block* block = nullptr;
+  if (known) {
+    block = index.find(tensor == TRIFUSE_FOCK ? trifuse::f1_key(space, named[0], named[1])
+                       : tensor == TRIFUSE_T1 ? trifuse::t1_key(space, named[0], named[1])
+                       : tensor == TRIFUSE_T2 ? trifuse::t2_key(space, named[0], named[1], named[2], named[3])
+                                              : trifuse::v2_key(space, named[0], named[1], named[2], named[3]));
+  }
+  if (block == nullptr) {
+    throw trifuse::UsageError(
+        "There is no block of these tiles; trifuse_get_block_tiles lists those that exist by spin and symmetry.");
+  }
+  return *block;
+}
+
+void check_size(const trifuse::Block& block, std::int64_t size, const void* numbers) {
+  if (numbers == nullptr || size != block.size) {
+    throw trifuse::UsageError(
+        fmt::format("This block has {} numbers; {} were given room for.", block.size, numbers == nullptr ? 0 : size));
+  }
+}
+
+}  // namespace
+
+void trifuse::c_interface::verify(trifuse_amplitudes_handle& amplitudes, const trifuse_amplitudes_handle& integrals) {
+  if (amplitudes.verified) return;
+  if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
+  amplitudes.correlation_energy = verify_source(*amplitudes.source, *integrals.source);
+  amplitudes.verified = true;
+}
+
+trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_description* description,
+                                          trifuse_block_reader reader, void* context) {
+  return guarded(status, trifuse_amplitudes{}, [&] {
+    if (description == nullptr) throw trifuse::UsageError("A description is needed, but it is null.");
+    auto handle = std::make_unique<trifuse_amplitudes_handle>();
+    if (reader != nullptr) {
+      handle->source = std::make_unique<CallerSource>(*description, reader, context);
+      return handle.release();
+    }
+    trifuse::TileSpace space = tile_space(*description);
+    std::vector<double> energies = orbital_energies(*description, space);
+    auto filled = std::make_unique<trifuse::MemorySource>(
+        std::move(space), std::move(energies), source_info(*description),
+        trifuse::MemorySource::Contents{description->has_integrals != 0, description->has_fock != 0});
+    handle->filled = filled.get();
+    handle->source = std::move(filled);
+    return handle.release();
+  });
+}
+
+void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
+                       int64_t size, const double* block) {
+  guarded(status, [&] {
+    auto& handle = checked(amplitudes);
+    if (handle.filled == nullptr) {
+      throw trifuse::UsageError("Blocks of these amplitudes come from files or from a reader; they cannot be set.");
+    }
+    const trifuse::Block& place = block_of(handle, tensor, tiles);
+    check_size(place, size, block);
+    handle.verified = false;
+    const std::span<const double> numbers(block, static_cast<std::size_t>(size));
+    const auto& t = place.tiles;
+    switch (tensor_of(tensor)) {
+      case TRIFUSE_FOCK:
+        return handle.filled->set_fock(t[0], t[1], numbers);
+      case TRIFUSE_T1:
+        return handle.filled->set_t1(t[0], t[1], numbers);
+      case TRIFUSE_T2:
+        return handle.filled->set_t2(t[0], t[1], t[2], t[3], numbers);
+      case TRIFUSE_V2:
+        return handle.filled->set_v2(t[0], t[1], t[2], t[3], numbers);
+    }
+  });
+}
+
+void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
+                       int64_t size, double* block) {
+  guarded(status, [&] {
+    auto& handle = checked(amplitudes);
+    const trifuse::Block& place = block_of(handle, tensor, tiles);
+    check_size(place, size, block);
+    const std::span<double> numbers(block, static_cast<std::size_t>(size));
+    const auto& t = place.tiles;
+    switch (tensor_of(tensor)) {
+      case TRIFUSE_FOCK:
+        return handle.source->read_fock(t[0], t[1], numbers);
+      case TRIFUSE_T1:
+        return handle.source->read_t1(t[0], t[1], numbers);
+      case TRIFUSE_T2:
+        return handle.source->read_t2(t[0], t[1], t[2], t[3], numbers);
+      case TRIFUSE_V2:
+        return handle.source->read_v2(t[0], t[1], t[2], t[3], numbers);
+    }
+  });
+}
+
+int64_t trifuse_block_count(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor) {
+  return guarded(status, int64_t{0},
+                 [&] { return static_cast<int64_t>(blocks_of(checked(amplitudes), tensor).blocks().size()); });
+}
+
+void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, int64_t index,
+                             int64_t* tiles, int64_t* size) {
+  guarded(status, [&] {
+    const auto& blocks = blocks_of(checked(amplitudes), tensor).blocks();
+    if (index < 0 || index >= std::ssize(blocks)) throw trifuse::UsageError("There is no block of this number.");
+    const trifuse::Block& block = blocks[static_cast<std::size_t>(index)];
+    if (tiles != nullptr) std::copy(block.tiles.begin(), block.tiles.end(), tiles);
+    if (size != nullptr) *size = block.size;
+  });
+}
+
+int64_t trifuse_tile_count(trifuse_status* status, trifuse_amplitudes amplitudes) {
+  return guarded(status, int64_t{0}, [&] { return int64_t{checked(amplitudes).source->tiles().size()}; });
+}
+
+void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index, trifuse_tile* tile) {
+  guarded(status, [&] {
+    const trifuse::TileSpace& space = checked(amplitudes).source->tiles();
+    if (index < 0 || index >= space.size()) throw trifuse::UsageError("There is no tile of this number.");
+    const trifuse::Tile& found = space[static_cast<int>(index)];
+    if (tile != nullptr) *tile = {static_cast<int32_t>(found.orbital_class), found.irrep, found.size};
+  });
+}
+
+void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t count,
+                                  double* energies) {
+  guarded(status, [&] {
+    const std::span<const double> found = checked(amplitudes).source->orbital_energies();
+    if (energies == nullptr || count != std::ssize(found)) {
+      throw trifuse::UsageError(fmt::format("There are {} orbital energies; room was given for {}.", found.size(),
+                                            energies == nullptr ? 0 : count));
+    }
+    std::copy(found.begin(), found.end(), energies);
+  });
+}
+
+trifuse_amplitudes trifuse_open_amplitudes(trifuse_status* status, const char* path) {
+  return guarded(status, trifuse_amplitudes{}, [&] { return open(path, nullptr); });
+}
+
+trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right) {
+  return guarded(status, trifuse_amplitudes{}, [&] { return open(path, &checked(right)); });
+}
+
+double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes) {
+  return guarded(status, 0.0, [&] {
+    auto& handle = checked(amplitudes);
+    if (handle.source->has_integrals()) verify(handle, handle);
+    if (!handle.correlation_energy) {
+      throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
+    }
+    return *handle.correlation_energy;
+  });
+}
+
+void trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes) {
+  delete_handle(amplitudes, amplitudes_tag);
+}

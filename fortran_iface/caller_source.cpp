@@ -1,0 +1,89 @@
+#include "fortran_iface/caller_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse::c_interface {
+
+SourceInfo source_info(const trifuse_description& description) {
+  constexpr std::array<Reference, 3> references = {Reference::rhf, Reference::uhf, Reference::rohf};
+  constexpr std::array<AmplitudeKind, 3> kinds = {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd,
+                                                  AmplitudeKind::lambda};
+  if (description.reference < 0 || description.reference > TRIFUSE_ROHF) {
+    throw UsageError("The reference must be one of the values of trifuse_reference.");
+  }
+  if (description.kind < 0 || description.kind > TRIFUSE_LAMBDA) {
+    throw UsageError("The kind of amplitudes must be one of the values of trifuse_kind.");
+  }
+  if (!std::isfinite(description.omega2) || description.omega2 < 0.0 ||
+      !std::isfinite(description.correlation_energy)) {
+    throw UsageError("omega2 must be 0 or more, and the correlation energy a number.");
+  }
+  SourceInfo info;
+  info.path = "the calling program";
+  info.format = "blocks of the calling program";
+  info.reference = references[static_cast<std::size_t>(description.reference)];
+  info.amplitudes = kinds[static_cast<std::size_t>(description.kind)];
+  info.omega2 = description.omega2;
+  if (description.correlation_energy != 0.0) info.correlation_energy = description.correlation_energy;
+  return info;
+}
+
+TileSpace tile_space(const trifuse_description& description) {
+  if (description.tile_count < 1 || description.tiles == nullptr) {
+    throw UsageError("At least one tile is needed.");
+  }
+  std::vector<Tile> tiles;
+  for (std::int64_t n = 0; n < description.tile_count; ++n) {
+    const trifuse_tile& tile = description.tiles[n];
+    if (tile.orbital_class < 0 || tile.orbital_class > TRIFUSE_PARTICLE_BETA || tile.irrep < 0 || tile.irrep > 7) {
+      throw UsageError(fmt::format("Tile {} must have a class of trifuse_class and an irrep from 0 to 7.", n));
+    }
+    tiles.push_back({static_cast<OrbitalClass>(tile.orbital_class), tile.irrep, tile.size, 0, 0});
+  }
+  return {std::move(tiles), description.reference == TRIFUSE_RHF};
+}
+
+std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space) {
+  if (description.orbital_energies == nullptr) throw UsageError("Orbital energies are needed, but they are null.");
+  return {description.orbital_energies, description.orbital_energies + space.orbitals()};
+}
+
+CallerSource::CallerSource(const trifuse_description& description, trifuse_block_reader reader, void* context)
+    : info_(source_info(description)),
+      space_(tile_space(description)),
+      energies_(c_interface::orbital_energies(description, space_)),
+      has_integrals_(description.has_integrals != 0),
+      has_fock_(description.has_fock != 0),
+      reader_(reader),
+      context_(context) {}
+
+void CallerSource::read(trifuse_tensor tensor, std::vector<std::int64_t> tiles, std::span<double> block) const {
+  const std::int32_t code =
+      reader_(context_, tensor, tiles.data(), static_cast<std::int64_t>(block.size()), block.data());
+  if (code == 0) return;
+  constexpr std::array<const char*, 4> names = {"the Fock matrix", "T1", "T2", "V2"};
+  throw InputError(fmt::format("The calling program could not deliver block ({}) of {}: its reader returned {}.",
+                               fmt::join(tiles, ", "), names[static_cast<std::size_t>(tensor)], code));
+}
+
+void CallerSource::read_fock(int g6, int g5, std::span<double> block) const {
+  read(TRIFUSE_FOCK, {g6, g5}, block);
+}
+void CallerSource::read_t1(int p, int h, std::span<double> block) const {
+  read(TRIFUSE_T1, {p, h}, block);
+}
+void CallerSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
+  read(TRIFUSE_T2, {p1, p2, h3, h4}, block);
+}
+void CallerSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  read(TRIFUSE_V2, {g3, g4, g1, g2}, block);
+}
+
+}  // namespace trifuse::c_interface
