@@ -56,25 +56,14 @@ const trifuse::Block& block_of(trifuse_amplitudes_handle& handle, std::int32_t t
   const trifuse::BlockIndex& index = blocks_of(handle, tensor);
   if (tiles == nullptr) throw trifuse::UsageError("The tiles of a block are needed, but they are null.");
   const trifuse::TileSpace& space = handle.source->tiles();
-  const bool matrix = tensor == TRIFUSE_FOCK || tensor == TRIFUSE_T1;
-  std::array<int, 4> named{};
-  bool known = true;
-  for (std::size_t n = 0; n < (matrix ? 2u : 4u); ++n) {
-    known = known && tiles[n] >= 0 && tiles[n] < space.size();
-    if (known) named[n] = static_cast<int>(tiles[n]);
-  }
-  const int holes = space.hole_tiles();
-  const auto particle = [&](std::size_t n) { return named[n] >= holes; };
-  // Keys are numbers in a mixed radix: tiles of the wrong space would name another block.
-  if (tensor == TRIFUSE_T1) known = known && particle(0) && !particle(1);
-  if (tensor == TRIFUSE_T2) known = known && particle(0) && particle(1) && !particle(2) && !particle(3);
-  const trifuse::Block* block = nullptr;
-  if (known) {
-    block = index.find(tensor == TRIFUSE_FOCK ? trifuse::f1_key(space, named[0], named[1])
-                       : tensor == TRIFUSE_T1 ? trifuse::t1_key(space, named[0], named[1])
-                       : tensor == TRIFUSE_T2 ? trifuse::t2_key(space, named[0], named[1], named[2], named[3])
-                                              : trifuse::v2_key(space, named[0], named[1], named[2], named[3]));
-  }
+  const auto tile = [&](std::size_t n) {
+    return tiles[n] >= 0 && tiles[n] < space.size() ? static_cast<int>(tiles[n]) : -1;
+  };
+  const trifuse::Block* block =
+      index.find(tensor == TRIFUSE_FOCK ? trifuse::checked_f1_key(space, tile(0), tile(1))
+                 : tensor == TRIFUSE_T1 ? trifuse::checked_t1_key(space, tile(0), tile(1))
+                 : tensor == TRIFUSE_T2 ? trifuse::checked_t2_key(space, tile(0), tile(1), tile(2), tile(3))
+                                        : trifuse::checked_v2_key(space, tile(0), tile(1), tile(2), tile(3)));
   if (block == nullptr) {
     throw trifuse::UsageError(
         "There is no block of these tiles; trifuse_get_block_tiles lists those that exist by spin and symmetry.");

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
@@ -52,6 +55,34 @@ std::int64_t t2_key(const TileSpace& space, int p1, int p2, int h3, int h4) {
 std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2) {
   const std::int64_t n = space.size();
   return g2 + n * (g1 + n * (g4 + n * g3));
+}
+
+namespace {
+
+constexpr std::int64_t no_key = -1;
+
+bool within(const TileSpace& space, std::initializer_list<int> tiles) {
+  return std::all_of(tiles.begin(), tiles.end(), [&](int t) { return t >= 0 && t < space.size(); });
+}
+
+}  // namespace
+
+std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5) {
+  return within(space, {g6, g5}) ? f1_key(space, g6, g5) : no_key;
+}
+
+std::int64_t checked_t1_key(const TileSpace& space, int p, int h) {
+  return within(space, {p, h}) && p >= space.hole_tiles() && h < space.hole_tiles() ? t1_key(space, p, h) : no_key;
+}
+
+std::int64_t checked_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4) {
+  const int holes = space.hole_tiles();
+  const bool fits = within(space, {p1, p2, h3, h4}) && p1 >= holes && p2 >= holes && h3 < holes && h4 < holes;
+  return fits ? t2_key(space, p1, p2, h3, h4) : no_key;
+}
+
+std::int64_t checked_v2_key(const TileSpace& space, int g3, int g4, int g1, int g2) {
+  return within(space, {g3, g4, g1, g2}) ? v2_key(space, g3, g4, g1, g2) : no_key;
 }
 
 BlockIndex f1_blocks(const TileSpace& space) {

@@ -48,6 +48,13 @@ std::int64_t t1_key(const TileSpace& space, int p, int h);
 std::int64_t t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
 std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
 
+/// The same for tiles that may be any numbers: keys are numbers in a mixed radix, and an index outside its range would
+/// name another block, so it gets -1, a key of none.
+std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5);
+std::int64_t checked_t1_key(const TileSpace& space, int p, int h);
+std::int64_t checked_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
+std::int64_t checked_v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
+
 BlockIndex f1_blocks(const TileSpace& space);
 BlockIndex t1_blocks(const TileSpace& space);
 BlockIndex t2_blocks(const TileSpace& space);

@@ -4,38 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
 namespace {
-
-/// Keys are numbers in a mixed radix; an index outside its range would alias another block, so it gets a key of none.
-constexpr std::int64_t no_key = -1;
-
-bool within(const TileSpace& space, std::initializer_list<int> tiles) {
-  return std::all_of(tiles.begin(), tiles.end(), [&](int t) { return t >= 0 && t < space.size(); });
-}
-
-std::int64_t safe_f1_key(const TileSpace& space, int g6, int g5) {
-  return within(space, {g6, g5}) ? f1_key(space, g6, g5) : no_key;
-}
-
-std::int64_t safe_t1_key(const TileSpace& space, int p, int h) {
-  return within(space, {p, h}) && p >= space.hole_tiles() && h < space.hole_tiles() ? t1_key(space, p, h) : no_key;
-}
-
-std::int64_t safe_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4) {
-  const int holes = space.hole_tiles();
-  const bool fits = within(space, {p1, p2, h3, h4}) && p1 >= holes && p2 >= holes && h3 < holes && h4 < holes;
-  return fits ? t2_key(space, p1, p2, h3, h4) : no_key;
-}
-
-std::int64_t safe_v2_key(const TileSpace& space, int g3, int g4, int g1, int g2) {
-  return within(space, {g3, g4, g1, g2}) ? v2_key(space, g3, g4, g1, g2) : no_key;
-}
 
 /// Adds each existing block with ascending tiles of the ranges [begin, end) to `index`.
 void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>& range, BlockIndex& index) {
@@ -204,42 +178,42 @@ MemorySource MemorySource::copy_of(const TileSource& source) {
 }
 
 void MemorySource::set_fock(int g6, int g5, std::span<const double> block) {
-  fock_.set(safe_f1_key(space_, g6, g5), block);
+  fock_.set(checked_f1_key(space_, g6, g5), block);
 }
 void MemorySource::set_t1(int p, int h, std::span<const double> block) {
-  t1_.set(safe_t1_key(space_, p, h), block);
+  t1_.set(checked_t1_key(space_, p, h), block);
 }
 void MemorySource::set_t2(int p1, int p2, int h3, int h4, std::span<const double> block) {
-  t2_.set(safe_t2_key(space_, p1, p2, h3, h4), block);
+  t2_.set(checked_t2_key(space_, p1, p2, h3, h4), block);
 }
 void MemorySource::set_v2(int g3, int g4, int g1, int g2, std::span<const double> block) {
-  v2_.set(safe_v2_key(space_, g3, g4, g1, g2), block);
+  v2_.set(checked_v2_key(space_, g3, g4, g1, g2), block);
 }
 
 std::span<const double> MemorySource::fock(int g6, int g5) const {
-  return fock_.get(safe_f1_key(space_, g6, g5));
+  return fock_.get(checked_f1_key(space_, g6, g5));
 }
 std::span<const double> MemorySource::t1(int p, int h) const {
-  return t1_.get(safe_t1_key(space_, p, h));
+  return t1_.get(checked_t1_key(space_, p, h));
 }
 std::span<const double> MemorySource::t2(int p1, int p2, int h3, int h4) const {
-  return t2_.get(safe_t2_key(space_, p1, p2, h3, h4));
+  return t2_.get(checked_t2_key(space_, p1, p2, h3, h4));
 }
 std::span<const double> MemorySource::v2(int g3, int g4, int g1, int g2) const {
-  return v2_.get(safe_v2_key(space_, g3, g4, g1, g2));
+  return v2_.get(checked_v2_key(space_, g3, g4, g1, g2));
 }
 
 void MemorySource::read_fock(int g6, int g5, std::span<double> block) const {
-  fock_.copy(safe_f1_key(space_, g6, g5), block);
+  fock_.copy(checked_f1_key(space_, g6, g5), block);
 }
 void MemorySource::read_t1(int p, int h, std::span<double> block) const {
-  t1_.copy(safe_t1_key(space_, p, h), block);
+  t1_.copy(checked_t1_key(space_, p, h), block);
 }
 void MemorySource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  t2_.copy(safe_t2_key(space_, p1, p2, h3, h4), block);
+  t2_.copy(checked_t2_key(space_, p1, p2, h3, h4), block);
 }
 void MemorySource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
-  v2_.copy(safe_v2_key(space_, g3, g4, g1, g2), block);
+  v2_.copy(checked_v2_key(space_, g3, g4, g1, g2), block);
 }
 
 void MemorySource::check_complete() const {
