@@ -1,0 +1,156 @@
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <string>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/recorded_energy.hpp"
+#include "cxx/nwchem/recorded_task.hpp"
+
+/// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
+/// arguments by reference, integers of 8 bytes. Kernel calls are recorded; `compute_en_` executes them as one task.
+
+using Integer = std::int64_t;
+
+extern "C" {
+/// NWChem's way out, with a Fortran string; and a rank's number on its node. Absent in programs that are not NWChem.
+__attribute__((weak)) void errquit_(const char* text, const Integer* number, const Integer* error, std::size_t length);
+__attribute__((weak)) int util_my_smp_index(void);
+}
+
+namespace {
+
+struct Session {
+  trifuse::RecordedTask task;
+  trifuse::RecordedTaskOnCpu execute;
+};
+
+/// Lives as long as the program, so that memory is not asked for again with each task.
+Session& session() {
+  static Session the_only_one;
+  return the_only_one;
+}
+
+void fail(const char* sentence) {
+  const std::string text = std::string("Trifuse: ") + sentence;
+  if (errquit_ != nullptr) {
+    const Integer number = 0, error = -1;
+    errquit_(text.c_str(), &number, &error, text.size());
+    return;
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::abort();
+}
+
+/// Runs `body`; what it throws goes to the host program. False then.
+template <typename Body>
+bool guarded(Body body) {
+  try {
+    body();
+    return true;
+  } catch (const std::exception& error) {
+    session().task.clear();
+    fail(error.what());
+    return false;
+  }
+}
+
+void record(trifuse::TermKind kind, int number, const trifuse::RecordedTask::CallExtents& extent, const double* t,
+            const double* v) {
+  guarded([&] {
+    for (const trifuse::Term& term : trifuse::terms) {
+      if (term.kind == kind && term.number == number) return session().task.add(term, extent, t, v);
+    }
+  });
+}
+
+/// NWChem's order of ranges is h1, h2, h3, p4, p5, p6.
+trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,
+                                            const Integer* p5, const Integer* p6) {
+  return {*p4, *p5, *p6, *h1, *h2, *h3};
+}
+
+}  // namespace
+
+extern "C" {
+
+/// 1 where this rank shall use its device: the first `*gpus` ranks of a node, if the environment says
+/// TRIFUSE_NWCHEM_DEVICE=cpu, which puts cores in the place of a GPU; else NWChem's own loops compute.
+Integer check_device_(const Integer* gpus) {
+  const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
+  const int index = util_my_smp_index != nullptr ? util_my_smp_index() : 0;
+  return wanted != nullptr && std::strcmp(wanted, "cpu") == 0 && index < *gpus ? 1 : 0;
+}
+
+Integer device_init_(const Integer*, Integer* device) {
+  *device = 0;
+  return 0;
+}
+
+/// Memory is not bound to a task.
+void initmemmodule_(void) {}
+void finalizememmodule_(void) {}
+
+void dev_mem_s_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
+                const Integer* p6) {
+  guarded([&] { session().task.begin_singles(task_extents(h1, h2, h3, p4, p5, p6)); });
+}
+void dev_mem_d_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
+                const Integer* p6) {
+  guarded([&] { session().task.begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
+}
+void dev_release_(void) {
+  session().task.clear();
+}
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): 27 symbols of three shapes
+#define TRIFUSE_KERNELS(n)                                                                                      \
+  void sd_t_s1_##n##_cuda_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,          \
+                           const Integer* p5, const Integer* p6, double*, const double* t1, const double* v2) { \
+    record(trifuse::TermKind::singles, n, {*h1, *h2, *h3, *p4, *p5, *p6}, t1, v2);                              \
+  }                                                                                                             \
+  void sd_t_d1_##n##_cuda_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* h7,          \
+                           const Integer* p4, const Integer* p5, const Integer* p6, double*, const double* t2,  \
+                           const double* v2) {                                                                  \
+    record(trifuse::TermKind::hole_doubles, n, {*h1, *h2, *h3, *p4, *p5, *p6, *h7}, t2, v2);                    \
+  }                                                                                                             \
+  void sd_t_d2_##n##_cuda_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,          \
+                           const Integer* p5, const Integer* p6, const Integer* p7, double*, const double* t2,  \
+                           const double* v2) {                                                                  \
+    record(trifuse::TermKind::particle_doubles, n, {*h1, *h2, *h3, *p4, *p5, *p6, *p7}, t2, v2);                \
+  }
+TRIFUSE_KERNELS(1)
+TRIFUSE_KERNELS(2)
+TRIFUSE_KERNELS(3)
+TRIFUSE_KERNELS(4)
+TRIFUSE_KERNELS(5)
+TRIFUSE_KERNELS(6)
+TRIFUSE_KERNELS(7)
+TRIFUSE_KERNELS(8)
+TRIFUSE_KERNELS(9)
+#undef TRIFUSE_KERNELS
+// NOLINTEND
+
+/// energy[0] = E[T], energy[1] = E(T) of the task. Orbital energies are those of h1, h2, h3, p4, p5, p6. NWChem passes
+/// two host arrays, and two more arguments after them, which nobody uses. Where it fails and the host program goes on,
+/// the energies are not numbers.
+void compute_en_(const double* factor, double* energy, const double* eps_h1, const double* eps_h2, const double* eps_h3,
+                 const double* eps_p4, const double* eps_p5, const double* eps_p6, const Integer* h1, const Integer* h2,
+                 const Integer* h3, const Integer* p4, const Integer* p5, const Integer* p6, const double*,
+                 const double*) {
+  energy[0] = energy[1] = std::numeric_limits<double>::quiet_NaN();
+  guarded([&] {
+    Session& all = session();
+    if (all.task.complete() && all.task.extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
+      throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
+    }
+    const auto found = all.execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
+    energy[0] = found.bracket;
+    energy[1] = found.paren;
+    all.task.clear();
+  });
+}
+}
