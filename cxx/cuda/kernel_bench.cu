@@ -167,7 +167,6 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     orbitals += which.extent[q];
   }
   task.factor = 1.0;
-
   std::vector<Item> items;
   append_items(0, task, form, kernel->shape, cover, items);
   task.items = static_cast<std::int64_t>(items.size());
