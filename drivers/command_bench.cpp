@@ -81,6 +81,7 @@ struct BenchCommand {
     const auto executor = calculation.make_executor();
     // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
     std::vector<double> ours, dgemm, ratios, seconds;
+    double operations = 0.0;
     for (int r = 0; r < repeats; ++r) {
       const double before = measure_dgemm(1024, calculation.threads(), 5);
       const double start = wall_seconds();
@@ -88,11 +89,11 @@ struct BenchCommand {
           run_tasks(calculation.plan(), *executor, 1, {calculation.threads(), nullptr, nullptr, {}});
       seconds.push_back(wall_seconds() - start);
       const double after = measure_dgemm(1024, calculation.threads(), 5);
-      ours.push_back(outcome.operations / seconds.back());
+      operations = outcome.operations;
+      ours.push_back(operations / seconds.back());
       dgemm.push_back(0.5 * (before + after));
       ratios.push_back(ours.back() / dgemm.back());
     }
-    const double operations = median(ours) * median(seconds);
     fmt::print(
         "{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
         to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
