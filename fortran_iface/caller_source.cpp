@@ -64,13 +64,15 @@ CallerSource::CallerSource(const trifuse_description& description, trifuse_block
       reader_(reader),
       context_(context) {}
 
-void CallerSource::read(trifuse_tensor tensor, std::vector<std::int64_t> tiles, std::span<double> block) const {
+void CallerSource::read(trifuse_tensor tensor, std::array<std::int64_t, 4> tiles, std::span<double> block) const {
   const std::int32_t code =
       reader_(context_, tensor, tiles.data(), static_cast<std::int64_t>(block.size()), block.data());
   if (code == 0) return;
   constexpr std::array<const char*, 4> names = {"the Fock matrix", "T1", "T2", "V2"};
-  throw InputError(fmt::format("The calling program could not deliver block ({}) of {}: its reader returned {}.",
-                               fmt::join(tiles, ", "), names[static_cast<std::size_t>(tensor)], code));
+  throw InputError(fmt::format(
+      "The calling program could not deliver block ({}) of {}: its reader returned {}.",
+      fmt::join(tiles.begin(), tiles.begin() + (tensor == TRIFUSE_FOCK || tensor == TRIFUSE_T1 ? 2 : 4), ", "),
+      names[static_cast<std::size_t>(tensor)], code));
 }
 
 void CallerSource::read_fock(int g6, int g5, std::span<double> block) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "fortran_iface/trifuse.h"
@@ -28,7 +29,7 @@ class CallerSource final : public TileSource {
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
 
  private:
-  void read(trifuse_tensor tensor, std::vector<std::int64_t> tiles, std::span<double> block) const;
+  void read(trifuse_tensor tensor, std::array<std::int64_t, 4> tiles, std::span<double> block) const;
 
   SourceInfo info_;
   TileSpace space_;

@@ -66,7 +66,8 @@ typedef struct trifuse_description {
   double correlation_energy;      /* CCSD, hartree: what the blocks must give; 0: not known */
 } trifuse_description;
 
-/* Delivers one block. Tiles are numbers from 0 and ascend in each pair; the last index is the fastest:
+/* Delivers one block. tiles[4] are numbers from 0 and ascend in each pair; the last two of a matrix are 0. The last
+ * index is the fastest:
  *
  *     TRIFUSE_FOCK  f          [g6, g5]          tiles g6, g5
  *     TRIFUSE_T1    t_h^p      [p, h]            tiles p, h

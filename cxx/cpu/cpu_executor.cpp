@@ -94,7 +94,7 @@ class CpuWorker final : public Executor::Worker {
     // Targets are [c, b, a, k, j, i], runs of c padded.
     const auto [a, b, c, i, j, k] = extent_;
     const std::int64_t run = padded_run(c);
-    stride_ = {b * run, run, 1, a * b * run * k * j, a * b * run * k, a * b * run};
+    stride_ = target_strides(extent_, run);
     runs_ = a * b * i * j * k;
     const bool two_sided = executor_.problem_.two_sided();
     build_targets(Side::right);

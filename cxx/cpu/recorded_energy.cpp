@@ -23,7 +23,7 @@ RecordedTaskOnCpu::Energies RecordedTaskOnCpu::operator()(const RecordedTask& ta
   // The target is [c, b, a, k, j, i], runs of c padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
   const std::int64_t run = padded_run(c), runs = a * b * i * j * k;
-  const Six stride = {b * run, run, 1, a * b * run * k * j, a * b * run * k, a * b * run};
+  const Six stride = target_strides(task.extent(), run);
   target_.reserve(static_cast<std::size_t>(run * runs));
   product_.reserve(static_cast<std::size_t>(c * runs));
   std::fill_n(target_.data(), run * runs, 0.0);
@@ -61,7 +61,7 @@ RecordedTaskOnCpu::Energies RecordedTaskOnCpu::operator()(const RecordedTask& ta
   for (const RecordedTask::Singles& one : singles) {
     const Term& term = *one.term;
     input.singles.push_back({0, static_cast<double>(term.sign), term.particle, term.hole, others(term.particle),
-                             others(term.hole), one.lone, task.extent()[term.particle], one.pairs.data()});
+                             others(term.hole), one.lone.data(), task.extent()[term.particle], one.pairs.data()});
   }
   input.factor = factor;
   const double omega2 = 0.0;

@@ -174,16 +174,15 @@ std::vector<RecordedTask::Singles> RecordedTask::singles(std::size_t padding) co
     one.term = call.term;
     const auto lone_size = static_cast<std::size_t>(x.p4 * x.h1),
                pair_size = static_cast<std::size_t>(x.p5 * x.p6 * x.h2 * x.h3);
-    one.pairs.assign(pair_size + padding + lone_size + padding, 0.0);
+    one.pairs.assign(pair_size + padding, 0.0);
+    one.lone.assign(lone_size + padding, 0.0);
     const double* v = numbers_.data() + call.v;
     double* to = one.pairs.data();
     for (std::int64_t h2 = 0; h2 < x.h2; ++h2)
       for (std::int64_t h3 = 0; h3 < x.h3; ++h3)
         for (std::int64_t p5 = 0; p5 < x.p5; ++p5)
           for (std::int64_t p6 = 0; p6 < x.p6; ++p6) *to++ = v[h3 + x.h3 * (h2 + x.h2 * (p6 + x.p6 * p5))];
-    to += padding;
-    std::copy_n(numbers_.data() + call.t, lone_size, to);
-    one.lone = to;
+    std::copy_n(numbers_.data() + call.t, lone_size, one.lone.data());
   }
   return all;
 }

@@ -39,9 +39,6 @@ class RecordedTask {
 
   bool complete() const { return singles_begun_ && doubles_begun_; }
   const Extents& extent() const { return extent_; }
-  /// Doubles that the operands take.
-  std::size_t doubles() const { return numbers_.size(); }
-
   /// Inner indices of all calls with these lone indices.
   std::int64_t inner(int particle, int hole) const;
   /// The operands of all these calls laid end to end along the inner index, which is the fastest: left rows [p, h', h],
@@ -51,8 +48,7 @@ class RecordedTask {
   /// A singles term: t1 [particle, hole], and the pairs that stand beside it as [p', p, h', h].
   struct Singles {
     const Term* term;
-    const double* lone;
-    std::vector<double> pairs;
+    std::vector<double> lone, pairs;
   };
   /// `padding`: readable doubles behind the last number of either.
   std::vector<Singles> singles(std::size_t padding) const;
