@@ -4,11 +4,14 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/recorded_energy.hpp"
-#include "cxx/nwchem/recorded_task.hpp"
+#include "cxx/choose_devices.hpp"
+#include "cxx/nwchem/recorded_executor.hpp"
 
 /// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
 /// arguments by reference, integers of 8 bytes. Kernel calls are recorded; `compute_en_` executes them as one task.
@@ -23,15 +26,25 @@ __attribute__((weak)) int util_my_smp_index(void);
 
 namespace {
 
+/// Lives as long as the program, so that memory is not asked for again with each task. Never destroyed: the driver may
+/// be gone before this library.
 struct Session {
+  std::unique_ptr<trifuse::RecordedExecutor> executor;
   trifuse::RecordedTask task;
-  trifuse::RecordedTaskOnCpu execute;
+  explicit Session(std::unique_ptr<trifuse::RecordedExecutor> who)
+      : executor(std::move(who)), task(executor->operands()) {}
 };
 
-/// Lives as long as the program, so that memory is not asked for again with each task.
+std::unique_ptr<Session>& session_place() {
+  static auto& place = *new std::unique_ptr<Session>;
+  return place;
+}
+
+/// On cores until `device_init_` has chosen a GPU.
 Session& session() {
-  static Session the_only_one;
-  return the_only_one;
+  std::unique_ptr<Session>& place = session_place();
+  if (!place) place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
+  return *place;
 }
 
 void fail(const char* sentence) {
@@ -43,6 +56,15 @@ void fail(const char* sentence) {
   }
   std::fprintf(stderr, "%s\n", text.c_str());
   std::abort();
+}
+
+bool wants_cores() {
+  const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
+  return wanted != nullptr && std::strcmp(wanted, "cpu") == 0;
+}
+
+int local_rank() {
+  return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
 /// Runs `body`; what it throws goes to the host program. False then.
@@ -77,16 +99,28 @@ trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2
 
 extern "C" {
 
-/// 1 where this rank shall use its device: the first `*gpus` ranks of a node, if the environment says
-/// TRIFUSE_NWCHEM_DEVICE=cpu, which puts cores in the place of a GPU; else NWChem's own loops compute.
+/// 1 where this rank shall use a device: the first `*gpus` ranks of a node.
 Integer check_device_(const Integer* gpus) {
-  const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
-  const int index = util_my_smp_index != nullptr ? util_my_smp_index() : 0;
-  return wanted != nullptr && std::strcmp(wanted, "cpu") == 0 && index < *gpus ? 1 : 0;
+  return local_rank() < *gpus ? 1 : 0;
 }
 
+/// Chooses the GPU of this rank and gets it ready. Where it fails and the host program goes on, `*device` is NWChem's
+/// sign of failure.
 Integer device_init_(const Integer*, Integer* device) {
-  *device = 0;
+  *device = 30;
+  guarded([&] {
+    std::unique_ptr<Session>& place = session_place();
+    place.reset();
+    if (wants_cores()) {
+      place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
+      *device = 0;
+      return;
+    }
+    const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
+    const int number = usable[static_cast<std::size_t>(local_rank()) % usable.size()].number;
+    place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
+    *device = number;
+  });
   return 0;
 }
 
@@ -147,7 +181,7 @@ void compute_en_(const double* factor, double* energy, const double* eps_h1, con
     if (all.task.complete() && all.task.extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
       throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
     }
-    const auto found = all.execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
+    const auto found = all.executor->execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
     energy[0] = found.bracket;
     energy[1] = found.paren;
     all.task.clear();

@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "tests/nwchem/symbols.hpp"
+
+/// Begins as NWChem does: with the device that the environment asks for, cores or a GPU.
+namespace trifuse::testing {
+namespace {
+
+class ChosenDevice : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    const Integer one = 1;
+    Integer device = 30;
+    device_init_(&one, &device);
+    ASSERT_EQ(take_failure(), "");
+    ASSERT_NE(device, 30) << "NWChem's sign of failure";
+  }
+};
+
+const auto* const chosen = ::testing::AddGlobalTestEnvironment(new ChosenDevice);
+
+}  // namespace
+}  // namespace trifuse::testing
