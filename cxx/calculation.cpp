@@ -166,13 +166,13 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
 
 void Calculation::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
-  const bool cuda = options_.executor == ExecutorKind::cuda;
+  const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
   TileSizes sizes = cuda ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, problem_.form);
   if (options_.tile_size) sizes = {*options_.tile_size, *options_.tile_size};
   const TileSpace tiles = cuda ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
                                : orbitals.retiled(sizes.holes, sizes.particles);
   const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
-  const std::int64_t allowed = cuda ? default_memory : *options_.memory;
+  const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
         "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; take larger tiles{}.",
@@ -279,6 +279,13 @@ std::string Calculation::reference_note() const {
   return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
 }
 
+void Calculation::join(Team& team, const TeamShare& share) {
+  refuse_journal_in_team(!options_.journal.empty());
+  team_ = &team;
+  share_ = share;
+  if (share.threads > 0) threads_ = std::min(threads_, share.threads);
+}
+
 std::unique_ptr<Executor> Calculation::make_executor() const {
   const OpenMpThreads threads(threads_);
   switch (options_.executor) {
@@ -307,10 +314,14 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
                                         plan_.tasks.size(), problem_.omega2.size());
   }
   const double start = wall_seconds();
-  const std::unique_ptr<Executor> executor = make_executor();
+  std::unique_ptr<Executor> executor;
+  together(team_, [&] {
+    const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
+    if (!waits) executor = make_executor();
+  });
   const double loaded = wall_seconds();
-  const RunOutcome outcome =
-      run_tasks(plan_, *executor, problem_.omega2.size(), {threads_, journal.get(), stop, std::move(progress)});
+  const RunSettings settings{threads_, journal.get(), stop, std::move(progress), team_, share_};
+  const RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   result.tasks = plan_.tasks.size();

@@ -41,6 +41,9 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
   std::string journal;       ///< empty: none
+  /// Whose tiles the plan has; default: those of `executor`. Ranks of a team that have different executors need the
+  /// same plan.
+  std::optional<ExecutorKind> plan_for;
 };
 
 /// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
@@ -94,6 +97,11 @@ class Calculation {
   int threads() const { return threads_; }
   double largest_denominator() const { return largest_denominator_; }
 
+  /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
+  /// all get the same result, but for the report of their own devices. `team` must outlive the calculation. Throws
+  /// UsageError with a journal.
+  void join(Team& team, const TeamShare& share);
+
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
   std::unique_ptr<Executor> make_executor() const;
   CalculationResult run(const std::atomic<bool>* stop = nullptr,
@@ -116,6 +124,8 @@ class Calculation {
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0;
   int threads_ = 1;
+  Team* team_ = nullptr;
+  TeamShare share_;
 };
 
 /// Identifies the numbers of a problem and all that decides the bits of its energies.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "cxx/base/error.hpp"
 
@@ -43,6 +44,41 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
     chosen.push_back(*found);
   }
   return chosen;
+}
+
+std::optional<DeviceInfo> device_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
+                                         std::int64_t gpus_per_node) {
+  if (rank_on_node >= gpus_per_node) return std::nullopt;
+  std::vector<DeviceInfo> usable;
+  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
+  if (usable.empty()) return std::nullopt;
+  return usable[static_cast<std::size_t>(rank_on_node) % usable.size()];
+}
+
+std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
+  if (visible_devices == nullptr) return std::to_string(device.number);
+  const std::string_view list = visible_devices;
+  std::size_t begin = 0;
+  for (int n = 0; n < device.number && begin != std::string_view::npos; ++n) {
+    begin = list.find(',', begin);
+    if (begin != std::string_view::npos) ++begin;
+  }
+  if (begin == std::string_view::npos) return std::to_string(device.number);
+  return std::string(list.substr(begin, list.find(',', begin) - begin));
+}
+
+double nominal_rate(const DeviceInfo& device) {
+  // The data-centre GPUs have FP64 units; the others a few, for completeness.
+  if (device.minor != 0) return 0.3e12;
+  switch (device.major) {
+    case 8:
+      return 10e12;
+    case 9:
+    case 10:
+      return 30e12;
+    default:
+      return 0.3e12;
+  }
 }
 
 }  // namespace trifuse

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cxx/cuda/devices.hpp"
@@ -12,5 +15,18 @@ bool new_enough(const DeviceInfo& device);
 /// The GPUs of `visible` that have these numbers, in this order; without numbers all that are new enough. Throws
 /// UsageError for a number that is not there or there twice, for a GPU that is too old, and where there is no GPU.
 std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, const std::vector<int>& numbers);
+
+/// The GPU of a rank: the first `gpus_per_node` ranks of a node get one each, in turn of those that are new enough and
+/// that this process sees. Where the launcher shows each rank a GPU of its own, that is the one. None for the other
+/// ranks, and where there is none.
+std::optional<DeviceInfo> device_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
+                                         std::int64_t gpus_per_node);
+
+/// What tells a GPU from the others of its node, whatever numbers CUDA gives it in this process. `visible_devices`: the
+/// value of CUDA_VISIBLE_DEVICES, or null.
+std::string device_identity(const DeviceInfo& device, const char* visible_devices);
+
+/// Roughly what (T) gets out of a GPU, operations per second. To compare ranks, not to promise.
+double nominal_rate(const DeviceInfo& device);
 
 }  // namespace trifuse

@@ -235,7 +235,7 @@ void add_bench(CLI::App& app, int&) {
       ->capture_default_str();
   bench->add_option("--json", command->json, "Write all figures to this file");
   bench->callback([command] {
-    if (!command->memory.empty()) command->options.memory = parse_bytes(command->memory);
+    if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
     command->execute();
   });
 }

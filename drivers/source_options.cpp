@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 
@@ -35,23 +36,9 @@ NwchemLocation location(const SourceOptions& options, const std::string& path) {
 
 }  // namespace
 
-/// "512MiB", "2GiB", "1.5G", "4000000000".
-std::int64_t parse_bytes(const std::string& text) {
-  static constexpr std::pair<const char*, double> units[] = {
-      {"", 1.0},     {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},   {"M", 0x1p20},   {"MiB", 0x1p20}, {"MB", 1e6},
-      {"G", 0x1p30}, {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40}, {"TiB", 0x1p40}, {"TB", 1e12}};
-  std::size_t used = 0;
-  double number = -1.0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  for (const auto& [name, factor] : units) {
-    if (used > 0 && text.substr(used) == name && number > 0.0 && number * factor < 0x1p62) {
-      return static_cast<std::int64_t>(number * factor);
-    }
-  }
+std::int64_t parse_memory(const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (bytes) return *bytes;
   throw UsageError(fmt::format("--memory {} is not an amount of memory; write for example 512MiB or 2GiB.", text));
 }
 
@@ -120,7 +107,7 @@ CalculationOptions CalculationFlags::resolve() const {
   if (form == "spin-orbital") resolved.form = Form::spin_orbital;
   if (form == "spin-adapted") resolved.form = Form::spin_adapted;
   resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
-  if (!memory.empty()) resolved.memory = parse_bytes(memory);
+  if (!memory.empty()) resolved.memory = parse_memory(memory);
   resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
   if (!options.devices.empty() && device == "cpu") {
     throw UsageError("--devices names GPUs, but --device cpu uses none; leave one of them out.");

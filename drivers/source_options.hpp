@@ -43,6 +43,6 @@ struct CalculationFlags {
 };
 
 /// Bytes of an amount like 512MiB or 2GiB. Throws UsageError.
-std::int64_t parse_bytes(const std::string& text);
+std::int64_t parse_memory(const std::string& text);
 
 }  // namespace trifuse::cli

@@ -66,8 +66,8 @@ void permute(const double* in, double* out, std::array<std::int64_t, 4> dims, st
 
 }  // namespace
 
-NwchemIntegrals::NwchemIntegrals(const TileSpace& space, V2Storage storage, NwchemPayload payload)
-    : space_(space), storage_(storage), payload_(std::move(payload)) {
+NwchemIntegrals::NwchemIntegrals(const TileSpace& space, V2Storage storage, std::unique_ptr<const NwchemVector> vector)
+    : space_(space), storage_(storage), vector_(std::move(vector)) {
   if (storage_ == V2Storage::spin_orbital) {
     spin_orbital_ = QuadOffsets::v2(space);
   } else {
@@ -78,7 +78,7 @@ NwchemIntegrals::NwchemIntegrals(const TileSpace& space, V2Storage storage, Nwch
 
 void NwchemIntegrals::read(int g3, int g4, int g1, int g2, std::span<double> block) const {
   if (storage_ == V2Storage::spin_orbital) {
-    payload_.read_finite(spin_orbital_.offset(g3, g4, g1, g2), block,
+    vector_->read_finite(spin_orbital_.offset(g3, g4, g1, g2), block,
                          [&] { return fmt::format("block ({} {}|{} {})", g3 + 1, g4 + 1, g1 + 1, g2 + 1); });
     return;
   }
@@ -113,7 +113,7 @@ void NwchemIntegrals::place(Axis i, Axis j, Axis k, Axis l, double sign, bool ad
   const std::span<double> stored = scratch.span().first(block.size());
   const std::int64_t offset = spatial_.offset(j.tile, i.tile, l.tile, k.tile);
   if (offset != loaded) {
-    payload_.read_finite(offset, stored, [&] {
+    vector_->read_finite(offset, stored, [&] {
       return fmt::format("block ({} {}|{} {}) of spatial tiles", i.tile + 1, j.tile + 1, k.tile + 1, l.tile + 1);
     });
     loaded = offset;

@@ -1,24 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/nwchem_layout.hpp"
-#include "tce_tiles/nwchem_payload.hpp"
+#include "tce_tiles/nwchem_vector.hpp"
 #include "tce_tiles/tile_space.hpp"
 
 namespace trifuse {
 
-/// Blocks <g3 g4||g1 g2> of antisymmetrised integrals over spin orbitals from NWChem's V2 file in either storage.
-/// Reading is thread-safe; in the spatial storage every thread keeps a scratch buffer of one block.
+/// Blocks <g3 g4||g1 g2> of antisymmetrised integrals over spin orbitals from NWChem's V2 vector in either storage.
+/// Reading is as thread-safe as the vector is; in the spatial storage every thread keeps a scratch buffer of one block.
 class NwchemIntegrals {
  public:
-  /// `space` must outlive this object, and the number of doubles in `payload` must be that of the storage.
-  NwchemIntegrals(const TileSpace& space, V2Storage storage, NwchemPayload payload);
+  /// `space` must outlive this object, and the number of doubles in `vector` must be that of the storage.
+  NwchemIntegrals(const TileSpace& space, V2Storage storage, std::unique_ptr<const NwchemVector> vector);
 
   V2Storage storage() const { return storage_; }
-  const NwchemPayload& payload() const { return payload_; }
   /// For a block that exists, with `block` of its size.
   void read(int g3, int g4, int g1, int g2, std::span<double> block) const;
 
@@ -36,7 +36,7 @@ class NwchemIntegrals {
 
   const TileSpace& space_;
   V2Storage storage_;
-  NwchemPayload payload_;
+  std::unique_ptr<const NwchemVector> vector_;
   QuadOffsets spin_orbital_;
   SpatialTiles tiles_;
   SpatialOffsets spatial_;

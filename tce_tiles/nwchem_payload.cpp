@@ -171,25 +171,11 @@ void NwchemPayload::read(std::int64_t offset, std::span<double> values) const {
   }
 }
 
-bool NwchemPayload::all_finite(std::span<const double> values) {
-  // Infinities and NaN have all bits of the exponent set. Adding one to such an exponent carries into the sign bit;
-  // this is free of branches and holds whatever the compiler assumes about floating-point numbers.
-  constexpr std::uint64_t exponent = 0x7ff0'0000'0000'0000;
-  constexpr std::uint64_t one = 0x0010'0000'0000'0000;
-  std::uint64_t carry = 0;
-  for (const double x : values) carry |= (std::bit_cast<std::uint64_t>(x) & exponent) + one;
-  return carry >> 63 == 0;
-}
-
-void NwchemPayload::refuse_not_finite(std::int64_t offset, std::span<const double> values,
-                                      const std::string& what) const {
-  const auto bad = std::find_if(values.begin(), values.end(), [](double x) { return !std::isfinite(x); });
-  const std::int64_t position = offset + (bad - values.begin());
+std::string NwchemPayload::not_finite(std::int64_t position, double value, const std::string& what) const {
   const Part& part = part_of(position);
-  throw InputError(
-      fmt::format("The file {} holds a value that is not finite ({}) in {}, double {} of the file; repeat the NWChem "
-                  "calculation.",
-                  part.file.path(), *bad, what, position - part.first + 1));
+  return fmt::format(
+      "The file {} holds a value that is not finite ({}) in {}, double {} of the file; repeat the NWChem calculation.",
+      part.file.path(), value, what, position - part.first + 1);
 }
 
 void NwchemPayload::check_byte_order() const {

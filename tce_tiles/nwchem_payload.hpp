@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "tce_tiles/nwchem_file.hpp"
+#include "tce_tiles/nwchem_vector.hpp"
 
 namespace trifuse {
 
 /// One tensor as NWChem wrote it: a vector of doubles in one file, or in one file per I/O process.
-class NwchemPayload {
+class NwchemPayload final : public NwchemVector {
  public:
   /// Files of `set tce:writet` and `set tce:writeint`: STEM.000000, STEM.000001, ... (NWChem can be told to use fewer
   /// digits), each with a header of two 8-byte integers: the number of files and the number of doubles in this file.
@@ -19,20 +20,14 @@ class NwchemPayload {
   /// One file of `set tce:save_t` or `set tce:save_integrals`: doubles and nothing else.
   static NwchemPayload open_plain(const std::string& path);
 
-  std::int64_t doubles() const { return doubles_; }
+  std::int64_t doubles() const override { return doubles_; }
   /// The file, or the first of several.
   const std::string& path() const { return parts_.front().file.path(); }
+  const std::string& name() const override { return path(); }
   std::size_t files() const { return parts_.size(); }
 
-  /// Reads `values.size()` doubles from `offset` on; thread-safe.
-  void read(std::int64_t offset, std::span<double> values) const;
-  /// As `read`, but throws InputError naming file and `what` if a value is not finite.
-  template <typename Describe>
-  void read_finite(std::int64_t offset, std::span<double> values, Describe what) const {
-    read(offset, values);
-    if (!all_finite(values)) refuse_not_finite(offset, values, what());
-  }
-  static bool all_finite(std::span<const double> values);
+  /// Thread-safe.
+  void read(std::int64_t offset, std::span<double> values) const override;
 
  private:
   struct Part {
@@ -46,8 +41,7 @@ class NwchemPayload {
   const Part& part_of(std::int64_t offset) const;
   /// Throws InputError if the numbers make sense only with their bytes in the opposite order.
   void check_byte_order() const;
-  [[noreturn]] void refuse_not_finite(std::int64_t offset, std::span<const double> values,
-                                      const std::string& what) const;
+  std::string not_finite(std::int64_t position, double value, const std::string& what) const override;
 
   std::vector<Part> parts_;
   std::int64_t doubles_ = 0;

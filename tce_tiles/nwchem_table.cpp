@@ -22,6 +22,10 @@ FoundSizes NwchemTensors::sizes() const {
   return found;
 }
 
+V2Storage NwchemTensors::storage(const TileSpace& space) const {
+  return v2->doubles() != nwchem_sizes(space).v2_spin_orbital ? V2Storage::spatial : V2Storage::spin_orbital;
+}
+
 NwchemTensors open_tensors(const NwchemLocation& location) {
   NwchemTensors files;
   files.prefix = find_prefix(location.prefix);

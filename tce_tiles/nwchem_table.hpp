@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "tce_tiles/nwchem_layout.hpp"
 #include "tce_tiles/nwchem_movecs.hpp"
 #include "tce_tiles/nwchem_output.hpp"
 #include "tce_tiles/nwchem_payload.hpp"
@@ -22,6 +23,8 @@ struct NwchemTensors {
   NwchemPayload t2;
 
   FoundSizes sizes() const;
+  /// Of `v2`, which must be there and fit the tiles.
+  V2Storage storage(const TileSpace& space) const;
 };
 NwchemTensors open_tensors(const NwchemLocation& location);
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace trifuse {
+
+/// "512MiB", "2GiB", "1.5G", "4000000000" in bytes; none where the text is not a positive amount of memory.
+std::optional<std::int64_t> parse_bytes(const std::string& text);
+
+}  // namespace trifuse

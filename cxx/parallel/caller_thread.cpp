@@ -1,0 +1,75 @@
+#include "cxx/parallel/caller_thread.hpp"
+
+#include <thread>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+struct CallerThread::Request {
+  const std::function<void()>& function;
+  std::exception_ptr error;
+  bool done = false;
+};
+
+namespace {
+/// The object that this thread serves, if any.
+thread_local const CallerThread* served = nullptr;
+}  // namespace
+
+void CallerThread::serve(const std::function<void()>& body) {
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = false;
+    serving_ = true;
+  }
+  const CallerThread* const before = served;
+  served = this;
+  std::thread thread([&] {
+    try {
+      body();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return ended_ || (pending_ != nullptr && !pending_->done); });
+    if (pending_ == nullptr || pending_->done) break;
+    Request& request = *pending_;
+    // Not under the lock: the function may take long, and others must be able to see that.
+    lock.unlock();
+    try {
+      request.function();
+    } catch (...) {
+      request.error = std::current_exception();
+    }
+    lock.lock();
+    request.done = true;
+    changed_.notify_all();
+  }
+  serving_ = false;
+  lock.unlock();
+  thread.join();
+  served = before;
+  if (failure) std::rethrow_exception(failure);
+}
+
+void CallerThread::request(const std::function<void()>& function) {
+  if (served == this) return function();
+  const std::lock_guard turn(turns_);
+  std::unique_lock lock(mutex_);
+  if (!serving_) throw Error("A call was made for a thread that does not serve.");
+  Request request{function, {}, false};
+  pending_ = &request;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return request.done; });
+  pending_ = nullptr;
+  if (request.error) std::rethrow_exception(request.error);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,190 @@
+#include "cxx/parallel/ranks.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/blas.hpp"
+
+namespace trifuse {
+
+namespace {
+
+std::size_t u(int n) {
+  return static_cast<std::size_t>(n);
+}
+
+void find_cores(RankResources& mine) {
+  // Larger than any machine; the kernel refuses a set that is too small for it.
+  constexpr int most_cores = 8192;
+  cpu_set_t* set = CPU_ALLOC(most_cores);
+  const std::size_t bytes = CPU_ALLOC_SIZE(most_cores);
+  if (set == nullptr) throw SystemError("There is not enough memory.");
+  if (sched_getaffinity(0, bytes, set) == 0) {
+    mine.core_count = std::max(1, CPU_COUNT_S(bytes, set));
+    // Runs of cores, as 0-7,16-23.
+    for (int core = 0; core < most_cores; ++core) {
+      if (!CPU_ISSET_S(u(core), bytes, set)) continue;
+      int last = core;
+      while (last + 1 < most_cores && CPU_ISSET_S(u(last + 1), bytes, set)) ++last;
+      mine.cores += fmt::format("{}{}-{}", mine.cores.empty() ? "" : ",", core, last);
+      core = last;
+    }
+  }
+  CPU_FREE(set);
+}
+
+double number_in(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string word;
+  double value = -1.0;
+  if (key.empty()) {
+    file >> value;
+    return file ? value : -1.0;
+  }
+  while (file >> word) {
+    if (word == key && file >> value) return value;
+  }
+  return -1.0;
+}
+
+double free_memory() {
+  double memory = 1024.0 * number_in("/proc/meminfo", "MemAvailable:");
+  const double limit = number_in("/sys/fs/cgroup/memory.max", ""),
+               used = number_in("/sys/fs/cgroup/memory.current", "");
+  if (limit > 0.0 && used >= 0.0) memory = std::min(memory, std::max(0.0, limit - used));
+  return memory > 0.0 ? memory : std::numeric_limits<double>::max();
+}
+
+double measured_core_rate() {
+  constexpr std::int64_t m = 256, n = 512, k = 64;
+  const std::vector<double> a(m * k, 0.5), b(n * k, 0.5);
+  std::vector<double> c(m * n);
+  double seconds = 1.0;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const double start = wall_seconds();
+    multiply_transposed(m, n, k, a.data(), k, b.data(), k, c.data());
+    seconds = std::min(seconds, wall_seconds() - start);
+  }
+  return 2.0 * m * n * k / std::max(seconds, 1e-6);
+}
+
+int threads_asked_for() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  return text != nullptr ? std::clamp(std::atoi(text), 0, 4096) : 0;
+}
+
+int threads(const RankResources& rank, int sharers) {
+  return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
+}
+
+bool same_cores(const RankResources& x, const RankResources& y) {
+  return x.host == y.host && x.cores == y.cores;
+}
+
+/// Ranks that may compute on cores: of each host as many as its memory holds beside those that have a GPU.
+std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, double share_of_memory) {
+  std::vector<int> fitting;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].gpu.empty()) continue;
+    double needed = ranks[r].operand_bytes, memory = ranks[r].memory;
+    for (std::size_t other = 0; other < ranks.size(); ++other) {
+      if (ranks[other].host != ranks[r].host) continue;
+      memory = std::min(memory, ranks[other].memory);
+      if (other < r || !ranks[other].gpu.empty()) needed += ranks[other].operand_bytes;
+    }
+    if (needed <= share_of_memory * memory) fitting.push_back(static_cast<int>(r));
+  }
+  return fitting;
+}
+
+}  // namespace
+
+RankResources resources_of_this_process() {
+  RankResources mine;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) mine.host = host.data();
+  find_cores(mine);
+  mine.threads_asked = threads_asked_for();
+  mine.memory = free_memory();
+  mine.core_rate = measured_core_rate();
+  return mine;
+}
+
+std::vector<RankResources> gather(Team& team, const RankResources& mine) {
+  constexpr std::size_t longest = 64, longest_list = 256;
+  const std::vector<std::string> hosts = gather(team, mine.host, longest);
+  const std::vector<std::string> cores = gather(team, mine.cores, longest_list);
+  const std::vector<std::string> gpus = gather(team, mine.gpu, longest);
+  const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest);
+  const std::vector<double> row = {static_cast<double>(mine.core_count),
+                                   static_cast<double>(mine.threads_asked),
+                                   mine.memory,
+                                   mine.core_rate,
+                                   mine.gpu_rate,
+                                   mine.operand_bytes};
+  const std::vector<double> numbers = gather(team, row);
+  std::vector<RankResources> ranks;
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    const double* n = numbers.data() + r * row.size();
+    ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r],
+                     identities[r], n[4], n[5]});
+  }
+  return ranks;
+}
+
+int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
+  const RankResources& mine = ranks[u(rank)];
+  if (mine.gpu.empty()) return 0;
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankResources& other) {
+    return !other.gpu.empty() && other.host == mine.host && other.gpu_identity == mine.gpu_identity;
+  }));
+}
+
+std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations) {
+  std::vector<TeamShare> shares(ranks.size());
+  const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
+  // Beside GPUs half of the memory is left to the host program, which needs it afterwards.
+  const std::vector<int> on_cores = ranks_that_fit(ranks, gpus ? 0.5 : 0.9);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto sharers = std::count_if(on_cores.begin(), on_cores.end(),
+                                       [&](int other) { return same_cores(ranks[u(other)], ranks[r]); });
+    shares[r].threads = threads(ranks[r], static_cast<int>(sharers));
+    shares[r].rate = ranks[r].gpu.empty() ? shares[r].threads * ranks[r].core_rate
+                                          : ranks[r].gpu_rate / std::max(1, sharers_of_gpu(ranks, static_cast<int>(r)));
+    shares[r].role = ranks[r].gpu.empty() ? TeamShare::Role::waiter : TeamShare::Role::worker;
+  }
+  double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) gpu_rate += ranks[r].gpu.empty() ? 0.0 : shares[r].rate;
+  for (const int r : on_cores) {
+    core_rate += shares[u(r)].rate;
+    bytes = std::max(bytes, ranks[u(r)].operand_bytes);
+  }
+  bool cores_compute = !gpus;
+  if (gpus && !on_cores.empty()) {
+    // What a rank gets from the arrays of others, bytes per second, if all of them ask.
+    constexpr double reading_rate = 0.3e9;
+    const double saved = operations / gpu_rate - operations / (gpu_rate + core_rate);
+    cores_compute = saved > bytes / reading_rate;
+  }
+  if (!gpus && on_cores.empty()) {
+    throw UsageError(fmt::format(
+        "The operands take {:.1f} GiB for each rank, and no host has so much memory free; use more hosts or GPUs.",
+        ranks.front().operand_bytes / 0x1p30));
+  }
+  if (cores_compute) {
+    for (const int r : on_cores) shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
+  }
+  for (TeamShare& share : shares) share.team_rate = gpu_rate + (cores_compute ? core_rate : 0.0);
+  return shares;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cxx/parallel/team.hpp"
+#include "cxx/parallel/units.hpp"
+
+namespace trifuse {
+
+/// What a rank of a team has to compute with.
+struct RankResources {
+  std::string host;
+  std::string cores;  ///< which of the host's this process may use, as text to be compared
+  int core_count = 1;
+  int threads_asked = 0;       ///< OMP_NUM_THREADS, or 0
+  double memory = 0.0;         ///< bytes that the host has free
+  double core_rate = 1.0;      ///< operations per second of one core
+  std::string gpu;             ///< its name; empty without one
+  std::string gpu_identity;    ///< tells it from the others of the host
+  double gpu_rate = 0.0;       ///< operations per second
+  double operand_bytes = 0.0;  ///< that this rank would keep on the host
+};
+
+/// Of this process, without a GPU. Measures a core, which takes some milliseconds.
+RankResources resources_of_this_process();
+
+/// Those of all ranks: collective.
+std::vector<RankResources> gather(Team& team, const RankResources& mine);
+
+/// How many ranks have the same GPU as this one, itself included; 0 without a GPU.
+int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
+
+/// What each rank does, the same on all of them.
+///
+/// Ranks with a GPU work. Where there are such, the others help if all of them together shorten the job by more than
+/// what reading operands costs them (every rank has operands of its own, and reading takes the network that GPU ranks
+/// read by, too), and if the memory of their host holds the operands of all: it is cores against GPUs, and a rank that
+/// does not help at least does no harm. Without any GPU as many ranks of each host work as its memory holds, and share
+/// the cores. Throws UsageError where nobody can work.
+std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations);
+
+}  // namespace trifuse

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace trifuse {
+
+/// The processes that compute one energy together. What joins them (MPI, Global Arrays, threads in a test) is the
+/// business of the program that started them: the library sees this only.
+///
+/// `sum` is collective: every rank calls it the same number of times with arrays of the same lengths. `fetch_add` is
+/// not. Both may be called by any thread of a rank, but only by one at a time.
+class Team {
+ public:
+  /// The counters there are, each 0 at the beginning.
+  static constexpr int counters = 1;
+
+  virtual ~Team() = default;
+  virtual int rank() const = 0;  ///< from 0
+  virtual int size() const = 0;
+  /// Adds to a counter that all ranks share, and returns what it was before.
+  virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
+  /// Adds up each element over all ranks, in place; exact where at most one of them is not zero.
+  virtual void sum(std::span<double> values) = 0;
+};
+
+/// The numbers of all ranks, one rank after another: collective. `mine` has the same length on all of them.
+std::vector<double> gather(Team& team, std::span<const double> mine);
+/// The texts of all ranks, cut at `longest` characters: collective.
+std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t longest);
+
+/// A point that all ranks pass or none: collective. `failure` is what this rank failed with, or null. Where any rank
+/// failed every rank throws: a failed one its own exception, the others Error with the sentence of the first that did.
+void agree(Team& team, const std::exception_ptr& failure);
+
+/// Runs `body` and agrees on it. `team` may be null: then the body runs, and that is all.
+template <typename Body>
+void together(Team* team, Body body) {
+  if (team == nullptr) return static_cast<void>(body());
+  std::exception_ptr failure;
+  try {
+    body();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree(*team, failure);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,69 @@
+#include "cxx/parallel/units.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cxx/parallel/team.hpp"
+
+namespace trifuse {
+
+std::vector<Unit> make_units(const Plan& plan, int ranks) {
+  constexpr double units_per_rank = 100.0;
+  // Alone nothing has to be shared, and an executor sees the whole plan.
+  const double enough = ranks > 1 ? plan.total_operations / (units_per_rank * ranks) : 2.0 * plan.total_operations;
+  std::vector<Unit> units;
+  for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+    const double operations = plan.operations[t];
+    // A large task is not put behind small ones.
+    if (units.empty() || units.back().operations + 0.5 * operations > enough) units.push_back({t, t, 0.0});
+    units.back().last = t + 1;
+    units.back().operations += operations;
+  }
+  const auto magnitude = [](const Unit& unit) { return unit.operations > 0.0 ? std::ilogb(unit.operations) : 0; };
+  std::stable_sort(units.begin(), units.end(),
+                   [&](const Unit& x, const Unit& y) { return magnitude(x) > magnitude(y); });
+  return units;
+}
+
+UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share)
+    : team_(team), units_(std::move(units)), operations_before_{0.0}, share_(share) {
+  for (const Unit& unit : units_) operations_before_.push_back(operations_before_.back() + unit.operations);
+}
+
+std::optional<Unit> UnitClaims::next() {
+  const auto unit = [&](const Taken& before, std::size_t number) {
+    return all_taken(before) ? std::nullopt : std::optional(units_[number]);
+  };
+  switch (share_.role) {
+    case TeamShare::Role::waiter:
+      break;
+    case TeamShare::Role::worker: {
+      const Taken before = taken(team_.fetch_add(0, from_front));
+      return unit(before, before.front);
+    }
+    case TeamShare::Role::helper: {
+      // Looked at first: a rank that would be the last to end must leave the unit to the others.
+      if (!worth_it(taken(team_.fetch_add(0, 0)))) break;
+      const Taken before = taken(team_.fetch_add(0, from_back));
+      return unit(before, units_.size() - 1 - before.back);
+    }
+  }
+  return std::nullopt;
+}
+
+void UnitClaims::drain() {
+  team_.fetch_add(0, static_cast<std::int64_t>(units_.size()));
+}
+
+UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
+  return {static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
+}
+
+bool UnitClaims::worth_it(const Taken& taken) const {
+  if (all_taken(taken)) return false;
+  const std::size_t end = units_.size() - taken.back;
+  const double left = operations_before_[end] - operations_before_[taken.front];
+  return units_[end - 1].operations / share_.rate < left / share_.team_rate;
+}
+
+}  // namespace trifuse
