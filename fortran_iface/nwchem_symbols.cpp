@@ -1,10 +1,14 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"
+#include "fortran_iface/nwchem_options.hpp"
 
 /// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
 /// arguments by reference, integers of 8 bytes. Kernel calls are recorded; `compute_en_` executes them as one task.
@@ -58,13 +63,26 @@ void fail(const char* sentence) {
   std::abort();
 }
 
-bool wants_cores() {
-  const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
-  return wanted != nullptr && std::strcmp(wanted, "cpu") == 0;
+int rank_on_node() {
+  return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
-int local_rank() {
-  return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
+/// The GPU of this rank. It was asked for, so there must be one.
+trifuse::DeviceInfo chosen_device(Integer gpus_per_node) {
+  const std::vector<trifuse::DeviceInfo> visible = trifuse::visible_devices();
+  const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(visible, {});
+  const std::optional<trifuse::DeviceInfo> device = trifuse::device_of_rank(visible, rank_on_node(), gpus_per_node);
+  if (!device) throw trifuse::UsageError(fmt::format("Rank {} of its node is to use no GPU.", rank_on_node()));
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  // A launcher that shows each rank one GPU of its own says so in this variable; ranks do not see each other's.
+  const char* shown = std::getenv("CUDA_VISIBLE_DEVICES");
+  const bool own_gpu = shown != nullptr && visible.size() == 1;
+  const bool shared = !own_gpu && rank_on_node() >= std::ssize(usable);
+  fmt::print("Trifuse: rank {} of {} computes on GPU {} ({}){}\n", rank_on_node(), host,
+             trifuse::device_identity(*device, shown), device->name, shared ? " -- WARNING: other ranks share it" : "");
+  std::fflush(stdout);
+  return *device;
 }
 
 /// Runs `body`; what it throws goes to the host program. False then.
@@ -101,24 +119,23 @@ extern "C" {
 
 /// 1 where this rank shall use a device: the first `*gpus` ranks of a node.
 Integer check_device_(const Integer* gpus) {
-  return local_rank() < *gpus ? 1 : 0;
+  return rank_on_node() < *gpus ? 1 : 0;
 }
 
-/// Chooses the GPU of this rank and gets it ready. Where it fails and the host program goes on, `*device` is NWChem's
-/// sign of failure.
-Integer device_init_(const Integer*, Integer* device) {
+/// Chooses the GPU of this rank, or cores if the environment says TRIFUSE_NWCHEM_DEVICE=cpu, and gets it ready. Where
+/// it fails and the host program goes on, `*device` is NWChem's sign of failure.
+Integer device_init_(const Integer* gpus, Integer* device) {
   *device = 30;
   guarded([&] {
     std::unique_ptr<Session>& place = session_place();
     place.reset();
-    if (wants_cores()) {
+    int number = 0;
+    if (trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu) {
       place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
-      *device = 0;
-      return;
+    } else {
+      number = chosen_device(*gpus).number;
+      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
     }
-    const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
-    const int number = usable[static_cast<std::size_t>(local_rank()) % usable.size()].number;
-    place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
     *device = number;
   });
   return 0;
