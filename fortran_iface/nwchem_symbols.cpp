@@ -1,7 +1,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <string>
@@ -9,6 +8,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/recorded_energy.hpp"
 #include "cxx/nwchem/recorded_task.hpp"
+#include "fortran_iface/nwchem_options.hpp"
 
 /// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
 /// arguments by reference, integers of 8 bytes. Kernel calls are recorded; `compute_en_` executes them as one task.
@@ -80,9 +80,10 @@ extern "C" {
 /// 1 where this rank shall use its device: the first `*gpus` ranks of a node, if the environment says
 /// TRIFUSE_NWCHEM_DEVICE=cpu, which puts cores in the place of a GPU; else NWChem's own loops compute.
 Integer check_device_(const Integer* gpus) {
-  const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
+  bool cores = false;
+  guarded([&] { cores = trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu; });
   const int index = util_my_smp_index != nullptr ? util_my_smp_index() : 0;
-  return wanted != nullptr && std::strcmp(wanted, "cpu") == 0 && index < *gpus ? 1 : 0;
+  return cores && index < *gpus ? 1 : 0;
 }
 
 Integer device_init_(const Integer*, Integer* device) {
