@@ -20,17 +20,23 @@ trifuse_program_needs=(
 trifuse_test_needs=(
   "module gtest|libgtest-dev|GoogleTest"
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
+  "command mpifort|libopenmpi-dev|MPI: tests of the interface to NWChem"
+  "command mpirun|openmpi-bin|MPI: starting the ranks of these tests"
+  "command ga-config|libglobalarrays-dev|Global Arrays: tests of the interface to NWChem"
+  "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
+  "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
   "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"
 )
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
 
-# trifuse_is_there KIND NAME...: for modules any of the names will do.
+# trifuse_is_there KIND NAME...: for modules any of the names will do; libraries are files in the compiler's folders.
 trifuse_is_there() {
   local kind=$1 name
   shift
   case $kind in
     command) command -v "$1" >/dev/null ;;
+    library) [[ $(c++ -print-file-name="$1" 2>/dev/null) == /* ]] ;;
     module)
       for name in "$@"; do
         pkg-config --exists "$name" 2>/dev/null && return 0

@@ -106,7 +106,8 @@ class Lines {
   std::optional<Choice> find(const Name& name) const {
     if (const char* value = std::getenv(name.variable)) return Choice{name.variable, value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {
-      if (setting->origin == name.setting) return Choice{fmt::format("trifuse:{}", name.setting), setting->value};
+      if (setting->origin == name.setting)
+        return Choice{fmt::format("The setting trifuse:{}", name.setting), setting->value};
     }
     return std::nullopt;
   }

@@ -53,5 +53,37 @@ TEST(ChosenDevices, DoNotExistWithoutAGpu) {
   expect_failure<UsageError>([&] { Calculation(*source, nullptr, options); }, why_no_devices());
 }
 
+TEST(DeviceOfRank, IsTheNextOneInTurnForSoManyRanksOfANode) {
+  const auto number = [](std::int64_t rank, std::int64_t gpus_per_node) {
+    const auto found = device_of_rank(visible, rank, gpus_per_node);
+    return found ? found->number : -1;
+  };
+  EXPECT_EQ(number(0, 2), 1);
+  EXPECT_EQ(number(1, 2), 2);
+  EXPECT_EQ(number(2, 2), -1);
+  EXPECT_EQ(number(0, 0), -1);
+  EXPECT_EQ(number(2, 5), 1);  // more ranks than GPUs: shared
+}
+
+TEST(DeviceOfRank, IsTheOneThatTheLauncherShows) {
+  for (const std::int64_t rank : {0, 1, 7}) EXPECT_EQ(device_of_rank({device(0, 9, 0)}, rank, 8)->number, 0);
+  EXPECT_FALSE(device_of_rank({}, 0, 8));
+  EXPECT_FALSE(device_of_rank({device(0, 6, 1)}, 0, 8));
+}
+
+TEST(DeviceIdentity, IsTheNumberOnTheNode) {
+  EXPECT_EQ(device_identity(device(1, 9, 0), nullptr), "1");
+  EXPECT_EQ(device_identity(device(0, 9, 0), "3"), "3");
+  EXPECT_EQ(device_identity(device(1, 9, 0), "6,2,GPU-8932f937"), "2");
+  EXPECT_EQ(device_identity(device(2, 9, 0), "6,2,GPU-8932f937"), "GPU-8932f937");
+  EXPECT_EQ(device_identity(device(2, 9, 0), "6"), "2");
+}
+
+TEST(NominalRate, IsThatOfFp64Units) {
+  EXPECT_GT(nominal_rate(device(0, 9, 0)), nominal_rate(device(0, 8, 0)));
+  EXPECT_GT(nominal_rate(device(0, 8, 0)), 10 * nominal_rate(device(0, 8, 6)));
+  EXPECT_GT(nominal_rate(device(0, 7, 5)), 0.0);
+}
+
 }  // namespace
 }  // namespace trifuse

@@ -69,7 +69,7 @@ program standin
 #include "tce_main.fh"
 #include "tce_hetio.fh"
   integer(c_int64_t) :: counts(10)
-  integer :: argument, failures, handles(3), place(1), chunk(1), device
+  integer :: argument, failures, handles(3), place(1), chunk(1), device, first_table
   integer, external :: check_device
   double precision :: expected(2), symbols(2), routine(2)
   character(len=500) :: folder
@@ -78,6 +78,7 @@ program standin
   call ga_initialize()
   if (.not. ma_init(mt_dbl, 1000000, 1000000)) call ga_error("ma_init", 1)
   failures = 0
+  first_table = 0
   do argument = 1, command_argument_count()
     call get_command_argument(argument, folder)
     call open_dump(trim(folder)//c_null_char, counts)
@@ -118,6 +119,7 @@ contains
     integer, intent(in) :: number, ma_type
     integer :: handle
     if (.not. ma_push_get(ma_type, number, "table", handle, room)) call ga_error("MA", number)
+    if (first_table == 0) first_table = handle
   end function room
 
   subroutine fill_common_blocks()
@@ -162,7 +164,8 @@ contains
       if (.not. ga_destroy(handles(tensor))) call ga_error("ga_destroy", tensor)
     end do
     if (.not. ga_destroy(g_counter)) call ga_error("ga_destroy", 4)
-    if (.not. ma_chop_stack(-1)) continue
+    if (.not. ma_chop_stack(first_table)) call ga_error("MA", 5)
+    first_table = 0
   end subroutine free_all
 
 end program standin

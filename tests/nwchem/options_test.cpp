@@ -1,0 +1,87 @@
+#include "fortran_iface/nwchem_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "cxx/base/error.hpp"
+#include "tests/support/refusals.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+using nwchem::Device;
+using nwchem::read_options;
+
+/// A variable of the environment, put back at the end.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* now = std::getenv(name)) before_ = now;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+void expect_refused(const std::string& lines, const std::string& part) {
+  expect_failure<UsageError>([&] { read_options(lines); }, part);
+}
+
+TEST(NwchemOptions, HaveDefaults) {
+  const auto options = read_options("");
+  EXPECT_EQ(options.device, Device::automatic);
+  EXPECT_EQ(options.omega2, std::vector<double>{0.0});
+  EXPECT_FALSE(options.form || options.memory || options.tile_size);
+}
+
+TEST(NwchemOptions, ComeFromTheInput) {
+  const auto options = read_options(
+      "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n");
+  EXPECT_EQ(options.device, Device::cuda);
+  EXPECT_EQ(options.omega2, (std::vector<double>{0.0, 0.1, 2.0}));
+  EXPECT_EQ(options.form, Form::spin_orbital);
+  EXPECT_EQ(options.memory, std::int64_t{3} << 29);
+  EXPECT_EQ(options.tile_size, 24);
+}
+
+TEST(NwchemOptions, OfTheEnvironmentOverrule) {
+  const Variable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
+      form("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
+  const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
+  EXPECT_EQ(options.device, Device::cpu);
+  EXPECT_EQ(nwchem::device_of_environment(), Device::cpu);
+  EXPECT_EQ(options.omega2, std::vector<double>{0.3});
+  EXPECT_EQ(options.form, Form::spin_adapted);
+  EXPECT_EQ(options.memory, 20'000'000'000);
+  EXPECT_EQ(options.tile_size, 8);
+}
+
+TEST(NwchemOptions, AreCheckedAsWholes) {
+  for (const char* value : {"", "CPU", "cpu ", "gpu", "cuda:0"}) {
+    expect_refused(std::string("device=") + value, "The setting trifuse:device is \"" + std::string(value) + "\"");
+    const Variable variable("TRIFUSE_NWCHEM_DEVICE", value);
+    expect_refused("", "TRIFUSE_NWCHEM_DEVICE is \"" + std::string(value) + "\"; it may be auto, cpu or cuda");
+  }
+  for (const char* value : {"", "0.1,", ",0.1", "0.1 0.2", "0.1x", "-0.1", "inf", "nan", "1e999"}) {
+    expect_refused(std::string("omega2=") + value, "write one value or several with commas");
+  }
+  for (const char* value : {"", "rhf", "spin-adapted,", "Auto"})
+    expect_refused(std::string("form=") + value, "auto, spin-orbital");
+  for (const char* value : {"", "0", "-1G", "GiB", "12 GiB", "1 parsec"}) {
+    expect_refused(std::string("memory=") + value, "an amount of memory");
+  }
+  for (const char* value : {"", "0", "-4", "4.5", "12a", "99999999999999999999"}) {
+    expect_refused(std::string("tile_size=") + value, "a number of orbitals");
+  }
+  expect_refused("threads=4", "There is no setting trifuse:threads");
+  expect_refused("device", "write name=value");
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,169 @@
+#include "fortran_iface/nwchem_routine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/support/expected_energies.hpp"
+#include "tests/support/nwchem_program.hpp"
+#include "tests/support/thread_team.hpp"
+
+/// The C interface that the file for NWChem calls, with threads for ranks. Whole molecules through Global Arrays:
+/// standin/.
+namespace trifuse::testing {
+namespace {
+
+/// One rank of a host program.
+struct Host {
+  Host(const ThreadTeam& of, const NwchemProgram& what) : team(of), program(what) {}
+  ThreadTeam team;
+  const NwchemProgram& program;
+  std::thread::id thread = std::this_thread::get_id();
+  bool cannot_read = false;
+  std::string printed;
+};
+
+std::int64_t read(void* context, std::int64_t vector, std::int64_t offset, std::int64_t count, double* values) {
+  const auto& host = *static_cast<Host*>(context);
+  EXPECT_EQ(std::this_thread::get_id(), host.thread);
+  if (host.cannot_read && vector == 12) return 5;
+  host.program.vector(static_cast<NwchemTensor>(vector - 11))
+      .read(offset, std::span(values, static_cast<std::size_t>(count)));
+  return 0;
+}
+std::int64_t fetch_add(void* context, std::int64_t counter, std::int64_t amount) {
+  auto& host = *static_cast<Host*>(context);
+  EXPECT_EQ(std::this_thread::get_id(), host.thread);
+  return host.team.fetch_add(static_cast<int>(counter), amount);
+}
+void sum(void* context, std::int64_t count, double* values) {
+  auto& host = *static_cast<Host*>(context);
+  EXPECT_EQ(std::this_thread::get_id(), host.thread);
+  host.team.sum(std::span(values, static_cast<std::size_t>(count)));
+}
+void print(void* context, std::int64_t length, const char* line) {
+  auto& host = *static_cast<Host*>(context);
+  EXPECT_EQ(std::this_thread::get_id(), host.thread);
+  host.printed.append(line, static_cast<std::size_t>(length)) += '\n';
+}
+
+class Routine : public ::testing::Test {
+ protected:
+  Routine() { ::setenv("TRIFUSE_NWCHEM_DEVICE", "cpu", 1); }
+
+  struct Answer {
+    trifuse_status status{};
+    double bracket = 0.0, paren = 0.0;
+    std::string printed;
+  };
+
+  static constexpr const char* dump = "ch2_631g_c2v_rohf_t3_2eorb";
+
+  /// What each of the ranks gets; `change` may spoil what one of them says.
+  template <typename Change>
+  std::vector<Answer> answers(int ranks, const std::string& settings, Change change) {
+    const NwchemProgram program((nwchem_data() / dump / "c").string());
+    std::vector<Answer> found(static_cast<std::size_t>(ranks));
+    ThreadRanks shared(ranks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        Host host(ThreadTeam(shared, rank), program);
+        trifuse_nwchem_job job{};
+        job.noa = program.counts[0];
+        job.nob = program.counts[1];
+        job.nva = program.counts[2];
+        job.nvb = program.counts[3];
+        job.restricted = 0;
+        job.spatial_integrals = 1;
+        job.spin = program.spin.data();
+        job.irrep = program.irrep.data();
+        job.size = program.size.data();
+        job.spatial_tile = program.spatial_tile.data();
+        job.orbital_energies = program.energies.data();
+        job.t1 = 11;
+        job.t2 = 12;
+        job.v2 = 13;
+        job.t1_doubles = program.lengths.t1;
+        job.t2_doubles = program.lengths.t2;
+        job.v2_doubles = program.lengths.v2;
+        job.rank = job.rank_on_node = rank;
+        job.ranks = ranks;
+        job.gpus_per_node = 1;
+        job.context = &host;
+        job.read = read;
+        job.fetch_add = fetch_add;
+        job.sum = sum;
+        job.print = print;
+        change(rank, host, job);
+        Answer& answer = found[static_cast<std::size_t>(rank)];
+        trifuse_nwchem_triples(&answer.status, &job, settings.c_str(), &answer.bracket, &answer.paren);
+        answer.printed = host.printed;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return found;
+  }
+  std::vector<Answer> answers(int ranks, const std::string& settings = "") {
+    return answers(ranks, settings, [](int, Host&, trifuse_nwchem_job&) {});
+  }
+};
+
+TEST_F(Routine, ComputesTheEnergiesOnAllRanks) {
+  const ExpectedEnergies expected = expected_energies(dump);
+  const auto alone = answers(1).front();
+  ASSERT_STREQ(alone.status.message, "");
+  EXPECT_NEAR(alone.bracket, expected.plain.bracket, 1e-10);
+  EXPECT_NEAR(alone.paren, expected.plain.paren, 1e-10);
+  for (const int ranks : {2, 4}) {
+    for (const Answer& answer : answers(ranks)) {
+      EXPECT_STREQ(answer.status.message, "");
+      EXPECT_EQ(answer.bracket, alone.bracket);
+      EXPECT_EQ(answer.paren, alone.paren);
+    }
+  }
+}
+
+TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
+  const ExpectedEnergies expected = expected_energies(dump);
+  ASSERT_FALSE(expected.regularised.empty());
+  const auto& [omega2, energies] = expected.regularised.back();
+  const auto found = answers(2, "omega2=" + std::to_string(omega2) + ",0\n");
+  for (const Answer& answer : found) {
+    EXPECT_STREQ(answer.status.message, "");
+    EXPECT_NEAR(answer.paren, energies.paren, 1e-10);
+  }
+  for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n     1  ", " core", "TF/s",
+                           "denominator-shifted CCSD(T), omega2 = ", "\nCCSD(T), omega2 = 0: E[T] = "}) {
+    EXPECT_NE(found[0].printed.find(part), std::string::npos) << part << " is not in\n" << found[0].printed;
+  }
+  EXPECT_EQ(found[1].printed, "");
+}
+
+void expect_refused(const trifuse_status& status, trifuse_code code, const std::string& part) {
+  EXPECT_EQ(status.code, code);
+  EXPECT_NE(std::string(status.message).find(part), std::string::npos) << status.message;
+}
+
+TEST_F(Routine, FailsOnAllRanksWhereOneCannotRead) {
+  const auto found = answers(3, "", [](int rank, Host& host, trifuse_nwchem_job&) { host.cannot_read = rank == 1; });
+  expect_refused(found[0].status, TRIFUSE_FAILED, "Rank 1 failed: NWChem could not deliver");
+  expect_refused(found[1].status, TRIFUSE_BAD_INPUT, "of its array 12: code 5.");
+  expect_refused(found[2].status, TRIFUSE_FAILED, "Rank 1 failed: NWChem could not deliver");
+}
+
+TEST_F(Routine, RefusesWhatCannotBe) {
+  for (const Answer& answer : answers(2, "omega2=x\n")) expect_refused(answer.status, TRIFUSE_BAD_USAGE, "omega2 is");
+  const auto refused = [&](auto change) {
+    return answers(1, "", [&](int, Host&, trifuse_nwchem_job& job) { change(job); }).front().status;
+  };
+  expect_refused(refused([](auto& job) { job.spatial_tile = nullptr; }), TRIFUSE_BAD_USAGE, "null pointer");
+  expect_refused(refused([](auto& job) { job.sum = nullptr; }), TRIFUSE_BAD_USAGE, "null pointer");
+  expect_refused(refused([](auto& job) { job.rank = 1; }), TRIFUSE_BAD_USAGE, "no rank 1 of 1");
+  expect_refused(refused([](auto& job) { job.v2_doubles -= 1; }), TRIFUSE_BAD_INPUT, "V2 (2eorb) of NWChem has");
+  expect_refused(refused([](auto& job) { job.restricted = 1; }), TRIFUSE_BAD_INPUT, "same alpha and beta tiles");
+  expect_refused(refused([](auto& job) { job.nob = -5; }), TRIFUSE_BAD_INPUT, "-5 tiles");
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,131 @@
+#include "cxx/parallel/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cxx/base/error.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/support/thread_team.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+using Role = TeamShare::Role;
+constexpr double gib = 0x1p30;
+
+RankResources on_cores(const std::string& host, const std::string& cores, int count) {
+  RankResources rank;
+  rank.host = host;
+  rank.cores = cores;
+  rank.core_count = count;
+  rank.memory = 100 * gib;
+  rank.core_rate = 1e10;
+  rank.operand_bytes = gib;
+  return rank;
+}
+
+RankResources with_gpu(const std::string& host, const std::string& identity) {
+  RankResources rank = on_cores(host, "0-15", 16);
+  rank.gpu = "NVIDIA H200";
+  rank.gpu_identity = identity;
+  rank.gpu_rate = 30e12;
+  return rank;
+}
+
+std::vector<Role> roles(const std::vector<TeamShare>& shares) {
+  std::vector<Role> found;
+  for (const TeamShare& share : shares) found.push_back(share.role);
+  return found;
+}
+
+TEST(RankResources, OfThisProcessArePlausible) {
+  const RankResources mine = resources_of_this_process();
+  EXPECT_FALSE(mine.host.empty());
+  EXPECT_FALSE(mine.cores.empty());
+  EXPECT_GE(mine.core_count, 1);
+  EXPECT_GT(mine.memory, 1e6);
+  EXPECT_GT(mine.core_rate, 1e7);
+  EXPECT_LT(mine.core_rate, 1e13);
+}
+
+TEST(RankResources, AreGathered) {
+  const auto failures = failures_of_ranks(3, [](Team& team) {
+    RankResources mine = on_cores("node" + std::to_string(team.rank()), "0-3,8-11", 8);
+    mine.threads_asked = team.rank();
+    if (team.rank() == 1) mine.gpu = "NVIDIA H200";
+    const auto all = gather(team, mine);
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[2].host, "node2");
+    EXPECT_EQ(all[2].cores, "0-3,8-11");
+    EXPECT_EQ(all[2].core_count, 8);
+    EXPECT_EQ(all[2].threads_asked, 2);
+    EXPECT_EQ(all[2].memory, 100 * gib);
+    EXPECT_EQ(all[2].operand_bytes, gib);
+    EXPECT_EQ(all[1].gpu, "NVIDIA H200");
+    EXPECT_EQ(all[0].gpu, "");
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {
+  const std::vector<RankResources> ranks = {with_gpu("a", "0"), with_gpu("a", "1"), with_gpu("a", "0"),
+                                            with_gpu("b", "0"), on_cores("a", "0-3", 4)};
+  EXPECT_EQ(sharers_of_gpu(ranks, 0), 2);
+  EXPECT_EQ(sharers_of_gpu(ranks, 1), 1);
+  EXPECT_EQ(sharers_of_gpu(ranks, 3), 1);
+  EXPECT_EQ(sharers_of_gpu(ranks, 4), 0);
+}
+
+TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
+  const auto shares = share_out({on_cores("a", "0-7", 8), on_cores("a", "0-7", 8), on_cores("b", "0-7", 8)}, 1e12);
+  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::worker, Role::worker}));
+  EXPECT_EQ(shares[0].threads, 4);
+  EXPECT_EQ(shares[1].threads, 4);
+  EXPECT_EQ(shares[2].threads, 8);
+  EXPECT_DOUBLE_EQ(shares[0].rate, 4e10);
+  EXPECT_DOUBLE_EQ(shares[2].team_rate, 16e10);
+}
+
+TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
+  RankResources asked = on_cores("a", "4-7", 4);
+  asked.threads_asked = 2;
+  const auto shares = share_out({on_cores("a", "0-3", 4), asked}, 1e12);
+  EXPECT_EQ(shares[0].threads, 4);
+  EXPECT_EQ(shares[1].threads, 2);
+}
+
+TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
+  std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
+  for (RankResources& rank : ranks) rank.operand_bytes = 40 * gib;
+  const auto shares = share_out(ranks, 1e15);
+  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::worker, Role::waiter, Role::waiter}));
+  EXPECT_EQ(shares[0].threads, 4);  // those that wait need no cores
+  for (RankResources& rank : ranks) rank.operand_bytes = 400 * gib;
+  expect_failure<UsageError>([&] { share_out(ranks, 1e15); }, "take 400.0 GiB for each rank");
+}
+
+TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
+  const std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
+  const auto shares = share_out(ranks, 1e13);
+  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::waiter, Role::waiter}));
+  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12);
+}
+
+TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
+  std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
+  const auto shares = share_out(ranks, 1e17);
+  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper}));
+  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 16e10);
+  // And not where the host has no room for their operands beside those of the GPU's rank.
+  for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
+  EXPECT_EQ(roles(share_out(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::helper, Role::waiter}));
+}
+
+TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {
+  const auto shares = share_out({with_gpu("a", "0"), with_gpu("a", "0"), with_gpu("a", "1")}, 1e15);
+  EXPECT_DOUBLE_EQ(shares[0].rate, 15e12);
+  EXPECT_DOUBLE_EQ(shares[2].rate, 30e12);
+  EXPECT_DOUBLE_EQ(shares[2].team_rate, 60e12);
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,200 @@
+#include "cxx/parallel/team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "cxx/base/error.hpp"
+#include "cxx/parallel/run_tasks.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/support/thread_team.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+using Role = TeamShare::Role;
+
+TEST(Team, GathersNumbersAndTexts) {
+  const auto failures = failures_of_ranks(3, [](Team& team) {
+    const double row[] = {1.0 + team.rank(), 10.0};
+    EXPECT_EQ(gather(team, row), (std::vector<double>{1, 10, 2, 10, 3, 10}));
+    const std::vector<std::string> texts = gather(team, team.rank() == 1 ? "" : "rank \xc3\xa4", 6);
+    EXPECT_EQ(texts, (std::vector<std::string>{"rank \xc3", "", "rank \xc3"}));
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+TEST(Team, FailsTogether) {
+  const auto failures = failures_of_ranks(4, [](Team& team) {
+    together(&team, [] {});
+    together(&team, [&] {
+      if (team.rank() % 2 == 1) throw InputError("The file " + std::to_string(team.rank()) + " is gone.");
+    });
+    ADD_FAILURE() << "a rank went on";
+  });
+  EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: The file 1 is gone.", "The file 1 is gone.",
+                                                "Rank 1 failed: The file 1 is gone.", "The file 3 is gone."}));
+}
+
+/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells.
+std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
+                                                  const std::function<TeamShare(int)>& share) {
+  std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
+  const auto failures = failures_of_ranks(size, [&](Team& team) {
+    const auto source = open_dump_of(dump);
+    CalculationOptions options = options_for({}, 3);
+    options.omega2 = {0.0, 0.1};
+    Calculation calculation(*source, nullptr, options);
+    calculation.join(team, share(team.rank()));
+    results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(size)));
+  return results;
+}
+
+class TeamOf : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Values(1, 2, 3, 7));
+
+TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
+  for (const std::string dump : {"h2o_631g_c2v_rhf_t10", "ch2_631g_c1_uhf_t3"}) {
+    const auto source = open_dump_of(dump);
+    CalculationOptions options = options_for({}, 3);
+    options.omega2 = {0.0, 0.1};
+    const std::vector<double> alone = numbers_of(calculate(*source, options));
+    for (const auto& result : results_of_ranks(dump, GetParam(), [](int) { return TeamShare{}; })) {
+      EXPECT_EQ(result, alone);
+    }
+    // The last one waits, and those before it help.
+    const auto roles = [&](int rank) {
+      return TeamShare{rank == 0 ? Role::worker : rank + 1 == GetParam() ? Role::waiter : Role::helper, 1.0, 2.0, 1};
+    };
+    for (const auto& result : results_of_ranks(dump, GetParam(), roles)) EXPECT_EQ(result, alone);
+  }
+}
+
+/// Calls a function of rank and task.
+class MadeUpExecutor final : public Executor {
+ public:
+  using Action = std::function<TaskEnergy(const Task&)>;
+  explicit MadeUpExecutor(Action action) : action_(std::move(action)) {}
+  std::string name() const override { return "made-up"; }
+  std::unique_ptr<Worker> make_worker() const override {
+    class MadeUpWorker final : public Worker {
+     public:
+      explicit MadeUpWorker(const Action& action) : action_(action) {}
+      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+        for (std::size_t n = 0; n < tasks.size(); ++n) energies[n] = action_(tasks[n]);
+      }
+      double operations() const override { return 1.0; }
+
+     private:
+      const Action& action_;
+    };
+    return std::make_unique<MadeUpWorker>(action_);
+  }
+
+ private:
+  Action action_;
+};
+
+class TeamRun : public ::testing::Test {
+ protected:
+  std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
+  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+
+  RunOutcome run(Team& team, const Executor* executor, TeamShare share = {}, int threads = 2) const {
+    RunSettings settings;
+    settings.threads = threads;
+    settings.team = &team;
+    settings.share = share;
+    return run_tasks(plan, executor, 1, settings);
+  }
+};
+
+TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
+  std::atomic<std::size_t> calls{0};
+  const auto failures = failures_of_ranks(3, [&](Team& team) {
+    const MadeUpExecutor executor([&](const Task& task) {
+      ++calls;
+      return TaskEnergy{1.0 * task.particles[0], 2.0, 3.0, 4.0};
+    });
+    const RunOutcome outcome = run(team, &executor);
+    ASSERT_EQ(outcome.energies.size(), plan.tasks.size());
+    for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
+      EXPECT_EQ(outcome.energies[n].same_bracket, plan.tasks[n].particles[0]);
+      EXPECT_EQ(outcome.energies[n].mixed_paren, 4.0);
+    }
+    EXPECT_EQ(outcome.operations, 6.0);  // of two workers on three ranks
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+  EXPECT_EQ(calls, plan.tasks.size());
+}
+
+TEST_F(TeamRun, EndsOnAllRanksWhereOneFails) {
+  const auto failures = failures_of_ranks(3, [&](Team& team) {
+    const MadeUpExecutor executor([&](const Task&) -> TaskEnergy {
+      if (team.rank() == 2) throw SystemError("GPU 0 fell off the bus.");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return {};
+    });
+    run(team, &executor);
+  });
+  EXPECT_EQ(failures, (std::vector<std::string>{"Rank 2 failed: GPU 0 fell off the bus.",
+                                                "Rank 2 failed: GPU 0 fell off the bus.", "GPU 0 fell off the bus."}));
+}
+
+TEST_F(TeamRun, SaysSoWhereNobodyWorks) {
+  const auto failures = failures_of_ranks(2, [&](Team& team) { run(team, nullptr, {.role = Role::waiter}); });
+  for (const std::string& failure : failures) EXPECT_NE(failure.find("did 0 of"), std::string::npos) << failure;
+}
+
+TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
+  const std::atomic<bool> stop{true};
+  const auto failures = failures_of_ranks(2, [&](Team& team) {
+    const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
+    RunSettings settings;
+    settings.team = &team;
+    if (team.rank() == 0) settings.stop = &stop;
+    run_tasks(plan, executor, 1, settings);
+  });
+  EXPECT_NE(failures[0].find("Stopped after 0 of"), std::string::npos) << failures[0];
+  EXPECT_NE(failures[1].find("Rank 0 failed: Stopped after"), std::string::npos) << failures[1];
+}
+
+TEST(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
+  /// A source that breaks on one rank.
+  const auto failures = failures_of_ranks(3, [](Team& team) {
+    const DumpCopy copy("h2o_631g_c2v_rhf_t10");
+    if (team.rank() == 1) {
+      auto values = copy.doubles("t2amp");
+      values[values.size() / 2] = std::numeric_limits<double>::quiet_NaN();
+      copy.write_doubles("t2amp", values);
+    }
+    const auto source = copy.open();
+    Calculation calculation(*source, nullptr, options_for());
+    calculation.join(team, {});
+    calculation.run();
+    ADD_FAILURE() << "a rank went on";
+  });
+  EXPECT_NE(failures[0].find("Rank 1 failed: The file"), std::string::npos) << failures[0];
+  EXPECT_NE(failures[1].find("not finite"), std::string::npos) << failures[1];
+  EXPECT_NE(failures[2].find("Rank 1 failed: The file"), std::string::npos) << failures[2];
+}
+
+TEST(CalculationInATeam, KeepsNoJournal) {
+  const auto source = make_synthetic_source(closed_shell(2, 3));
+  CalculationOptions options = options_for();
+  options.journal = "journal";
+  Calculation calculation(*source, nullptr, options);
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  expect_failure<UsageError>([&] { calculation.join(team, {}); }, "A journal is kept by a run of one process");
+}
+
+}  // namespace
+}  // namespace trifuse::testing

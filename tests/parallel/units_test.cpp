@@ -1,0 +1,120 @@
+#include "cxx/parallel/units.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "tests/support/molecules.hpp"
+#include "tests/support/thread_team.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+using Role = TeamShare::Role;
+
+Plan plan_of_tiles(std::int64_t size) {
+  return make_plan(make_synthetic_source(closed_shell(8, 14, 2))->tiles().retiled(size, size), Form::spin_orbital);
+}
+
+TEST(Units, HoldEveryTaskOnce) {
+  for (const std::int64_t size : {1, 2, 5}) {
+    const Plan plan = plan_of_tiles(size);
+    for (const int ranks : {1, 2, 64}) {
+      std::vector<int> times(plan.tasks.size(), 0);
+      double operations = 0.0;
+      for (const Unit& unit : make_units(plan, ranks)) {
+        ASSERT_LT(unit.first, unit.last);
+        for (std::size_t t = unit.first; t < unit.last; ++t) ++times.at(t);
+        operations += unit.operations;
+      }
+      EXPECT_EQ(times, std::vector<int>(plan.tasks.size(), 1));
+      EXPECT_NEAR(operations, plan.total_operations, 1e-9 * plan.total_operations);
+    }
+  }
+}
+
+TEST(Units, AreAHundredForEachRankWhereThereAreSoManyTasks) {
+  const Plan plan = plan_of_tiles(1);
+  for (const int ranks : {2, 5}) {
+    const auto units = make_units(plan, ranks);
+    ASSERT_GT(plan.tasks.size(), 400u * static_cast<std::size_t>(ranks));
+    EXPECT_GE(units.size(), 50u * static_cast<std::size_t>(ranks));
+    EXPECT_LE(units.size(), 200u * static_cast<std::size_t>(ranks));
+  }
+  EXPECT_EQ(make_units(plan, 1).size(), 1u);
+}
+
+TEST(Units, ComeLargestFirst) {
+  const auto units = make_units(plan_of_tiles(5), 4);
+  for (std::size_t n = 1; n < units.size(); ++n) {
+    EXPECT_LT(units[n].operations, 2.0 * units[n - 1].operations + 1.0);
+  }
+  EXPECT_GT(units.front().operations, units.back().operations);
+}
+
+TEST(Units, OfNoTasksAreNone) {
+  EXPECT_TRUE(make_units(Plan{}, 3).empty());
+}
+
+/// How often each unit is claimed, and by whom, with one claimer for each share.
+std::vector<std::vector<int>> claimers(const std::vector<Unit>& units, const std::vector<TeamShare>& shares) {
+  std::vector<std::vector<int>> by(units.size());
+  std::mutex mutex;
+  const auto failures = failures_of_ranks(static_cast<int>(shares.size()), [&](Team& team) {
+    UnitClaims claims(team, units, shares[static_cast<std::size_t>(team.rank())]);
+    while (const auto unit = claims.next()) {
+      const std::lock_guard lock(mutex);
+      by.at(unit->first).push_back(team.rank());
+    }
+    EXPECT_FALSE(claims.next());
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(shares.size()));
+  return by;
+}
+
+std::vector<Unit> equal_units(std::size_t count) {
+  std::vector<Unit> units;
+  for (std::size_t n = 0; n < count; ++n) units.push_back({n, n + 1, 100.0});
+  return units;
+}
+
+TEST(UnitClaims, AreOfOneRankEach) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const TeamShare front{Role::worker, 1.0, 3.0, 1}, back{Role::helper, 1.0, 3.0, 1}, none{Role::waiter, 1.0, 3.0, 1};
+    for (const auto& ranks : claimers(equal_units(500), {front, back, front, none, back})) {
+      ASSERT_EQ(ranks.size(), 1u);
+      EXPECT_NE(ranks[0], 3);
+    }
+  }
+}
+
+TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  // A tenth of all: it may begin a unit while ten or more are left.
+  UnitClaims helper(team, equal_units(30), {Role::helper, 1.0, 10.0, 1});
+  UnitClaims worker(team, equal_units(30), {Role::worker, 9.0, 10.0, 1});
+  EXPECT_EQ(worker.next()->first, 0u);
+  EXPECT_EQ(helper.next()->first, 29u);
+  EXPECT_EQ(helper.next()->first, 28u);
+  std::size_t helped = 2;
+  while (helper.next()) ++helped;
+  EXPECT_EQ(helped, 19u);  // 1 by the worker, and 10 left
+  std::size_t worked = 1;
+  while (worker.next()) ++worked;
+  EXPECT_EQ(worked, 11u);
+}
+
+TEST(UnitClaims, AreNoneAfterADrain) {
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  UnitClaims one(team, equal_units(30), {}), other(team, equal_units(30), {Role::helper, 1.0, 2.0, 1});
+  EXPECT_TRUE(one.next());
+  one.drain();
+  EXPECT_FALSE(one.next());
+  EXPECT_FALSE(other.next());
+}
+
+}  // namespace
+}  // namespace trifuse::testing
