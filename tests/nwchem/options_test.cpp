@@ -13,12 +13,12 @@ namespace {
 using nwchem::Device;
 using nwchem::read_options;
 
-/// A variable of the environment, put back at the end.
+/// A variable of the environment, or its absence; put back at the end.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
     if (const char* now = std::getenv(name)) before_ = now;
-    ::setenv(name, value, 1);
+    value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name);
   }
   ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
   Variable(const Variable&) = delete;
@@ -33,14 +33,19 @@ void expect_refused(const std::string& lines, const std::string& part) {
   expect_failure<UsageError>([&] { read_options(lines); }, part);
 }
 
-TEST(NwchemOptions, HaveDefaults) {
+/// The tests themselves run with a device chosen in the environment.
+class NwchemOptions : public ::testing::Test {
+  const Variable device_{"TRIFUSE_NWCHEM_DEVICE", nullptr};
+};
+
+TEST_F(NwchemOptions, HaveDefaults) {
   const auto options = read_options("");
   EXPECT_EQ(options.device, Device::automatic);
   EXPECT_EQ(options.omega2, std::vector<double>{0.0});
   EXPECT_FALSE(options.form || options.memory || options.tile_size);
 }
 
-TEST(NwchemOptions, ComeFromTheInput) {
+TEST_F(NwchemOptions, ComeFromTheInput) {
   const auto options = read_options(
       "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cuda);
@@ -50,7 +55,7 @@ TEST(NwchemOptions, ComeFromTheInput) {
   EXPECT_EQ(options.tile_size, 24);
 }
 
-TEST(NwchemOptions, OfTheEnvironmentOverrule) {
+TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
   const Variable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
       form("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
   const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
@@ -62,7 +67,7 @@ TEST(NwchemOptions, OfTheEnvironmentOverrule) {
   EXPECT_EQ(options.tile_size, 8);
 }
 
-TEST(NwchemOptions, AreCheckedAsWholes) {
+TEST_F(NwchemOptions, AreCheckedAsWholes) {
   for (const char* value : {"", "CPU", "cpu ", "gpu", "cuda:0"}) {
     expect_refused(std::string("device=") + value, "The setting trifuse:device is \"" + std::string(value) + "\"");
     const Variable variable("TRIFUSE_NWCHEM_DEVICE", value);
