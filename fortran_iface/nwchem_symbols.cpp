@@ -1,13 +1,21 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/recorded_energy.hpp"
-#include "cxx/nwchem/recorded_task.hpp"
+#include "cxx/choose_devices.hpp"
+#include "cxx/nwchem/recorded_executor.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 
 /// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
@@ -23,15 +31,25 @@ __attribute__((weak)) int util_my_smp_index(void);
 
 namespace {
 
+/// Lives as long as the program, so that memory is not asked for again with each task. Never destroyed: the driver may
+/// be gone before this library.
 struct Session {
+  std::unique_ptr<trifuse::RecordedExecutor> executor;
   trifuse::RecordedTask task;
-  trifuse::RecordedTaskOnCpu execute;
+  explicit Session(std::unique_ptr<trifuse::RecordedExecutor> who)
+      : executor(std::move(who)), task(executor->operands()) {}
 };
 
-/// Lives as long as the program, so that memory is not asked for again with each task.
+std::unique_ptr<Session>& session_place() {
+  static auto& place = *new std::unique_ptr<Session>;
+  return place;
+}
+
+/// On cores until `device_init_` has chosen a GPU.
 Session& session() {
-  static Session the_only_one;
-  return the_only_one;
+  std::unique_ptr<Session>& place = session_place();
+  if (!place) place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
+  return *place;
 }
 
 void fail(const char* sentence) {
@@ -43,6 +61,28 @@ void fail(const char* sentence) {
   }
   std::fprintf(stderr, "%s\n", text.c_str());
   std::abort();
+}
+
+int rank_on_node() {
+  return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
+}
+
+/// The GPU of this rank. It was asked for, so there must be one.
+trifuse::DeviceInfo chosen_device(Integer gpus_per_node) {
+  const std::vector<trifuse::DeviceInfo> visible = trifuse::visible_devices();
+  const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(visible, {});
+  const std::optional<trifuse::DeviceInfo> device = trifuse::device_of_rank(visible, rank_on_node(), gpus_per_node);
+  if (!device) throw trifuse::UsageError(fmt::format("Rank {} of its node is to use no GPU.", rank_on_node()));
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  // A launcher that shows each rank one GPU of its own says so in this variable; ranks do not see each other's.
+  const char* shown = std::getenv("CUDA_VISIBLE_DEVICES");
+  const bool own_gpu = shown != nullptr && visible.size() == 1;
+  const bool shared = !own_gpu && rank_on_node() >= std::ssize(usable);
+  fmt::print("Trifuse: rank {} of {} computes on GPU {} ({}){}\n", rank_on_node(), host,
+             trifuse::device_identity(*device, shown), device->name, shared ? " -- WARNING: other ranks share it" : "");
+  std::fflush(stdout);
+  return *device;
 }
 
 /// Runs `body`; what it throws goes to the host program. False then.
@@ -77,17 +117,27 @@ trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2
 
 extern "C" {
 
-/// 1 where this rank shall use its device: the first `*gpus` ranks of a node, if the environment says
-/// TRIFUSE_NWCHEM_DEVICE=cpu, which puts cores in the place of a GPU; else NWChem's own loops compute.
+/// 1 where this rank shall use a device: the first `*gpus` ranks of a node.
 Integer check_device_(const Integer* gpus) {
-  bool cores = false;
-  guarded([&] { cores = trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu; });
-  const int index = util_my_smp_index != nullptr ? util_my_smp_index() : 0;
-  return cores && index < *gpus ? 1 : 0;
+  return rank_on_node() < *gpus ? 1 : 0;
 }
 
-Integer device_init_(const Integer*, Integer* device) {
-  *device = 0;
+/// Chooses the GPU of this rank, or cores if the environment says TRIFUSE_NWCHEM_DEVICE=cpu, and gets it ready. Where
+/// it fails and the host program goes on, `*device` is NWChem's sign of failure.
+Integer device_init_(const Integer* gpus, Integer* device) {
+  *device = 30;
+  guarded([&] {
+    std::unique_ptr<Session>& place = session_place();
+    place.reset();
+    int number = 0;
+    if (trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu) {
+      place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
+    } else {
+      number = chosen_device(*gpus).number;
+      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
+    }
+    *device = number;
+  });
   return 0;
 }
 
@@ -148,7 +198,7 @@ void compute_en_(const double* factor, double* energy, const double* eps_h1, con
     if (all.task.complete() && all.task.extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
       throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
     }
-    const auto found = all.execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
+    const auto found = all.executor->execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
     energy[0] = found.bracket;
     energy[1] = found.paren;
     all.task.clear();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cxx/base/error.hpp"
 
@@ -30,13 +31,19 @@ double BusyTime::seconds() const {
   return total;
 }
 
-std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device) {
+std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device) {
   const int capability = 100 * device.major + 10 * device.minor;
   const auto shared = static_cast<int>(device.sharedMemPerBlockOptin);
-  std::vector<const Kernel*> usable, chosen;
+  std::vector<const Kernel*> usable;
   for (const Kernel& kernel : kernels()) {
     if (runs_on(kernel, capability, shared)) usable.push_back(&kernel);
   }
+  return usable;
+}
+
+std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device) {
+  const std::vector<const Kernel*> usable = kernels_for(device);
+  std::vector<const Kernel*> chosen;
   std::string names;
   for (const Kernel* kernel : usable) {
     names += (names.empty() ? "" : ", ") + kernel->name;
@@ -48,6 +55,27 @@ std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaD
                                  device.major, device.minor));
   }
   throw UsageError(fmt::format("There is no kernel \"{}\" for {}; it can run: {}.", wanted, device.name, names));
+}
+
+std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
+  std::vector<Shape> shapes;
+  for (const Kernel* kernel : kernels) shapes.push_back(kernel->shape);
+  return shapes;
+}
+
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+                             const cudaDeviceProp& device) {
+  int kept = 0;
+  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(form).kept);
+  return std::int64_t{device.multiProcessorCount} * targets * kept;
+}
+
+void check_self_test(int number, double found, double expected, double scale) {
+  if (std::abs(found - expected) <= 1e-10 * scale) return;
+  throw SystemError(fmt::format(
+      "GPU {} gives wrong numbers: a task of the self-test has the energy {:.15g}, and {:.15g} on the CPU. Do not use "
+      "this GPU (or this driver); CPU cores work without it.",
+      number, found, expected));
 }
 
 double peak_rate(int number, const cudaDeviceProp& device) {

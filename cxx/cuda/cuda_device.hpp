@@ -44,8 +44,21 @@ struct Device {
   std::unique_ptr<BusyTime> busy;
 };
 
+/// All kernels that a device can run, best first.
+std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device);
+
 /// The kernel of this name or, without one, all those of the best family that the device can run. Throws UsageError.
 std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device);
+
+std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
+
+/// What the kernel that puts most aside needs for a launch in this form, doubles.
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+                             const cudaDeviceProp& device);
+
+/// Throws SystemError where a device's energy of a task of the self-test is not that of the CPU, `scale` being the size
+/// of what it is a sum of.
+void check_self_test(int number, double found, double expected, double scale);
 
 /// FP64 operations per second that the matrix units, or else the ordinary ones, reach at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);

@@ -111,11 +111,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  private:
   friend class CudaWorker;
 
-  /// For the kernel that puts most aside.
   std::int64_t scratch_doubles(const Device& device) const {
-    int kept = 0;
-    for (const Kernel* kernel : device.kernels) kept = std::max(kept, kernel->memory(problem_.form).kept);
-    return std::int64_t{device.properties.multiProcessorCount} * problem_.targets() * kept;
+    return gpu::scratch_doubles(device.kernels, problem_.form, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
@@ -203,7 +200,7 @@ class CudaWorker final : public Executor::Worker {
       : executor_(executor),
         device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
         buffers_(executor.scratch_doubles(device)),
-        covers_(shapes_of(device)) {
+        covers_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
       launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
     }
@@ -249,12 +246,6 @@ class CudaWorker final : public Executor::Worker {
   struct Done {
     std::int64_t launches = 0, items = 0;
   };
-
-  static std::vector<Shape> shapes_of(const Device& device) {
-    std::vector<Shape> shapes;
-    for (const Kernel* kernel : device.kernels) shapes.push_back(kernel->shape);
-    return shapes;
-  }
 
   /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
   /// no room in it.
@@ -352,14 +343,9 @@ void check_devices(const Problem& like, const CudaOptions& options) {
     one.memory_per_device = 0;
     CudaExecutorOfDevices(problem, plan.tiles, one).make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
-      const double difference = std::max(std::abs(found[t].same_paren - expected[t].same_paren),
-                                         std::abs(found[t].mixed_paren - expected[t].mixed_paren));
       const double scale = std::abs(expected[t].same_paren) + std::abs(expected[t].mixed_paren);
-      if (difference <= 1e-10 * scale) continue;
-      throw SystemError(fmt::format(
-          "GPU {} gives wrong numbers: a task of the self-test has the energy {:.15g}, and {:.15g} on the CPU. Do not "
-          "use this GPU (or this driver); --device cpu works without it.",
-          number, found[t].same_paren + found[t].mixed_paren, expected[t].same_paren + expected[t].mixed_paren));
+      check_self_test(number, found[t].same_paren, expected[t].same_paren, scale);
+      check_self_test(number, found[t].mixed_paren, expected[t].mixed_paren, scale);
     }
   }
 }

@@ -8,27 +8,12 @@
 
 #include "cxx/cuda/boxes.hpp"
 #include "cxx/cuda/cuda_device.hpp"
+#include "cxx/cuda/launch_program.hpp"
 #include "cxx/cuda/task_program.hpp"
 #include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse::gpu {
-
-/// What a worker keeps for its launches, one after the other. Belongs to the current device.
-struct LaunchBuffers {
-  /// For `scratch` doubles that kernels put aside.
-  explicit LaunchBuffers(std::int64_t scratch);
-
-  Stream stream;
-  Event kernel_begin, kernel_end;
-  Event done{cudaEventDisableTiming | cudaEventBlockingSync};
-  DeviceArray<double> scratch, item_sums, task_sums;
-  DeviceArray<std::uint32_t> next_item;
-  DeviceArray<char> device_program;
-  PinnedArray<char> host_program;
-  PinnedArray<double> host_sums;
-  double seconds_waiting = 0.0;  ///< of the host
-};
 
 /// Tasks that will go to a device together, in one launch of one kernel.
 class PendingLaunch {
@@ -59,7 +44,9 @@ class PendingLaunch {
     std::int32_t steps;
   };
 
-  Work upload(LaunchBuffers& buffers, std::span<const double* const> panels) const;
+  /// Puts the panels in the place of their numbers.
+  void resolve(std::span<const double* const> panels);
+  Work work() const;
   void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
   void clear();
 
@@ -68,10 +55,9 @@ class PendingLaunch {
   const Problem& problem_;
   std::int64_t orbitals_;
   std::vector<Piece> pieces_;
-  std::vector<TaskData> tasks_;
+  LaunchProgram program_;  ///< tasks and items at once, the others when panels have their places
   std::vector<NumberedPhase> phases_;
   std::vector<std::int64_t> pairs_;  ///< -1: zeros
-  std::vector<Item> items_;
   std::vector<PanelName> names_, new_names_;
   std::map<PanelName, std::size_t> numbers_;
   std::int64_t panel_bytes_ = 0;

@@ -11,7 +11,7 @@
 #include "cxx/cuda/cuda_device.hpp"
 #include "cxx/cuda/device_memory.hpp"
 #include "cxx/cuda/instructions.cuh"
-#include "cxx/cuda/launch.hpp"
+#include "cxx/cuda/launch_program.hpp"
 #include "cxx/cuda/phases.hpp"
 
 namespace trifuse {
@@ -80,10 +80,6 @@ cudaDeviceProp use_device(int number) {
   return properties;
 }
 
-bool usable(const Kernel& kernel, const cudaDeviceProp& device) {
-  return runs_on(kernel, 100 * device.major + 10 * device.minor, static_cast<int>(device.sharedMemPerBlockOptin));
-}
-
 template <typename Instruction>
 __global__ void multiply_only(double* out, int repetitions) {
   double c[8][4] = {}, a[4], b[2];
@@ -107,9 +103,7 @@ struct Choice {
   Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
       : particles{which.extent[0], which.extent[1], which.extent[2]} {
     const std::vector<const Kernel*> candidates = choose_kernels(name, device);
-    std::vector<Shape> shapes;
-    for (const Kernel* candidate : candidates) shapes.push_back(candidate->shape);
-    kernel = candidates[CoverChoice(shapes).best(particles)];
+    kernel = candidates[CoverChoice(shapes_of(candidates)).best(particles)];
   }
 };
 
@@ -143,11 +137,8 @@ std::string chosen_kernel(const KernelCase& which, int device_number) {
 }
 
 std::vector<std::string> usable_kernels(int device_number) {
-  const cudaDeviceProp device = use_device(device_number);
   std::vector<std::string> names;
-  for (const Kernel& kernel : kernels()) {
-    if (usable(kernel, device)) names.emplace_back(kernel.name);
-  }
+  for (const Kernel* kernel : kernels_for(use_device(device_number))) names.push_back(kernel->name);
   return names;
 }
 
@@ -159,14 +150,8 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   constexpr Form form = Form::spin_orbital;
   prepare(*kernel, form, false);
 
-  TaskData task{};
-  std::int32_t orbitals = 0;
-  for (std::size_t q = 0; q < 6; ++q) {
-    task.extent[q] = which.extent[q];
-    task.offset[q] = orbitals;
-    orbitals += which.extent[q];
-  }
-  task.factor = 1.0;
+  TaskData task = lone_task(which.extent);
+  const std::int32_t orbitals = task.offset[5] + task.extent[5];
   std::vector<Item> items;
   append_items(0, task, form, kernel->shape, cover, items);
   task.items = static_cast<std::int64_t>(items.size());
@@ -209,7 +194,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const auto next_item = to_device(std::vector<std::uint32_t>{0});
 
-  Work work{};
+  Work work = work_of(form, 1, 1);
   work.tasks = tasks_on_device.data();
   work.phases = phases_on_device.data();
   work.pairs = pairs_on_device.data();
@@ -223,11 +208,6 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   work.items_count = static_cast<std::uint32_t>(items.size());
   work.orbitals = orbitals;
   work.omega2_count = 1;
-  work.sets = 1;
-  work.sides = 1;
-  work.targets = 1;
-  work.terms = spin_orbital_pairs;
-  work.phase_sign = 0x80000000u;
 
   const Event begin, end;
   const auto once = [&] {

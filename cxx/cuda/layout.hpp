@@ -120,15 +120,17 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t pair_block(std::int64_t h1_block, std
   return (((h1_block * h2_blocks + h2_block) * p1s + p1) * p2s + p2) * (hole_block * hole_block);
 }
 
-/// One element: where it lies in the packed panel and in the raw data.
-struct PackedElement {
+/// One element of a packed panel: its place there, and which one it is.
+struct PackedPlace {
   std::int64_t packed;
-  std::int64_t raw;  ///< -1: zero, the element only fills a fragment
+  int index[4];  ///< of the positions of `Packing`
+  int inner;
+  bool inside;  ///< false: zero, the element only fills a fragment
 };
 
 /// The n-th element of the part of a packed panel that the raw data at hand fills.
 template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
+constexpr TRIFUSE_HOST_DEVICE PackedPlace packed_place(const Packing& p, std::int64_t n) {
   const int outer_blocks = static_cast<int>(blocks(p.outer_count, hole_block));
   const int first_block = p.outer_begin / hole_block;
   // Blocks at hand of each hole position.
@@ -182,14 +184,25 @@ constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std
     packed =
         pair_block(b1, blocks(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) + element;
   }
-  std::int64_t raw = k;
-  const int positions = p.kind == PanelKind::pairs ? 4 : 3;
   bool inside = p.kind == PanelKind::pairs || k < p.inner;
-  for (int q = 0; q < positions; ++q) {
-    inside = inside && index[q] < p.extent[q];
-    raw += (index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
+  for (int q = 0; q < (p.kind == PanelKind::pairs ? 4 : 3); ++q) inside = inside && index[q] < p.extent[q];
+  return {packed, {index[0], index[1], index[2], index[3]}, k, inside};
+}
+
+/// One element: where it lies in the packed panel and in the raw data.
+struct PackedElement {
+  std::int64_t packed;
+  std::int64_t raw;  ///< -1: zero
+};
+
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
+  const PackedPlace place = packed_place<Precision>(p, n);
+  std::int64_t raw = place.inner;
+  for (int q = 0; q < (p.kind == PanelKind::pairs ? 4 : 3); ++q) {
+    raw += (place.index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
   }
-  return {packed, inside ? raw : -1};
+  return {place.packed, place.inside ? raw : -1};
 }
 
 /// Elements of the packed panel that the raw data at hand fills.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "cxx/cuda/layout.hpp"
@@ -26,6 +27,19 @@ struct TaskData {
   std::int64_t first_item, items;  ///< this task's items of the launch
   double factor;                   ///< of every canonical element
 };
+
+/// A task whose tiles are all the orbitals there are, one after the other.
+constexpr TaskData lone_task(const std::array<std::int32_t, 6>& extent) {
+  TaskData task{};
+  std::int32_t orbitals = 0;
+  for (std::size_t q = 0; q < 6; ++q) {
+    task.extent[q] = extent[q];
+    task.offset[q] = orbitals;
+    orbitals += extent[q];
+  }
+  task.factor = 1.0;
+  return task;
+}
 
 /// A block's piece of a task: `warps` sub-boxes of particles from (a, b, c) on, times one block of each hole tile.
 struct Item {

@@ -2,16 +2,17 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
+#include "cxx/nwchem/operand_store.hpp"
 #include "cxx/triples/terms.hpp"
 
 namespace trifuse {
 
 /// The operands of one spin-orbital task as NWChem's (T) loop hands them over, one kernel call after the other. Nothing
-/// is computed here: the caller uses its arrays for something else right after each call, so they are copied, and laid
-/// out for an executor when the task is complete.
+/// is computed here: the caller uses its arrays for something else right after each call, so they are copied into a
+/// store, and an executor is told how they lie there when the task is complete.
 ///
 /// Operands have NWChem's layouts, the first index the fastest, in the names of the call:
 ///
@@ -22,11 +23,23 @@ class RecordedTask {
  public:
   using Extents = std::array<std::int64_t, 6>;  ///< of a, b, c, i, j, k
 
+  /// `store` outlives the task.
+  explicit RecordedTask(OperandStore& store) : store_(store) {}
+
   /// The extents of a call, in its own names, which are permutations of the task's.
   struct CallExtents {
     std::int64_t h1, h2, h3, p4, p5, p6;
     std::int64_t inner = 1;  ///< h7 or p7
+    bool operator==(const CallExtents&) const = default;
   };
+
+  /// The extents that the call of a term has in a task.
+  static CallExtents call_extents(const Term& term, const Extents& task, std::int64_t inner);
+  /// Numbers of its two operands.
+  struct OperandSizes {
+    std::int64_t t, v;
+  };
+  static OperandSizes operand_sizes(TermKind kind, const CallExtents& call);
 
   /// Begins a task, or its other part. UsageError for extents that no task has, or others than the part before had.
   void begin_singles(const Extents& extent) { begin(extent, singles_begun_); }
@@ -34,40 +47,51 @@ class RecordedTask {
   /// Copies the operands of one call. UsageError where the part has not begun or the extents are not those of its
   /// tiles.
   void add(const Term& term, const CallExtents& call, const double* t, const double* v);
+  /// Records the same calls in another task, whose operands `fetch` copies out of this one's store.
+  using Fetch = std::function<std::vector<double>(const double* operand, std::int64_t count)>;
+  void copy_to(RecordedTask& other, const Fetch& fetch) const;
   /// Forgets the task and keeps the memory for the next one.
   void clear();
 
   bool complete() const { return singles_begun_ && doubles_begun_; }
   const Extents& extent() const { return extent_; }
-  /// Inner indices of all calls with these lone indices.
-  std::int64_t inner(int particle, int hole) const;
-  /// The operands of all these calls laid end to end along the inner index, which is the fastest: left rows [p, h', h],
-  /// p being alone, right rows [p', p, h], h being alone; pairs ascend.
-  void assemble(int particle, int hole, Buffer& left, Buffer& right) const;
 
-  /// A singles term: t1 [particle, hole], and the pairs that stand beside it as [p', p, h', h].
+  /// Part of an operand of products, in the store: how far apart its elements are in doubles.
+  struct Strided {
+    const double* data;
+    std::int64_t inner;
+    std::array<std::int64_t, 3> row;
+  };
+  /// What one call adds to the products with these lone indices. With p and h alone, of the others p < p' and h < h':
+  /// rows of the left are (p, h, h'), of the right (p, p', h).
+  struct Piece {
+    std::int64_t inner;
+    Strided left, right;
+  };
+  std::vector<Piece> pieces(int particle, int hole) const;
+
+  /// A singles term.
   struct Singles {
     const Term* term;
-    std::vector<double> lone, pairs;
+    const double* lone;               ///< t1 [h, p], p fastest
+    const double* pairs;              ///< v2 of p < p', h < h'
+    std::array<std::int64_t, 4> row;  ///< how far apart elements of v2 are along p, p', h, h'
   };
-  /// `padding`: readable doubles behind the last number of either.
-  std::vector<Singles> singles(std::size_t padding) const;
+  std::vector<Singles> singles() const;
 
  private:
   struct Call {
     const Term* term;
     CallExtents extent;
-    std::size_t t, v;  ///< first number of each
+    const double *t, *v;  ///< in the store
   };
 
   void begin(const Extents& extent, bool& begun);
-  std::size_t store(const double* numbers, std::int64_t count);
 
+  OperandStore& store_;
   Extents extent_{};
   bool singles_begun_ = false, doubles_begun_ = false;
   std::vector<Call> calls_;
-  std::vector<double> numbers_;
-  std::size_t last_begin_ = 0, last_end_ = 0;  ///< where the call before was stored
 };
 
 }  // namespace trifuse

@@ -1,0 +1,22 @@
+#include "cxx/nwchem/recorded_executor.hpp"
+
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+void RecordedExecutor::check_complete(const RecordedTask& task) {
+  if (!task.complete()) {
+    throw UsageError("The energies of a task were asked for before the memory of its singles and doubles.");
+  }
+}
+
+RecordedExecutor::Energies RecordedExecutor::checked(Energies energies) {
+  if (!std::isfinite(energies.bracket) || !std::isfinite(energies.paren)) {
+    throw InputError("A task has an energy that is not finite: its amplitudes, integrals or orbital energies are not.");
+  }
+  return energies;
+}
+
+}  // namespace trifuse

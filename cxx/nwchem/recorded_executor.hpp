@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "cxx/nwchem/recorded_task.hpp"
+
+namespace trifuse {
+
+/// Turns recorded tasks into energies, one after the other; all memory is kept for the next one.
+class RecordedExecutor {
+ public:
+  struct Energies {
+    double bracket;  ///< E[T], hartree
+    double paren;    ///< E(T), hartree
+  };
+
+  virtual ~RecordedExecutor() = default;
+  /// Where the operands of its tasks must be. It may begin with their transport.
+  virtual OperandStore& operands() = 0;
+  /// All elements of the task's block are summed and multiplied by `factor`. `eps`: energies of the orbitals of a, b,
+  /// c, i, j, k, hartree. UsageError for a task that is not complete, InputError for energies that are not finite.
+  virtual Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) = 0;
+
+ protected:
+  static void check_complete(const RecordedTask& task);
+  /// Returns what is finite.
+  static Energies checked(Energies energies);
+};
+
+/// On the calling thread.
+std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor();
+
+/// On a GPU, which compares a small task with the CPU first. Throws UsageError where there is no such GPU and
+/// SystemError where it fails or gives wrong numbers. Uses the GPU from one thread.
+std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device);
+
+}  // namespace trifuse
