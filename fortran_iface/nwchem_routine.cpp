@@ -156,12 +156,11 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, Ca
 }
 
 std::string what_it_does(const RankResources& rank, const TeamShare& share, int sharers) {
-  if (!rank.gpu.empty()) {
-    return fmt::format("GPU {} ({}){}", rank.gpu_identity, rank.gpu,
-                       sharers > 1 ? fmt::format(" -- WARNING: {} ranks share it", sharers) : "");
-  }
   if (share.role == TeamShare::Role::waiter) return "waits";
-  return fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
+  const std::string cores = fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
+  if (rank.gpu.empty()) return cores;
+  return fmt::format("GPU {} ({}), {}{}", rank.gpu_identity, rank.gpu, cores,
+                     sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
 }
 
 class Report {
@@ -173,11 +172,18 @@ class Report {
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
                       to_string(calculation.problem().form), setup.source->info().format));
-    print(fmt::format("{:>6}  {:<24}  {}", "rank", "host", "computes on"));
-    for (std::size_t r = 0; r < setup.ranks.size(); ++r) {
-      const int sharers = sharers_of_gpu(setup.ranks, static_cast<int>(r));
-      print(fmt::format("{:>6}  {:<24}  {}", r, setup.ranks[r].host,
-                        what_it_does(setup.ranks[r], setup.shares[r], sharers)));
+    print(fmt::format("{:>11}  {:<24}  {}", "rank", "host", "computes on"));
+    const auto line = [&](std::size_t r) {
+      return fmt::format(
+          "{:<24}  {}", setup.ranks[r].host,
+          what_it_does(setup.ranks[r], setup.shares[r], sharers_of_gpu(setup.ranks, static_cast<int>(r))));
+    };
+    // Neighbours that do the same stand in one line.
+    for (std::size_t first = 0, end = 0; first < setup.ranks.size(); first = end) {
+      const std::string text = line(first);
+      for (end = first + 1; end < setup.ranks.size() && line(end) == text;) ++end;
+      const std::string numbers = end == first + 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, end - 1);
+      print(fmt::format("{:>11}  {}", numbers, text));
     }
   }
 

@@ -65,6 +65,7 @@ double free_memory() {
 }
 
 double measured_core_rate() {
+  use_single_threaded_blas();
   constexpr std::int64_t m = 256, n = 512, k = 64;
   const std::vector<double> a(m * k, 0.5), b(n * k, 0.5);
   std::vector<double> c(m * n);
@@ -104,6 +105,37 @@ std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, double 
     if (needed <= share_of_memory * memory) fitting.push_back(static_cast<int>(r));
   }
   return fitting;
+}
+
+/// Threads and rates, where these ranks compute on cores: those that compute share the cores that they have in common.
+void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
+               std::vector<TeamShare>& shares) {
+  std::vector<bool> computes;
+  for (const RankResources& rank : ranks) computes.push_back(!rank.gpu.empty());
+  for (const int r : on_cores) computes[u(r)] = true;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    int sharers = 0;
+    for (std::size_t other = 0; other < ranks.size(); ++other) {
+      sharers += computes[other] && same_cores(ranks[other], ranks[r]) ? 1 : 0;
+    }
+    shares[r].threads = threads(ranks[r], sharers);
+    shares[r].rate = ranks[r].gpu.empty() ? shares[r].threads * ranks[r].core_rate
+                                          : ranks[r].gpu_rate / sharers_of_gpu(ranks, static_cast<int>(r));
+  }
+}
+
+/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading their operands takes.
+bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
+                   const std::vector<TeamShare>& shares, double operations) {
+  double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) gpu_rate += ranks[r].gpu.empty() ? 0.0 : shares[r].rate;
+  for (const int r : on_cores) {
+    core_rate += shares[u(r)].rate;
+    bytes = std::max(bytes, ranks[u(r)].operand_bytes);
+  }
+  // What a rank gets from the arrays of others, bytes per second, if all of them ask.
+  constexpr double reading_rate = 0.3e9;
+  return operations / gpu_rate - operations / (gpu_rate + core_rate) > bytes / reading_rate;
 }
 
 }  // namespace
@@ -153,37 +185,24 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   std::vector<TeamShare> shares(ranks.size());
   const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   // Beside GPUs half of the memory is left to the host program, which needs it afterwards.
-  const std::vector<int> on_cores = ranks_that_fit(ranks, gpus ? 0.5 : 0.9);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const auto sharers = std::count_if(on_cores.begin(), on_cores.end(),
-                                       [&](int other) { return same_cores(ranks[u(other)], ranks[r]); });
-    shares[r].threads = threads(ranks[r], static_cast<int>(sharers));
-    shares[r].rate = ranks[r].gpu.empty() ? shares[r].threads * ranks[r].core_rate
-                                          : ranks[r].gpu_rate / std::max(1, sharers_of_gpu(ranks, static_cast<int>(r)));
-    shares[r].role = ranks[r].gpu.empty() ? TeamShare::Role::waiter : TeamShare::Role::worker;
-  }
-  double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) gpu_rate += ranks[r].gpu.empty() ? 0.0 : shares[r].rate;
-  for (const int r : on_cores) {
-    core_rate += shares[u(r)].rate;
-    bytes = std::max(bytes, ranks[u(r)].operand_bytes);
-  }
-  bool cores_compute = !gpus;
-  if (gpus && !on_cores.empty()) {
-    // What a rank gets from the arrays of others, bytes per second, if all of them ask.
-    constexpr double reading_rate = 0.3e9;
-    const double saved = operations / gpu_rate - operations / (gpu_rate + core_rate);
-    cores_compute = saved > bytes / reading_rate;
-  }
+  std::vector<int> on_cores = ranks_that_fit(ranks, gpus ? 0.5 : 0.9);
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
         "The operands take {:.1f} GiB for each rank, and no host has so much memory free; use more hosts or GPUs.",
         ranks.front().operand_bytes / 0x1p30));
   }
-  if (cores_compute) {
-    for (const int r : on_cores) shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
+  set_rates(ranks, on_cores, shares);
+  if (gpus && !worth_helping(ranks, on_cores, shares, operations)) {
+    on_cores.clear();
+    set_rates(ranks, on_cores, shares);
   }
-  for (TeamShare& share : shares) share.team_rate = gpu_rate + (cores_compute ? core_rate : 0.0);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    shares[r].role = ranks[r].gpu.empty() ? TeamShare::Role::waiter : TeamShare::Role::worker;
+  }
+  for (const int r : on_cores) shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
+  double team_rate = 0.0;
+  for (const TeamShare& share : shares) team_rate += share.role == TeamShare::Role::waiter ? 0.0 : share.rate;
+  for (TeamShare& share : shares) share.team_rate = team_rate;
   return shares;
 }
 

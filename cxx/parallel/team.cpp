@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace {
 std::string sentence_of(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    return "There is not enough memory.";
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {

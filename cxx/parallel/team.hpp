@@ -22,7 +22,8 @@ class Team {
   virtual ~Team() = default;
   virtual int rank() const = 0;  ///< from 0
   virtual int size() const = 0;
-  /// Adds to a counter that all ranks share, and returns what it was before.
+  /// Adds to a counter that all ranks share, and returns what it was before. The counter has 64 bits, but amounts are
+  /// 0 to 2^31 - 1: those of ARMCI, below Global Arrays, have 32.
   virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
   /// Adds up each element over all ranks, in place; exact where at most one of them is not zero.
   virtual void sum(std::span<double> values) = 0;

@@ -8,9 +8,10 @@
 namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
-  constexpr double units_per_rank = 100.0;
+  constexpr double units_per_rank = 100.0, most_units = 4e6;
   // Alone nothing has to be shared, and an executor sees the whole plan.
-  const double enough = ranks > 1 ? plan.total_operations / (units_per_rank * ranks) : 2.0 * plan.total_operations;
+  const double enough =
+      ranks > 1 ? plan.total_operations / std::min(units_per_rank * ranks, most_units) : 2.0 * plan.total_operations;
   std::vector<Unit> units;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
     const double operations = plan.operations[t];
@@ -31,28 +32,31 @@ UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& sha
 }
 
 std::optional<Unit> UnitClaims::next() {
-  const auto unit = [&](const Taken& before, std::size_t number) {
-    return all_taken(before) ? std::nullopt : std::optional(units_[number]);
-  };
   switch (share_.role) {
     case TeamShare::Role::waiter:
       break;
-    case TeamShare::Role::worker: {
-      const Taken before = taken(team_.fetch_add(0, from_front));
-      return unit(before, before.front);
-    }
+    case TeamShare::Role::worker:
+      return claim_front();
     case TeamShare::Role::helper: {
       // Looked at first: a rank that would be the last to end must leave the unit to the others.
       if (!worth_it(taken(team_.fetch_add(0, 0)))) break;
       const Taken before = taken(team_.fetch_add(0, from_back));
-      return unit(before, units_.size() - 1 - before.back);
+      if (!all_taken(before)) return units_[units_.size() - 1 - before.back];
+      break;
     }
   }
   return std::nullopt;
 }
 
+std::optional<Unit> UnitClaims::claim_front() {
+  const Taken before = taken(team_.fetch_add(0, from_front));
+  return all_taken(before) ? std::nullopt : std::optional(units_[before.front]);
+}
+
 void UnitClaims::drain() {
-  team_.fetch_add(0, static_cast<std::int64_t>(units_.size()));
+  // One by one: a large amount from each of several ranks would run over into the other half.
+  while (claim_front()) {
+  }
 }
 
 UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {

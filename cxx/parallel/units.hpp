@@ -49,12 +49,14 @@ class UnitClaims {
 
  private:
   // What is taken from the front and from the back are the two halves of one counter. Each claim changes it in one
-  // step, and holds if less than everything was taken before; a claim that comes too late changes nothing any more.
-  static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 31;
+  // step, and holds if less than everything was taken before; a claim that comes too late changes nothing any more. The
+  // front half has room for all units and for one late claim of each thread of each rank.
+  static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 24;
   struct Taken {
     std::size_t front, back;
   };
   static Taken taken(std::int64_t counter);
+  std::optional<Unit> claim_front();
   bool all_taken(const Taken& taken) const { return taken.front + taken.back >= units_.size(); }
   bool worth_it(const Taken& taken) const;
 

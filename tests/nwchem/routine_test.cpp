@@ -133,7 +133,7 @@ TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
     EXPECT_STREQ(answer.status.message, "");
     EXPECT_NEAR(answer.paren, energies.paren, 1e-10);
   }
-  for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n     1  ", " core", "TF/s",
+  for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n        0-1  ", " core", "TF/s",
                            "denominator-shifted CCSD(T), omega2 = ", "\nCCSD(T), omega2 = 0: E[T] = "}) {
     EXPECT_NE(found[0].printed.find(part), std::string::npos) << part << " is not in\n" << found[0].printed;
   }

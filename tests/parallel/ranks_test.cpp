@@ -108,13 +108,15 @@ TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
   const auto shares = share_out(ranks, 1e13);
   EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::waiter, Role::waiter}));
   EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12);
+  EXPECT_EQ(shares[0].threads, 16);  // those that wait need no cores
 }
 
 TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto shares = share_out(ranks, 1e17);
   EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper}));
-  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 16e10);
+  EXPECT_EQ(shares[1].threads, 5);
+  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 10e10);
   // And not where the host has no room for their operands beside those of the GPU's rank.
   for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
   EXPECT_EQ(roles(share_out(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::helper, Role::waiter}));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -24,6 +26,7 @@ class ThreadRanks {
 
   int size() const { return size_; }
   std::int64_t fetch_add(int counter, std::int64_t amount) {
+    if (amount < 0 || amount > std::numeric_limits<std::int32_t>::max()) throw Error("An amount is too large.");
     const std::lock_guard lock(mutex_);
     std::int64_t& value = counters_.at(static_cast<std::size_t>(counter));
     const std::int64_t before = value;

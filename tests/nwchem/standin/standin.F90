@@ -61,7 +61,7 @@ end module tasks
 program standin
   use dumps
   use tasks
-  use trifuse_nwchem, only: trifuse_get
+  use trifuse_nwchem, only: trifuse_get, trifuse_fetch_add
   implicit none
 #include "global.fh"
 #include "mafdecls.fh"
@@ -69,6 +69,7 @@ program standin
 #include "tce_main.fh"
 #include "tce_hetio.fh"
   integer(c_int64_t) :: counts(10)
+  integer(c_int64_t), target :: counter_handle
   integer :: argument, failures, handles(3), place(1), chunk(1), device, first_table
   integer, external :: check_device
   double precision :: expected(2), symbols(2), routine(2)
@@ -94,11 +95,13 @@ program standin
     if (.not. nga_create(mt_int, 1, place, "nxtask", chunk, g_counter)) call ga_error("nxtask", 1)
     call ga_zero(g_counter)
     call ga_sync()
+    counter_handle = g_counter
     ! One GPU for each rank of the node; the environment puts cores in their place.
     if (check_device(ga_nnodes()) /= 1) call ga_error("check_device", 1)
     call device_init(ga_nnodes(), device)
     call symbols_energies(int(handles, c_int64_t), c_funloc(trifuse_get), c_funloc(next_task), symbols)
     call ga_dgop(1975, symbols, 2, "+")
+    call check_large_counts()
 
     if (any(abs(symbols - expected) > 1d-10) .or. any(abs(routine - expected) > 1d-10)) failures = failures + 1
     if (ga_nodeid() == 0) then
@@ -157,6 +160,20 @@ contains
     end if
     call ga_sync()
   end function in_array
+
+  !> The library's counter has two halves; amounts that go to the upper one must not be cut.
+  subroutine check_large_counts()
+    integer :: n, before
+    call ga_sync()
+    call ga_zero(g_counter)
+    call ga_sync()
+    do n = 1, 200
+      before = int(trifuse_fetch_add(c_loc(counter_handle), 0_c_int64_t, 2_c_int64_t**24))
+    end do
+    call ga_sync()
+    before = int(trifuse_fetch_add(c_loc(counter_handle), 0_c_int64_t, 0_c_int64_t))
+    if (before /= 200 * ga_nnodes() * 2**24) call ga_error("large counts", before)
+  end subroutine check_large_counts
 
   subroutine free_all()
     integer :: tensor
