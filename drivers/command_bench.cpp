@@ -117,7 +117,7 @@ struct BenchCommand {
     fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
                "DGEMM", "to DGEMM", "us/item", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
-    const std::vector<std::string> names = tune ? usable_kernels(number) : std::vector<std::string>{options.kernel};
+    const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
       double fastest = 0.0;
       std::string fastest_name;
@@ -155,14 +155,14 @@ struct BenchCommand {
     return results;
   }
 
-  /// On devices, whose peak is known, there is nothing to compare with in the same run.
+  /// On devices, beside cuBLAS on the first of them when their memory is free again.
   nlohmann::ordered_json measure_devices(const TileSource& amplitudes, Form each) const {
     CalculationOptions chosen = options;
     chosen.form = each;
     chosen.executor = ExecutorKind::cuda;
     const Calculation calculation(amplitudes, nullptr, chosen);
     const double before = wall_seconds();
-    const auto executor = calculation.make_executor();
+    auto executor = calculation.make_executor();
     const double loading = wall_seconds() - before;
     std::vector<double> ours, seconds;
     double operations = 0.0;
@@ -174,12 +174,18 @@ struct BenchCommand {
     }
     // The devices count all repeats together.
     const CudaReport report = dynamic_cast<const CudaExecutor&>(*executor).report();
+    executor.reset();
+    const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
+    const double all_dgemm = dgemm * static_cast<double>(calculation.devices().size());
     const double whole = operations / (loading + median(seconds));
     fmt::print(
         "{:<13} {:8.3f} s   {:7.2f} TF/s   ({} tasks, median of {})\n"
-        "             {:.2f} s reading operands; {:.2f} TF/s from tiles to energies\n{}",
+        "             {:.2f} s reading operands; {:.2f} TF/s from tiles to energies\n{}{}",
         to_string(each), median(seconds), median(ours) * 1e-12, calculation.plan().tasks.size(), repeats, loading,
-        whole * 1e-12, describe_devices(calculation, report, median(ours)));
+        whole * 1e-12, describe_devices(calculation, report, median(ours)),
+        dgemm > 0.0 ? fmt::format("cuBLAS       DGEMM 8192: {:.2f} TF/s on each GPU; ratio {:.3f}\n", dgemm * 1e-12,
+                                  median(ours) / all_dgemm)
+                    : "");
     return {{"form", to_string(each)},
             {"tasks", calculation.plan().tasks.size()},
             {"operations", operations},
@@ -187,6 +193,7 @@ struct BenchCommand {
             {"seconds", seconds},
             {"flops_per_second", ours},
             {"whole_flops_per_second", whole},
+            {"dgemm_8192_flops_per_second", dgemm},
             {"cuda", json_devices(calculation, report, median(ours))}};
   }
 };
@@ -229,7 +236,7 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels,
                   "Measure the GPU kernel on single tasks of standard sizes, beside cuBLAS and the matrix instruction");
-  bench->add_flag("--tune", command->tune, "The same with every kernel that the GPU can run");
+  bench->add_flag("--tune", command->tune, "The same with each kernel of which a run chooses one for a task");
   bench->add_option("--repeats", command->repeats, "Runs, of which the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

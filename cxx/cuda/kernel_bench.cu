@@ -80,6 +80,12 @@ cudaDeviceProp use_device(int number) {
   return properties;
 }
 
+std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {
+  std::vector<std::string> names;
+  for (const Kernel* kernel : kernels) names.push_back(kernel->name);
+  return names;
+}
+
 template <typename Instruction>
 __global__ void multiply_only(double* out, int repetitions) {
   double c[8][4] = {}, a[4], b[2];
@@ -137,9 +143,11 @@ std::string chosen_kernel(const KernelCase& which, int device_number) {
 }
 
 std::vector<std::string> usable_kernels(int device_number) {
-  std::vector<std::string> names;
-  for (const Kernel* kernel : kernels_for(use_device(device_number))) names.push_back(kernel->name);
-  return names;
+  return names_of(kernels_for(use_device(device_number)));
+}
+
+std::vector<std::string> candidate_kernels(int device_number) {
+  return names_of(choose_kernels({}, use_device(device_number)));
 }
 
 KernelTimes time_kernel(const KernelCase& which, const std::string& name, int repeats, int device_number) {

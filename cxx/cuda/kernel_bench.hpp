@@ -34,6 +34,8 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, int 
 std::string chosen_kernel(const KernelCase& which, int device = 0);
 /// Names of the kernels that the device can run, best first.
 std::vector<std::string> usable_kernels(int device = 0);
+/// Names of those of which a run chooses one for each task.
+std::vector<std::string> candidate_kernels(int device = 0);
 
 /// Operations per second of cuBLAS DGEMM n^3, median; 0 where cuBLAS cannot be loaded.
 double time_cublas_dgemm(int n, int repeats, int device = 0);
