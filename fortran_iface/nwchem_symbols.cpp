@@ -52,8 +52,8 @@ Session& session() {
   return *place;
 }
 
-void fail(const char* sentence) {
-  const std::string text = std::string("Trifuse: ") + sentence;
+void fail(const std::string& sentence) {
+  const std::string text = "Trifuse: " + sentence;
   if (errquit_ != nullptr) {
     const Integer number = 0, error = -1;
     errquit_(text.c_str(), &number, &error, text.size());
@@ -91,9 +91,10 @@ bool guarded(Body body) {
   try {
     body();
     return true;
-  } catch (const std::exception& error) {
-    session().task.clear();
-    fail(error.what());
+  } catch (...) {
+    const std::string sentence = trifuse::sentence_of(std::current_exception());
+    if (session_place()) session_place()->task.clear();
+    fail(sentence);
     return false;
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -35,5 +36,8 @@ class Interrupted : public Error {
  public:
   using Error::Error;
 };
+
+/// The sentence of anything that was thrown.
+std::string sentence_of(const std::exception_ptr& failure);
 
 }  // namespace trifuse

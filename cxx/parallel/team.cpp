@@ -3,29 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
-
-namespace {
-
-std::string sentence_of(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::bad_alloc&) {
-    return "There is not enough memory.";
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "An unknown error occurred.";
-  }
-}
-
-}  // namespace
 
 std::vector<double> gather(Team& team, std::span<const double> mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(team.size()), 0.0);
