@@ -13,16 +13,49 @@ namespace trifuse {
 
 namespace {
 
-std::string sentence_of(const std::exception_ptr& failure) {
+/// A failure as it travels to other ranks. The numbers of the kinds mean something among ranks only; 0 is none.
+enum class Kind { none, input, usage, system, interrupted, other };
+struct Failure {
+  Kind kind = Kind::none;
+  std::string sentence;
+};
+
+Failure describe(const std::exception_ptr& failure) {
+  if (!failure) return {};
   try {
     std::rethrow_exception(failure);
+  } catch (const InputError& error) {
+    return {Kind::input, error.what()};
+  } catch (const UsageError& error) {
+    return {Kind::usage, error.what()};
+  } catch (const SystemError& error) {
+    return {Kind::system, error.what()};
+  } catch (const Interrupted& error) {
+    return {Kind::interrupted, error.what()};
   } catch (const std::bad_alloc&) {
-    return "There is not enough memory.";
+    return {Kind::system, "There is not enough memory."};
   } catch (const std::exception& error) {
-    return error.what();
+    return {Kind::other, error.what()};
   } catch (...) {
-    return "An unknown error occurred.";
+    return {Kind::other, "An unknown error occurred."};
   }
+}
+
+[[noreturn]] void throw_failure(Kind kind, const std::string& sentence) {
+  switch (kind) {
+    case Kind::input:
+      throw InputError(sentence);
+    case Kind::usage:
+      throw UsageError(sentence);
+    case Kind::system:
+      throw SystemError(sentence);
+    case Kind::interrupted:
+      throw Interrupted(sentence);
+    case Kind::none:
+    case Kind::other:
+      break;
+  }
+  throw Error(sentence);
 }
 
 }  // namespace
@@ -50,15 +83,16 @@ std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t
 }
 
 void agree(Team& team, const std::exception_ptr& failure) {
-  const double mine = failure ? 1.0 : 0.0;
-  const std::vector<double> failed = gather(team, std::span(&mine, 1));
-  const auto first = std::find(failed.begin(), failed.end(), 1.0);
-  if (first == failed.end()) return;
+  const Failure mine = describe(failure);
+  const auto kind = static_cast<double>(mine.kind);
+  const std::vector<double> kinds = gather(team, std::span(&kind, 1));
+  const auto first = std::find_if(kinds.begin(), kinds.end(), [](double each) { return each != 0.0; });
+  if (first == kinds.end()) return;
   constexpr std::size_t longest = 1000;
-  const std::vector<std::string> sentences = gather(team, failure ? sentence_of(failure) : "", longest);
+  const std::vector<std::string> sentences = gather(team, mine.sentence, longest);
   if (failure) std::rethrow_exception(failure);
-  const auto rank = static_cast<std::size_t>(first - failed.begin());
-  throw Error(fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+  const auto rank = static_cast<std::size_t>(first - kinds.begin());
+  throw_failure(static_cast<Kind>(static_cast<int>(*first)), fmt::format("Rank {} failed: {}", rank, sentences[rank]));
 }
 
 }  // namespace trifuse
