@@ -26,6 +26,24 @@ RankResources resources_of_this_rank(const TeamOptions& options) {
   return mine;
 }
 
+/// What tells a calculation from others, as far as that costs nothing.
+std::vector<double> numbers_of(const Calculation& calculation) {
+  const Problem& problem = calculation.problem();
+  const std::span<const double> energies = problem.right->orbital_energies();
+  double weighted = 0.0;
+  for (std::size_t p = 0; p < energies.size(); ++p) weighted += static_cast<double>(p + 1) * energies[p];
+  double omega2 = 0.0;
+  for (std::size_t w = 0; w < problem.omega2.size(); ++w) omega2 += static_cast<double>(w + 1) * problem.omega2[w];
+  return {static_cast<double>(calculation.plan().tasks.size()),
+          calculation.plan().total_operations,
+          static_cast<double>(calculation.plan().tiles.largest_tile()),
+          static_cast<double>(problem.form),
+          static_cast<double>(problem.omega2.size()),
+          omega2,
+          weighted,
+          problem.two_sided() ? 1.0 : 0.0};
+}
+
 CalculationOptions options_of_this_rank(const TeamOptions& options, const RankResources& mine, int sharers,
                                         bool any_gpu) {
   CalculationOptions chosen = options.calculation;
@@ -63,6 +81,7 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
     const int sharers = sharers_of_gpu(ranks, team.rank());
     calculation.emplace(right, left, options_of_this_rank(options, mine, sharers, any_gpu));
   });
+  expect_same(team, numbers_of(*calculation));
   mine.operand_bytes = static_cast<double>(calculation->operand_bytes());
   const std::vector<double> bytes = gather(team, std::span<const double>(&mine.operand_bytes, 1));
   for (std::size_t r = 0; r < bytes.size(); ++r) ranks[r].operand_bytes = bytes[r];

@@ -70,6 +70,9 @@ struct RunCommand {
       compute(Calculation(*sources.right, sources.left.get(), options), sources, nullptr, *json_file);
       return;
     }
+    // A number that amplitudes of other files would not have.
+    const double energy = sources.ccsd_energy.value_or(0.0);
+    expect_same(*team, std::span(&energy, 1));
     const TeamCalculation planned =
         plan_in_team(*team, *sources.right, sources.left.get(), team_options(*team, options));
     compute(planned.calculation, sources, &planned, *json_file);

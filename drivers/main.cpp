@@ -110,7 +110,11 @@ int main(int argc, char** argv) {
   const auto tell = [&] {
     if (!ending.sentence.empty()) fmt::print(stderr, "trifuse: {}\n", ending.sentence);
   };
-  if (mpi) return mpi->end(ending.code, tell);
+  if (mpi) {
+    // Where a rank has ended with an error, launchers stop the others, which are about to end as well.
+    for (const int stop : {SIGINT, SIGTERM}) std::signal(stop, SIG_IGN);
+    return mpi->end(ending.code, tell);
+  }
   tell();
   return ending.code;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string>
 #include <vector>
@@ -93,6 +94,18 @@ void agree(Team& team, const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
   const auto rank = static_cast<std::size_t>(first - kinds.begin());
   throw_failure(static_cast<Kind>(static_cast<int>(*first)), fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+}
+
+void expect_same(Team& team, std::span<const double> mine) {
+  constexpr double rounding = 1e-9;
+  const std::vector<double> all = gather(team, mine);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const double first = all[n % mine.size()];
+    if (std::abs(all[n] - first) <= rounding * std::max(1.0, std::abs(first))) continue;
+    throw InputError(
+        fmt::format("Ranks 0 and {} compute different things; all must have the same options, and read the same files.",
+                    n / mine.size()));
+  }
 }
 
 }  // namespace trifuse

@@ -39,6 +39,10 @@ std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t
 /// kind of error (see error.hpp).
 void agree(Team& team, const std::exception_ptr& failure);
 
+/// Throws InputError on all ranks unless these numbers, which say what is computed, are the same on all of them, but
+/// for rounding on other processors: collective.
+void expect_same(Team& team, std::span<const double> mine);
+
 /// Runs `body` and agrees on it. `team` may be null: then the body runs, and that is all.
 template <typename Body>
 void together(Team* team, Body body) {
