@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, Outcome, ProgramTest, REFUSAL_TIME_LIMIT, TIME_LIMIT, checked,
+from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, REFUSAL_TIME_LIMIT, TIME_LIMIT, checked,
                              energies_as_text, has_mpi, launched, mpirun, read_report, trifuse, without_launcher)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
@@ -195,7 +195,7 @@ class Endings(SeveralProcesses):
             except OSError:
                 continue
             name, fields = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
-            if name == "trifuse" and int(fields[1]) == self.launcher.pid:
+            if name == Path(PROGRAM).name[:15] and int(fields[1]) == self.launcher.pid:
                 found.append(int(stat.parent.name))
         return sorted(found)
 
