@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 
@@ -53,6 +56,25 @@ std::optional<DeviceInfo> device_of_rank(const std::vector<DeviceInfo>& visible,
   std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
   if (usable.empty()) return std::nullopt;
   return usable[static_cast<std::size_t>(rank_on_node) % usable.size()];
+}
+
+std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                       std::size_t rank, bool share) {
+  std::map<std::pair<std::string, std::string>, int> had;
+  std::optional<std::size_t> place;
+  for (std::size_t r = 0; r <= rank; ++r) {
+    std::istringstream words(lists[r]);
+    const std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
+    const auto ranks_that_have = [&](const std::string& gpu) { return had[{hosts[r], gpu}]; };
+    const auto best = std::min_element(list.begin(), list.end(), [&](const std::string& x, const std::string& y) {
+      return ranks_that_have(x) < ranks_that_have(y);
+    });
+    place.reset();
+    if (best == list.end() || (!share && ranks_that_have(*best) > 0)) continue;
+    ++had[{hosts[r], *best}];
+    place = static_cast<std::size_t>(best - list.begin());
+  }
+  return place;
 }
 
 std::string device_identity(const DeviceInfo& device, const char* visible_devices) {

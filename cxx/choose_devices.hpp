@@ -22,6 +22,12 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
 std::optional<DeviceInfo> device_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
                                          std::int64_t gpus_per_node);
 
+/// Which GPU of its list a rank gets where each of a host is had by one rank: the first that fewest ranks before it
+/// have. `hosts` and `lists` are those of all ranks, a list being identities with spaces between them. None where all
+/// are had by others, unless they are to be shared.
+std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                       std::size_t rank, bool share);
+
 /// What tells a GPU from the others of its node, whatever numbers CUDA gives it in this process. `visible_devices`: the
 /// value of CUDA_VISIBLE_DEVICES, or null.
 std::string device_identity(const DeviceInfo& device, const char* visible_devices);

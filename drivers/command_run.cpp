@@ -1,13 +1,17 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "cxx/base/error.hpp"
+#include "cxx/choose_devices.hpp"
+#include "cxx/team_calculation.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
@@ -23,10 +27,13 @@ void request_stop(int) {
   stop_requested = true;
 }
 
+/// Of several ranks, which all get the signal, one speaks.
+bool speaks = true;
+
 /// While files are read there is nothing to finish. A handler may call neither stdio nor exit handlers.
 void stop_at_once(int) {
   constexpr std::string_view sentence = "trifuse: Stopped before the first task; nothing had been computed.\n";
-  static_cast<void>(!::write(STDERR_FILENO, sentence.data(), sentence.size()));
+  if (speaks) static_cast<void>(!::write(STDERR_FILENO, sentence.data(), sentence.size()));
   std::_Exit(interrupted);
 }
 
@@ -45,28 +52,74 @@ struct RunCommand {
   std::string json, journal;
   bool quiet = false;
 
-  void execute() const {
+  void execute(Team* team) const {
+    speaks = team == nullptr || team->rank() == 0;
     on_stop_signals(stop_at_once);
-    static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
-    JsonFile json_file(json);
-    const std::unique_ptr<TileSource> right = source.open();
-    const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
-    const std::optional<double> ccsd_energy = verify_source(*right, *right);
-    if (left) verify_source(*left, *right);
-    CalculationOptions options = flags.resolve(*right);
-    options.journal = journal;
-    const Calculation calculation(*right, left.get(), options);
-    if (!quiet) {
-      fmt::print("{}", describe_source(*right));
-      if (left) fmt::print("Left         {}\n", left->info().path);
-      if (ccsd_energy) fmt::print("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *ccsd_energy);
+    std::optional<JsonFile> json_file;
+    Sources sources;
+    CalculationOptions options;
+    together(team, [&] {
+      refuse_journal_in_team(team != nullptr && !journal.empty());
+      static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
+      json_file.emplace(speaks ? json : "");
+      sources = open_sources();
+      options = flags.resolve(*sources.right);
+      options.journal = journal;
+    });
+    if (team == nullptr) {
+      compute(Calculation(*sources.right, sources.left.get(), options), sources, nullptr, *json_file);
+      return;
+    }
+    // A number that amplitudes of other files would not have.
+    const double energy = sources.ccsd_energy.value_or(0.0);
+    expect_same(*team, std::span(&energy, 1));
+    const TeamCalculation planned =
+        plan_in_team(*team, *sources.right, sources.left.get(), team_options(*team, options));
+    compute(planned.calculation, sources, &planned, *json_file);
+  }
+
+ private:
+  struct Sources {
+    std::unique_ptr<TileSource> right, left;
+    std::optional<double> ccsd_energy;
+  };
+
+  Sources open_sources() const {
+    Sources sources;
+    sources.right = source.open();
+    if (!flags.left.empty()) sources.left = source.open_left(flags.left);
+    sources.ccsd_energy = verify_source(*sources.right, *sources.right);
+    if (sources.left) verify_source(*sources.left, *sources.right);
+    return sources;
+  }
+
+  /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
+  TeamOptions team_options(Team& team, const CalculationOptions& options) const {
+    std::vector<DeviceInfo> usable;
+    together(&team, [&] {
+      if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
+    });
+    return {options, deal_device(team, usable, !options.devices.empty()), options.memory};
+  }
+
+  /// `team`: what the ranks have planned together, or null.
+  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* team,
+               JsonFile& json_file) const {
+    const bool silent = quiet || !speaks;
+    if (!silent) {
+      fmt::print("{}", describe_source(*sources.right));
+      if (sources.left) fmt::print("Left         {}\n", sources.left->info().path);
+      if (sources.ccsd_energy) {
+        fmt::print("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *sources.ccsd_energy);
+      }
       fmt::print("{}", describe_plan(calculation));
+      if (team != nullptr) fmt::print("{}\n", fmt::join(rank_table(*team), "\n"));
       std::fflush(stdout);
     }
     // The first signal asks for an orderly stop, a second one ends the program where it is.
     on_stop_signals(request_stop);
-    Progress progress(quiet);
-    const CalculationResult result = [&] {
+    Progress progress(silent);
+    CalculationResult result = [&] {
       try {
         return calculation.run(&stop_requested, [&](const RunProgress& now) { progress.update(now); });
       } catch (...) {
@@ -75,9 +128,15 @@ struct RunCommand {
       }
     }();
     progress.finish();
-    const std::string energies = describe_result(calculation, result, right->info());
+    if (!speaks) return;
+    // What the GPUs of this rank did is not what all did.
+    if (team != nullptr) result.cuda.reset();
+    const std::string energies = describe_result(calculation, result, sources.right->info());
     try {
-      json_file.write(json_report(calculation, result, *right, left.get(), ccsd_energy));
+      nlohmann::ordered_json report =
+          json_report(calculation, result, *sources.right, sources.left.get(), sources.ccsd_energy);
+      if (team != nullptr) report["ranks"] = json_ranks(*team);
+      json_file.write(report);
     } catch (const SystemError&) {
       // The energies are not lost with their file.
       fmt::print("{}", energies);
@@ -89,7 +148,7 @@ struct RunCommand {
 
 }  // namespace
 
-void add_run(CLI::App& app, int&) {
+void add_run(CLI::App& app, Team* team) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* run = app.add_subcommand("run", "Compute [T], (T) and Reg-(T) energies");
   command->source.add_to(*run);
@@ -103,8 +162,12 @@ void add_run(CLI::App& app, int&) {
       "Examples:\n"
       "  trifuse run scratch/c                                NWChem files c.t1amp.000000, c.t2amp.000000, ...\n"
       "  trifuse run water.h5 --omega2 0,0.1,0.2 --json out.json\n"
-      "  trifuse run water.h5 --left water_reg_0.1.h5         two-sided Reg-CCSD(T)");
-  run->callback([command] { command->execute(); });
+      "  trifuse run water.h5 --left water_reg_0.1.h5         two-sided Reg-CCSD(T)\n"
+      "  mpirun -n 4 trifuse run water.h5                     several processes, on one machine or more, each with a "
+      "GPU\n"
+      "                                                       or some of the cores (where `trifuse --version` says "
+      "MPI)");
+  run->callback([command, team] { command->execute(team); });
 }
 
 }  // namespace trifuse::cli

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cxx/parallel/team.hpp"
+
 namespace trifuse::cli {
 
 /// Exit codes of the program, as `trifuse --help` lists them.
@@ -15,7 +17,8 @@ enum ExitCode : int {
 };
 
 /// Each adds its subcommand; what it does runs when the command line has been read, and throws or sets `exit_code`.
-void add_run(CLI::App& app, int& exit_code);
+/// `team`: the ranks that run together, or null.
+void add_run(CLI::App& app, Team* team);
 void add_info(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);

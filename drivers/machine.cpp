@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <vector>
 
@@ -30,11 +28,6 @@ std::string version_text() {
   }
   if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;
   return text;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string processor_name() {

@@ -8,7 +8,6 @@ namespace trifuse::cli {
 /// Version, compiled-in features and libraries, for --version.
 std::string version_text();
 
-std::string host_name();
 std::string processor_name();
 /// Most memory this process has had so far, bytes.
 std::int64_t peak_memory();

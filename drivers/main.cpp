@@ -2,33 +2,25 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <iostream>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/launcher.hpp"
 #include "drivers/machine.hpp"
+#include "drivers/mpi_team.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
 namespace {
 
-/// Several copies of the program would each do all of the work and write the same files.
-void refuse_several_processes() {
-  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char* text = std::getenv(variable);
-    if (text != nullptr && std::atoi(text) > 1) {
-      throw UsageError(fmt::format(
-          "This program was started {} times by an MPI or Slurm launcher ({}), but it runs as one process; start it "
-          "once and use --threads.",
-          text, variable));
-    }
-  }
-}
-
-int run_program(int argc, char** argv) {
+/// `team`: the ranks that run together, of which one talks to the user; or null.
+int run_program(int argc, char** argv, Team* team) {
   CLI::App app{"Trifuse: the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes.", "trifuse"};
   app.set_version_flag("--version", version_text);
   app.set_help_all_flag("--help-all", "Print the help of all commands");
@@ -39,16 +31,17 @@ int run_program(int argc, char** argv) {
       "file; 4 a check failed or an internal error; 130 stopped by a signal (a run with --journal can go on).\n"
       "`trifuse COMMAND --help` says more.");
   int exit_code = success;
-  add_run(app, exit_code);
+  add_run(app, team);
   add_info(app, exit_code);
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);
   try {
-    refuse_several_processes();
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? success : bad_usage;
+    std::ostream nobody(nullptr);
+    const bool talks = team == nullptr || team->rank() == 0;
+    return app.exit(error, talks ? std::cout : nobody, talks ? std::cerr : nobody) == 0 ? success : bad_usage;
   }
   return exit_code;
 }
@@ -60,9 +53,37 @@ void finish_output() {
   }
 }
 
-int report(const std::string& sentence, int code) {
-  fmt::print(stderr, "trifuse: {}\n", sentence);
-  return code;
+struct Ending {
+  int code;
+  std::string sentence;  ///< for the user, if there is something to say
+};
+
+/// How `body` ended, which returns an exit code.
+template <typename Body>
+Ending ending_of(Body body) {
+  try {
+    return {body(), ""};
+  } catch (const InputError& error) {
+    return {bad_input, error.what()};
+  } catch (const UsageError& error) {
+    return {bad_usage, error.what()};
+  } catch (const SystemError& error) {
+    return {bad_system, error.what()};
+  } catch (const Interrupted& error) {
+    return {interrupted, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {bad_system,
+            "There is not enough memory for the amplitudes and integrals; `trifuse info` shows what a run needs."};
+  } catch (const std::system_error& error) {
+    return {bad_system, error.what()};
+  } catch (const std::exception& error) {
+    return {failed_check, error.what()};
+  }
+}
+
+std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::string& command) {
+  if (command != "run") refuse(launcher, "only `trifuse run` is more than one process");
+  return begin_mpi(launcher);
 }
 
 }  // namespace
@@ -74,24 +95,26 @@ int main(int argc, char** argv) {
   // A file that reaches the limit of `ulimit -f` is then an error with a sentence, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
   keep_hdf5_silent_at_exit();
-  try {
-    const int code = run_program(argc, argv);
+  std::unique_ptr<MpiProcesses> mpi;
+  const Ending ending = ending_of([&] {
+    int code = success;
+    if (const std::optional<Launcher> launcher = find_launcher()) {
+      mpi = join_others(*launcher, argc > 1 ? argv[1] : "");
+      mpi->serve([&](Team& team) { code = run_program(argc, argv, &team); });
+    } else {
+      code = run_program(argc, argv, nullptr);
+    }
     finish_output();
     return code;
-  } catch (const InputError& error) {
-    return report(error.what(), bad_input);
-  } catch (const UsageError& error) {
-    return report(error.what(), bad_usage);
-  } catch (const SystemError& error) {
-    return report(error.what(), bad_system);
-  } catch (const Interrupted& error) {
-    return report(error.what(), interrupted);
-  } catch (const std::bad_alloc&) {
-    return report("There is not enough memory for the amplitudes and integrals; `trifuse info` shows what a run needs.",
-                  bad_system);
-  } catch (const std::system_error& error) {
-    return report(error.what(), bad_system);
-  } catch (const std::exception& error) {
-    return report(error.what(), failed_check);
+  });
+  const auto tell = [&] {
+    if (!ending.sentence.empty()) fmt::print(stderr, "trifuse: {}\n", ending.sentence);
+  };
+  if (mpi) {
+    // Where a rank has ended with an error, launchers stop the others, which are about to end as well.
+    for (const int stop : {SIGINT, SIGTERM}) std::signal(stop, SIG_IGN);
+    return mpi->end(ending.code, tell);
   }
+  tell();
+  return ending.code;
 }

@@ -12,6 +12,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/blas.hpp"
+#include "cxx/parallel/ranks.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
 #include "trifuse_config.hpp"
@@ -185,7 +186,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
 }
 
 nlohmann::ordered_json json_machine() {
-  return {{"host", host_name()}, {"processor", processor_name()}, {"blas", blas_name()}};
+  return {{"host", host_of_this_process()}, {"processor", processor_name()}, {"blas", blas_name()}};
 }
 
 nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate) {
@@ -222,6 +223,27 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
             {"waiting", report.seconds_waiting},
             {"preparing", report.seconds_preparing}}},
           {"launches", report.launches}};
+}
+
+nlohmann::ordered_json json_ranks(const TeamCalculation& team) {
+  const auto role = [](TeamShare::Role it) {
+    return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
+  };
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r < team.ranks.size(); ++r) {
+    const RankResources& rank = team.ranks[r];
+    const bool gpu = !rank.gpu.empty();
+    ranks.push_back(
+        {{"rank", r},
+         {"host", rank.host},
+         {"computes_on", describe_rank(team, r)},
+         {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
+         {"role", role(team.shares[r].role)},
+         {"threads", team.shares[r].threads},
+         {"share_of_rate",
+          team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate}});
+  }
+  return ranks;
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {

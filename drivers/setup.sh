@@ -20,8 +20,8 @@ trifuse_program_needs=(
 trifuse_test_needs=(
   "module gtest|libgtest-dev|GoogleTest"
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
-  "command mpifort|libopenmpi-dev|MPI: tests of the interface to NWChem"
-  "command mpirun|openmpi-bin|MPI: starting the ranks of these tests"
+  "command mpifort|libopenmpi-dev|MPI: several processes, of the program and of the tests of the interface to NWChem"
+  "command mpirun|openmpi-bin|MPI: starting them"
   "command ga-config|libglobalarrays-dev|Global Arrays: tests of the interface to NWChem"
   "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"

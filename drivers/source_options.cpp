@@ -88,7 +88,7 @@ void CalculationFlags::add_to(CLI::App& command) {
   command
       .add_option("--devices", options.devices,
                   "Numbers of the GPUs to use, e.g. 0,1 (`trifuse --version` lists them); default: all. Means --device "
-                  "cuda")
+                  "cuda. Under mpirun: which the processes of each host take in turn, one each")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 4095));

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "cxx/calculation.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/team_calculation.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 #include "tce_tiles/nwchem_caller.hpp"
@@ -97,70 +95,24 @@ std::optional<DeviceInfo> find_device(const trifuse_nwchem_job& job, const Optio
 
 /// What all ranks together find out before they begin.
 struct Setup {
-  Options options;
   std::unique_ptr<TileSource> source;
-  std::optional<DeviceInfo> device;
-  std::optional<Calculation> calculation;
-  std::vector<RankResources> ranks;
-  std::vector<TeamShare> shares;
+  std::optional<TeamCalculation> of_team;
 };
-
-CalculationOptions calculation_options(const Setup& setup, const RankResources& mine, int sharers, bool any_gpu) {
-  CalculationOptions chosen;
-  chosen.form = setup.options.form;
-  chosen.omega2 = setup.options.omega2;
-  chosen.tile_size = setup.options.tile_size;
-  chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
-  chosen.plan_for = any_gpu ? ExecutorKind::cuda : ExecutorKind::cpu;
-  if (!setup.device) return chosen;
-  chosen.executor = ExecutorKind::cuda;
-  chosen.devices = {setup.device->number};
-  chosen.memory = setup.options.memory;
-  // Ranks that have the same GPU would else both take all that is free.
-  if (!chosen.memory && sharers > 1) {
-    constexpr double usable = 0.9;
-    chosen.memory = static_cast<std::int64_t>(usable * static_cast<double>(setup.device->free_memory) / sharers);
-  }
-  return chosen;
-}
 
 Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, CallerThread& caller) {
   Setup setup;
-  RankResources mine;
+  TeamOptions team_options;
   together(&team, [&] {
-    setup.options = nwchem::read_options(settings == nullptr ? "" : settings);
+    const Options options = nwchem::read_options(settings == nullptr ? "" : settings);
     setup.source = make_source(job, caller);
-    mine = resources_of_this_process();
-    setup.device = find_device(job, setup.options, setup.source->tiles());
-    if (setup.device) {
-      mine.gpu = setup.device->name;
-      mine.gpu_identity = device_identity(*setup.device, std::getenv("CUDA_VISIBLE_DEVICES"));
-      mine.gpu_rate = nominal_rate(*setup.device);
-    }
+    team_options.calculation.form = options.form;
+    team_options.calculation.omega2 = options.omega2;
+    team_options.calculation.tile_size = options.tile_size;
+    team_options.device = find_device(job, options, setup.source->tiles());
+    team_options.gpu_memory = options.memory;
   });
-  setup.ranks = gather(team, mine);
-  const bool any_gpu =
-      std::any_of(setup.ranks.begin(), setup.ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
-  together(&team, [&] {
-    const int sharers = sharers_of_gpu(setup.ranks, team.rank());
-    setup.calculation.emplace(*setup.source, nullptr, calculation_options(setup, mine, sharers, any_gpu));
-  });
-  mine.operand_bytes = static_cast<double>(setup.calculation->operand_bytes());
-  const std::vector<double> bytes = gather(team, std::span<const double>(&mine.operand_bytes, 1));
-  for (std::size_t r = 0; r < bytes.size(); ++r) setup.ranks[r].operand_bytes = bytes[r];
-  together(&team, [&] {
-    setup.shares = share_out(setup.ranks, setup.calculation->plan().total_operations);
-    setup.calculation->join(team, setup.shares[static_cast<std::size_t>(team.rank())]);
-  });
+  setup.of_team.emplace(plan_in_team(team, *setup.source, nullptr, team_options));
   return setup;
-}
-
-std::string what_it_does(const RankResources& rank, const TeamShare& share, int sharers) {
-  if (share.role == TeamShare::Role::waiter) return "waits";
-  const std::string cores = fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
-  if (rank.gpu.empty()) return cores;
-  return fmt::format("GPU {} ({}), {}{}", rank.gpu_identity, rank.gpu, cores,
-                     sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
 }
 
 class Report {
@@ -168,23 +120,11 @@ class Report {
   Report(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
 
   void begin(const Setup& setup) const {
-    const Calculation& calculation = *setup.calculation;
+    const Calculation& calculation = setup.of_team->calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
                       to_string(calculation.problem().form), setup.source->info().format));
-    print(fmt::format("{:>11}  {:<24}  {}", "rank", "host", "computes on"));
-    const auto line = [&](std::size_t r) {
-      return fmt::format(
-          "{:<24}  {}", setup.ranks[r].host,
-          what_it_does(setup.ranks[r], setup.shares[r], sharers_of_gpu(setup.ranks, static_cast<int>(r))));
-    };
-    // Neighbours that do the same stand in one line.
-    for (std::size_t first = 0, end = 0; first < setup.ranks.size(); first = end) {
-      const std::string text = line(first);
-      for (end = first + 1; end < setup.ranks.size() && line(end) == text;) ++end;
-      const std::string numbers = end == first + 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, end - 1);
-      print(fmt::format("{:>11}  {}", numbers, text));
-    }
+    for (const std::string& line : rank_table(*setup.of_team)) print(line);
   }
 
   void end(const CalculationResult& result) const {
@@ -220,7 +160,7 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       const Report report(*job, caller);
       const Setup setup = set_up(*job, settings, team, caller);
       report.begin(setup);
-      const CalculationResult result = setup.calculation->run();
+      const CalculationResult result = setup.of_team->calculation.run();
       report.end(result);
       *bracket_energy = result.energies.front().total.bracket;
       *paren_energy = result.energies.front().total.paren;

@@ -82,7 +82,7 @@ typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 
-/* Bits of trifuse_features(). */
+/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun; what is called here is one process. */
 #define TRIFUSE_FEATURE_CUDA INT64_C(1)
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)

@@ -1,5 +1,6 @@
 #include "cxx/parallel/caller_thread.hpp"
 
+#include <chrono>
 #include <thread>
 
 #include "cxx/base/error.hpp"
@@ -17,7 +18,7 @@ namespace {
 thread_local const CallerThread* served = nullptr;
 }  // namespace
 
-void CallerThread::serve(const std::function<void()>& body) {
+void CallerThread::serve(const std::function<void()>& body, const std::function<void()>& idle) {
   std::exception_ptr failure;
   {
     const std::lock_guard lock(mutex_);
@@ -38,7 +39,13 @@ void CallerThread::serve(const std::function<void()>& body) {
   });
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return ended_ || (pending_ != nullptr && !pending_->done); });
+    const auto wanted = [&] { return ended_ || (pending_ != nullptr && !pending_->done); };
+    if (!idle) changed_.wait(lock, wanted);
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(1), wanted)) {
+      lock.unlock();
+      idle();
+      lock.lock();
+    }
     if (pending_ == nullptr || pending_->done) break;
     Request& request = *pending_;
     // Not under the lock: the function may take long, and others must be able to see that.

@@ -15,8 +15,10 @@ namespace trifuse {
 /// meanwhile serves.
 class CallerThread {
  public:
-  /// Runs `body` on a new thread and serves its calls on this one until it ends. Throws what the body threw.
-  void serve(const std::function<void()>& body);
+  /// Runs `body` on a new thread and serves its calls on this one until it ends. Throws what the body threw. While
+  /// nobody calls, `idle` is done on this thread about every millisecond: for libraries whose messages from other
+  /// processes get on only while they are called. It may be empty, and must not throw.
+  void serve(const std::function<void()>& body, const std::function<void()>& idle = {});
 
   /// Executes `function` on the serving thread and returns what it returns, or throws what it throws. For any thread
   /// while `serve` runs; the serving thread itself just executes it.

@@ -140,10 +140,14 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
 
 }  // namespace
 
+std::string host_of_this_process() {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
+}
+
 RankResources resources_of_this_process() {
   RankResources mine;
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) mine.host = host.data();
+  mine.host = host_of_this_process();
   find_cores(mine);
   mine.threads_asked = threads_asked_for();
   mine.memory = free_memory();

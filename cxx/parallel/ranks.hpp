@@ -23,6 +23,8 @@ struct RankResources {
   double operand_bytes = 0.0;  ///< that this rank would keep on the host
 };
 
+std::string host_of_this_process();
+
 /// Of this process, without a GPU. Measures a core, which takes some milliseconds.
 RankResources resources_of_this_process();
 

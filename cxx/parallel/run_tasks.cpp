@@ -43,7 +43,8 @@ struct Shared {
   std::optional<UnitClaims> claims;  ///< where more comes from, in a team
   std::mutex mutex;                  ///< guards all below
   RunOutcome outcome;
-  RunProgress progress{};
+  RunProgress progress{};          ///< of this process
+  RunProgress progress_of_team{};  ///< what had been given out when this process asked last
   std::exception_ptr error;
 };
 
@@ -60,7 +61,7 @@ void keep(Shared& shared, std::size_t task, std::span<const TaskEnergy> energies
   if (shared.settings.journal != nullptr) shared.settings.journal->append(task, energies);
   ++shared.progress.tasks_done;
   shared.progress.operations_done += shared.plan.operations[task];
-  if (shared.settings.progress) shared.settings.progress(shared.progress);
+  if (shared.settings.progress) shared.settings.progress(shared.claims ? shared.progress_of_team : shared.progress);
 }
 
 /// A list that leaves a task out, or has it twice, would make a wrong sum without a word.
@@ -103,6 +104,11 @@ std::vector<std::size_t> next_batch(Shared& shared, const Executor& executor) {
   while (shared.next == shared.batches.size()) {
     const std::optional<Unit> unit = shared.claims ? shared.claims->next() : std::nullopt;
     if (!unit) return {};
+    {
+      const std::lock_guard progress_lock(shared.mutex);
+      shared.progress_of_team = {shared.claims->tasks_given(), shared.plan.tasks.size(),
+                                 shared.claims->operations_given(), shared.plan.total_operations};
+    }
     shared.batches = batches_of(*unit, shared.plan, executor);
     shared.next = 0;
   }
@@ -148,6 +154,10 @@ void work_on_all_threads(Shared& shared, const Executor& executor, std::size_t e
 }
 
 [[noreturn]] void throw_interrupted(const Shared& shared) {
+  if (shared.claims) {
+    throw Interrupted(
+        fmt::format("Stopped before all of {} tasks were done; nothing was kept.", shared.plan.tasks.size()));
+  }
   const Journal* journal = shared.settings.journal;
   throw Interrupted(
       journal != nullptr

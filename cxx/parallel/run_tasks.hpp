@@ -14,6 +14,7 @@
 
 namespace trifuse {
 
+/// In a team: what all ranks together had been given before this one got its last unit.
 struct RunProgress {
   std::size_t tasks_done, tasks;
   double operations_done, operations;  ///< as planned

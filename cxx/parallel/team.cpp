@@ -3,12 +3,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
+
+namespace {
+
+/// A failure as it travels to other ranks. The numbers of the kinds mean something among ranks only; 0 is none.
+enum class Kind { none, input, usage, system, interrupted, other };
+
+Kind kind_of(const std::exception_ptr& failure) {
+  if (!failure) return Kind::none;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const InputError&) {
+    return Kind::input;
+  } catch (const UsageError&) {
+    return Kind::usage;
+  } catch (const SystemError&) {
+    return Kind::system;
+  } catch (const Interrupted&) {
+    return Kind::interrupted;
+  } catch (const std::bad_alloc&) {
+    return Kind::system;
+  } catch (...) {
+    return Kind::other;
+  }
+}
+
+[[noreturn]] void throw_failure(Kind kind, const std::string& sentence) {
+  switch (kind) {
+    case Kind::input:
+      throw InputError(sentence);
+    case Kind::usage:
+      throw UsageError(sentence);
+    case Kind::system:
+      throw SystemError(sentence);
+    case Kind::interrupted:
+      throw Interrupted(sentence);
+    case Kind::none:
+    case Kind::other:
+      break;
+  }
+  throw Error(sentence);
+}
+
+}  // namespace
 
 std::vector<double> gather(Team& team, std::span<const double> mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(team.size()), 0.0);
@@ -33,15 +78,27 @@ std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t
 }
 
 void agree(Team& team, const std::exception_ptr& failure) {
-  const double mine = failure ? 1.0 : 0.0;
-  const std::vector<double> failed = gather(team, std::span(&mine, 1));
-  const auto first = std::find(failed.begin(), failed.end(), 1.0);
-  if (first == failed.end()) return;
+  const auto kind = static_cast<double>(kind_of(failure));
+  const std::vector<double> kinds = gather(team, std::span(&kind, 1));
+  const auto first = std::find_if(kinds.begin(), kinds.end(), [](double each) { return each != 0.0; });
+  if (first == kinds.end()) return;
   constexpr std::size_t longest = 1000;
   const std::vector<std::string> sentences = gather(team, failure ? sentence_of(failure) : "", longest);
   if (failure) std::rethrow_exception(failure);
-  const auto rank = static_cast<std::size_t>(first - failed.begin());
-  throw Error(fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+  const auto rank = static_cast<std::size_t>(first - kinds.begin());
+  throw_failure(static_cast<Kind>(static_cast<int>(*first)), fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+}
+
+void expect_same(Team& team, std::span<const double> mine) {
+  constexpr double rounding = 1e-9;
+  const std::vector<double> all = gather(team, mine);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const double first = all[n % mine.size()];
+    if (std::abs(all[n] - first) <= rounding * std::max(1.0, std::abs(first))) continue;
+    throw InputError(
+        fmt::format("Ranks 0 and {} compute different things; all must have the same options, and read the same files.",
+                    n / mine.size()));
+  }
 }
 
 }  // namespace trifuse

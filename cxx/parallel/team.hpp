@@ -35,8 +35,13 @@ std::vector<double> gather(Team& team, std::span<const double> mine);
 std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t longest);
 
 /// A point that all ranks pass or none: collective. `failure` is what this rank failed with, or null. Where any rank
-/// failed every rank throws: a failed one its own exception, the others Error with the sentence of the first that did.
+/// failed every rank throws: a failed one its own exception, the others the sentence of the first that did, as the same
+/// kind of error (see error.hpp).
 void agree(Team& team, const std::exception_ptr& failure);
+
+/// Throws InputError on all ranks unless these numbers, which say what is computed, are the same on all of them, but
+/// for rounding on other processors: collective.
+void expect_same(Team& team, std::span<const double> mine);
 
 /// Runs `body` and agrees on it. `team` may be null: then the body runs, and that is all.
 template <typename Body>

@@ -27,8 +27,11 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
 }
 
 UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share)
-    : team_(team), units_(std::move(units)), operations_before_{0.0}, share_(share) {
-  for (const Unit& unit : units_) operations_before_.push_back(operations_before_.back() + unit.operations);
+    : team_(team), units_(std::move(units)), operations_before_{0.0}, tasks_before_{0}, share_(share) {
+  for (const Unit& unit : units_) {
+    operations_before_.push_back(operations_before_.back() + unit.operations);
+    tasks_before_.push_back(tasks_before_.back() + unit.last - unit.first);
+  }
 }
 
 std::optional<Unit> UnitClaims::next() {
@@ -60,7 +63,13 @@ void UnitClaims::drain() {
 }
 
 UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
-  return {static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
+  const Taken taken{static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
+  // Claims that came too late count nothing.
+  const std::size_t front = std::min(taken.front, units_.size()),
+                    back = std::max(front, units_.size() - std::min(units_.size(), taken.back));
+  tasks_given_ = tasks_before_[front] + tasks_before_.back() - tasks_before_[back];
+  operations_given_ = operations_before_[front] + operations_before_.back() - operations_before_[back];
+  return taken;
 }
 
 bool UnitClaims::worth_it(const Taken& taken) const {

@@ -44,6 +44,9 @@ class UnitClaims {
   /// The next unit for this rank; none where all have been taken, or where the others will be done before this rank
   /// could be.
   std::optional<Unit> next();
+  /// The part of the plan that had been given out, to any rank, when this one asked last: tasks and operations.
+  std::size_t tasks_given() const { return tasks_given_; }
+  double operations_given() const { return operations_given_; }
   /// Leaves nothing to anybody: after a failure nobody needs to go on.
   void drain();
 
@@ -55,7 +58,7 @@ class UnitClaims {
   struct Taken {
     std::size_t front, back;
   };
-  static Taken taken(std::int64_t counter);
+  Taken taken(std::int64_t counter);
   std::optional<Unit> claim_front();
   bool all_taken(const Taken& taken) const { return taken.front + taken.back >= units_.size(); }
   bool worth_it(const Taken& taken) const;
@@ -63,6 +66,9 @@ class UnitClaims {
   Team& team_;
   std::vector<Unit> units_;
   std::vector<double> operations_before_;  ///< [units + 1]
+  std::vector<std::size_t> tasks_before_;  ///< [units + 1]
+  std::size_t tasks_given_ = 0;
+  double operations_given_ = 0.0;
   TeamShare share_;
 };
 

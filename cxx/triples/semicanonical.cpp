@@ -8,6 +8,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/cpu/blas.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
 
@@ -76,6 +77,8 @@ std::unique_ptr<TileSource> make_semicanonical(const TileSource& source, const T
         "datasets fock_a and fock_b).",
         fock_source.info().path));
   }
+  // The bits of orbitals and amplitudes must not depend on how many threads the library has.
+  use_single_threaded_blas();
   const std::unique_ptr<TileSource> whole = retile(source, undivided, undivided);
   const std::unique_ptr<TileSource> fock =
       &source == &fock_source ? nullptr : retile(fock_source, undivided, undivided);

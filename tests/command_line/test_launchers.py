@@ -1,10 +1,8 @@
-"""Started several times by an MPI or Slurm launcher, the program would do everything as many times."""
+"""Started several times by a launcher that its MPI does not know, the program would do everything as many times."""
 
-import shutil
-import subprocess
 import unittest
 
-from trifuse_program import DATA, LAUNCHER_VARIABLES, TIME_LIMIT, ProgramTest, command, energies_as_text, environment, trifuse
+from trifuse_program import DATA, LAUNCHER_VARIABLES, ProgramTest, energies_as_text, environment, has_mpi, mpirun, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 
@@ -31,24 +29,15 @@ class Launchers(ProgramTest):
                 self.succeed("run", WATER, "--quiet", "--json", report, env=environment(**{variable: number}))
                 self.assertEqual(energies_as_text(report), alone)
 
-    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
     def test_a_real_launcher_is_noticed(self):
-        launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np"]
-        variables = environment(OMPI_MCA_btl_vader_single_copy_mechanism="none")
-        if subprocess.run([*launch, "2", "true"], env=variables, capture_output=True, timeout=TIME_LIMIT).returncode != 0:
-            self.skipTest("mpirun cannot start two processes here")
-
-        def run(number):
-            return subprocess.run([*launch, number, *command("run", WATER)], env=variables, capture_output=True, text=True,
-                                  timeout=TIME_LIMIT)
-
-        several = run("2")
-        self.assertEqual(several.returncode, 2, several)
-        self.assertIn("trifuse: This program was started 2 times", several.stderr)
-        self.assertEqual(several.stdout, "")
-        one = run("1")
-        self.assertEqual(one.returncode, 0, one)
-        self.assertIn("CCSD(T)", one.stdout)
+        # What a build with MPI does in several processes is tested in test_several_processes.py.
+        several = mpirun((2, ("info" if has_mpi() else "run", WATER)))
+        self.assertEqual(several.code, 2, several)
+        self.assertIn("trifuse: This program was started 2 times", several.err)
+        self.assertEqual(several.out, "")
+        one = mpirun((1, ("run", WATER)))
+        self.assertEqual((one.code, one.err), (0, ""))
+        self.assertIn("CCSD(T)", one.out)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,45 @@ def trifuse(*arguments, limit=TIME_LIMIT, env=None, **options):
     return checked(Outcome(process.returncode, process.stdout, process.stderr))
 
 
+def has_mpi():
+    """Whether the program that is tested has MPI."""
+    return re.search(r"\bMPI yes\b", trifuse("--version").out) is not None
+
+
+def launched(*ranks):
+    """Command line and environment that start several processes, given as (number, arguments of trifuse) one after another.
+
+    More of them than cores, and root in a container, are no reason to refuse: Open MPI's words for it, unknown to others.
+    SkipTest where nothing can be launched.
+    """
+    launcher = os.environ.get("TRIFUSE_MPIEXEC") or shutil.which("mpirun")
+    variables = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                            OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1",
+                            OMPI_MCA_btl_vader_single_copy_mechanism="none", OPENBLAS_NUM_THREADS="1")
+    if sanitized():
+        variables["ASAN_OPTIONS"] = "detect_leaks=0"  # MPI keeps what it allocates
+    if not launcher or subprocess.run([launcher, "-n", "2", "true"], env=variables, capture_output=True,
+                                      timeout=REFUSAL_TIME_LIMIT).returncode != 0:
+        raise unittest.SkipTest("no MPI launcher can start two processes here")
+    line = [launcher]
+    for number, arguments in ranks:
+        line += [*([":"] if len(line) > 1 else []), "-n", str(number), *command(*arguments)]
+    return line, variables
+
+
+def mpirun(*ranks, limit=TIME_LIMIT):
+    """Runs `launched` ranks to their end. What the launcher itself says of an exit code is left out of the outcome."""
+    line, variables = launched(*ranks)
+    process = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit,
+                             env=variables)
+    return checked(Outcome(process.returncode, process.stdout, without_launcher(process.stderr)))
+
+
+def without_launcher(text):
+    """Open MPI puts its own words between lines of dashes."""
+    return re.sub(r"-{50,}\n.*?-{50,}\n", "", text, flags=re.DOTALL)
+
+
 def trifuse_under_file_limit(kilobytes, *arguments):
     """Files cannot grow beyond the limit, as on a full disk. The program gets the signal that this means as shells leave it."""
     def limit_file_sizes():

@@ -147,9 +147,9 @@ void expect_refused(const trifuse_status& status, trifuse_code code, const std::
 
 TEST_F(Routine, FailsOnAllRanksWhereOneCannotRead) {
   const auto found = answers(3, "", [](int rank, Host& host, trifuse_nwchem_job&) { host.cannot_read = rank == 1; });
-  expect_refused(found[0].status, TRIFUSE_FAILED, "Rank 1 failed: NWChem could not deliver");
+  expect_refused(found[0].status, TRIFUSE_BAD_INPUT, "Rank 1 failed: NWChem could not deliver");
   expect_refused(found[1].status, TRIFUSE_BAD_INPUT, "of its array 12: code 5.");
-  expect_refused(found[2].status, TRIFUSE_FAILED, "Rank 1 failed: NWChem could not deliver");
+  expect_refused(found[2].status, TRIFUSE_BAD_INPUT, "Rank 1 failed: NWChem could not deliver");
 }
 
 TEST_F(Routine, RefusesWhatCannotBe) {

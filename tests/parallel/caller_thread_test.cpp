@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <string>
 #include <thread>
@@ -51,6 +52,23 @@ TEST(CallerThread, PassesOnWhatItsBodyThrows) {
   expect_failure<SystemError>([&] { caller.serve([] { throw SystemError("No memory."); }); }, "No memory");
   int served = 0;
   caller.serve([&] { caller.call([&] { ++served; }); });
+  EXPECT_EQ(served, 1);
+}
+
+TEST(CallerThread, IsBusyWhileNobodyCalls) {
+  const std::thread::id here = std::this_thread::get_id();
+  CallerThread caller;
+  int idle = 0, served = 0;
+  std::atomic<bool> enough{false};
+  const auto body = [&] {
+    while (!enough) std::this_thread::yield();
+    caller.call([&] { ++served; });
+  };
+  caller.serve(body, [&] {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    enough = ++idle >= 3;
+  });
+  EXPECT_GE(idle, 3);
   EXPECT_EQ(served, 1);
 }
 

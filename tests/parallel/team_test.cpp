@@ -41,6 +41,37 @@ TEST(Team, FailsTogether) {
                                                 "Rank 1 failed: The file 1 is gone.", "The file 3 is gone."}));
 }
 
+TEST(Team, RefusesToComputeDifferentThings) {
+  const auto failures = failures_of_ranks(3, [](Team& team) {
+    std::vector<double> numbers = {-76.0, 1e12};
+    numbers[1] *= 1.0 + 1e-15 * team.rank();
+    expect_same(team, numbers);
+    if (team.rank() == 2) numbers[0] += 1e-6;
+    expect_failure<InputError>([&] { expect_same(team, numbers); }, "Ranks 0 and 2 compute different things");
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+/// What the other ranks throw where one throws `Failure`.
+template <typename Failure>
+void expect_same_kind() {
+  failures_of_ranks(2, [](Team& team) {
+    const auto fail = [&] {
+      together(&team, [&] {
+        if (team.rank() == 1) throw Failure("It cannot be.");
+      });
+    };
+    expect_failure<Failure>(fail, "It cannot be.");
+  });
+}
+
+TEST(Team, FailsForTheSameKindOfReason) {
+  expect_same_kind<InputError>();
+  expect_same_kind<UsageError>();
+  expect_same_kind<SystemError>();
+  expect_same_kind<Interrupted>();
+}
+
 /// The numbers of a calculation on each of `size` ranks, whose parts `share` tells.
 std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
                                                   const std::function<TeamShare(int)>& share) {
@@ -148,6 +179,29 @@ TEST_F(TeamRun, EndsOnAllRanksWhereOneFails) {
                                                 "Rank 2 failed: GPU 0 fell off the bus.", "GPU 0 fell off the bus."}));
 }
 
+TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
+  const auto failures = failures_of_ranks(2, [&](Team& team) {
+    const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
+    RunProgress last{};
+    RunSettings settings;
+    settings.team = &team;
+    settings.progress = [&](const RunProgress& now) {
+      EXPECT_GE(now.tasks_done, last.tasks_done);
+      EXPECT_GE(now.operations_done, last.operations_done);
+      last = now;
+    };
+    if (team.rank() == 0) run_tasks(plan, &executor, 1, settings);
+    // The other one only waits, so rank 0 was given everything, and before its last unit the rest.
+    if (team.rank() == 1) return static_cast<void>(run(team, nullptr, {.role = Role::waiter}));
+    EXPECT_EQ(last.tasks, plan.tasks.size());
+    EXPECT_GT(last.tasks_done, plan.tasks.size() / 2);
+    EXPECT_LT(last.tasks_done, plan.tasks.size());
+    EXPECT_GT(last.operations_done, 0.5 * plan.total_operations);
+    EXPECT_LT(last.operations_done, plan.total_operations);
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(2));
+}
+
 TEST_F(TeamRun, SaysSoWhereNobodyWorks) {
   const auto failures = failures_of_ranks(2, [&](Team& team) { run(team, nullptr, {.role = Role::waiter}); });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("did 0 of"), std::string::npos) << failure;
@@ -162,8 +216,8 @@ TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
     if (team.rank() == 0) settings.stop = &stop;
     run_tasks(plan, executor, 1, settings);
   });
-  EXPECT_NE(failures[0].find("Stopped after 0 of"), std::string::npos) << failures[0];
-  EXPECT_NE(failures[1].find("Rank 0 failed: Stopped after"), std::string::npos) << failures[1];
+  EXPECT_NE(failures[0].find("Stopped before all of"), std::string::npos) << failures[0];
+  EXPECT_NE(failures[1].find("Rank 0 failed: Stopped before"), std::string::npos) << failures[1];
 }
 
 TEST(CalculationInATeam, FailsTogetherWhereARankCannotRead) {

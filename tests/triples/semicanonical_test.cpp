@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cpu/blas.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/transformed_source.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
 
 namespace trifuse {
 namespace {
@@ -57,6 +59,16 @@ TEST(SemicanonicalOrbitals, UndoARotationOnTheLeftToo) {
   const auto rotated_right = rotated_source(*right, rotations), rotated_left = rotated_source(*left, rotations);
   const auto found = numbers_of(calculate(*rotated_right, semicanonical(), rotated_left.get()));
   EXPECT_LT(relative_difference(found, expected), 1e-12);
+}
+
+TEST(SemicanonicalOrbitals, HaveTheSameBitsWhateverThreadsTheBlasLibraryHad) {
+  const auto source = open_dump_of("ch2_631g_c2v_rohf_t3");
+  set_blas_threads(1);
+  const auto expected = numbers_of(calculate(*source, semicanonical()));
+  for (const int threads : {2, 4}) {
+    set_blas_threads(threads);
+    EXPECT_EQ(numbers_of(calculate(*source, semicanonical())), expected);
+  }
 }
 
 TEST(SemicanonicalOrbitals, NeedAFockMatrix) {

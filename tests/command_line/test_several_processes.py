@@ -1,0 +1,250 @@
+"""`mpirun -n N trifuse run`: the bits of one process, one voice, and an end of all ranks whatever happens to one."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from made_up_molecule import MadeUpMolecule
+from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, REFUSAL_TIME_LIMIT, TIME_LIMIT, checked,
+                             energies_as_text, has_mpi, launched, mpirun, read_report, trifuse, without_launcher)
+
+WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
+UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
+ROHF = DATA / "ch2_631g_c2v_rohf_t3" / "c"
+# Seconds, on a busy machine. The longest run of these tests takes longer where nobody ends it.
+SOON = 30
+STOPPED = r"(?m)^trifuse: (Rank \d failed: )?Stopped before [^\n]*$"
+
+
+class SeveralProcesses(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if not has_mpi():
+            self.skipTest("this build has no MPI")
+
+    def assert_told_once(self, outcome, code, *parts):
+        """One sentence of one rank, the exit code, and no energy."""
+        self.assert_one_sentence(outcome, code, *parts)
+        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome.out)
+
+
+class Energies(SeveralProcesses):
+    def assert_same_bits(self, ranks, *arguments):
+        report = self.folder / "report.json"
+        self.report_of(*arguments)
+        alone, alone_report = energies_as_text(report), read_report(report)
+        for number in ranks:
+            with self.subTest(arguments, ranks=number):
+                report.unlink()
+                outcome = mpirun((number, ("run", *arguments, "--quiet", "--json", report)))
+                self.assertEqual(outcome, (0, "", ""))
+                self.assertEqual(energies_as_text(report), alone)
+                found = read_report(report)
+                self.assertEqual(found["operations"]["executed"], alone_report["operations"]["executed"])
+                self.assertEqual(found["tasks"], alone_report["tasks"])
+                self.assertEqual([rank["rank"] for rank in found.get("ranks", [])], list(range(number)) if number > 1 else [])
+
+    def test_they_are_those_of_one_process(self):
+        for arguments in ((WATER, "--form", "spin-adapted"), (WATER, "--form", "spin-orbital"), (UHF,), (ROHF,),
+                          (ROHF, "--rohf", "semicanonical")):
+            self.assert_same_bits((1, 2, 3, 4), *arguments, "--omega2", "0,0.1", "--tile-size", 3, "--device", "cpu")
+
+    def test_so_they_are_with_other_executors_threads_and_a_left_side(self):
+        self.assert_same_bits((2,), WATER, "--executor", "reference")
+        self.assert_same_bits((3,), WATER, "--device", "cpu", "--threads", 2)
+        self.assert_same_bits((2,), WATER, "--device", "cpu", "--left", WATER)
+
+    def test_where_there_are_fewer_tasks_than_ranks_some_do_nothing(self):
+        self.assert_same_bits((4,), DATA / "hehplus_631g_c1_rhf_t3" / "c", "--device", "cpu")
+
+
+class Report(SeveralProcesses):
+    def test_one_rank_prints_it_with_a_table_of_all(self):
+        report = self.folder / "report.json"
+        outcome = mpirun((3, ("run", WATER, "--device", "cpu", "--threads", 1, "--json", report)))
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+        for part in ("Input  ", "Plan  ", "computes on", "E(T) / Eh", "Time  "):
+            self.assertEqual(outcome.out.count(part), 1, outcome.out)
+        self.assertRegex(outcome.out, r"\n +0-2  \S+ +1 core\n")
+        ranks = read_report(report)["ranks"]
+        for rank in ranks:
+            self.assertEqual((rank["host"], rank["computes_on"], rank["gpu"], rank["role"], rank["threads"]),
+                             (ranks[0]["host"], "1 core", None, "worker", 1))
+        self.assertAlmostEqual(sum(rank["share_of_rate"] for rank in ranks), 1.0)
+        self.assert_nothing_but("report.json")
+
+    def test_so_does_one_rank_with_help(self):
+        outcome = mpirun((2, ("run", "--help")))
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+        self.assertEqual(outcome.out.count("Examples:"), 1)
+        self.assertIn("mpirun -n 4 trifuse run", outcome.out)
+
+
+class Refusals(SeveralProcesses):
+    def test_what_no_rank_can_read_is_named_once(self):
+        absent = self.folder / "absent"
+        self.assert_told_once(mpirun((3, ("run", absent)), limit=REFUSAL_TIME_LIMIT), 1, absent)
+
+    def test_a_damaged_dump_on_any_rank_ends_all(self):
+        damaged = self.copy_of("h2o_631g_c2v_rhf_t10") / "c"
+        t2 = damaged.with_suffix(".t2amp.000000")
+        t2.write_bytes(t2.read_bytes()[:-8])
+        for sound, ranks in ((0, [(3, damaged)]), (1, [(1, WATER), (1, damaged), (1, WATER)]), (1, [(2, WATER), (1, damaged)]),
+                             (0, [(1, damaged), (2, WATER)])):
+            with self.subTest(ranks=ranks):
+                report = self.folder / "report.json"
+                outcome = mpirun(*((number, ("run", path, "--json", report)) for number, path in ranks), limit=REFUSAL_TIME_LIMIT)
+                self.assert_told_once(outcome, 1, damaged, *(["Rank ", " failed: "] if sound else []))
+        self.assert_nothing_but("dump")
+
+    def test_ranks_that_would_compute_different_things_are_refused(self):
+        one, other = (MadeUpMolecule(occupied=3, virtual=5, seed=n).write(self.folder / f"seed{n}") for n in (1, 2))
+        for first, second in ((["run", WATER], ["run", ROHF]), (["run", one], ["run", other]),
+                              (["run", WATER, "--tile-size", 3], ["run", WATER, "--tile-size", 2]),
+                              (["run", WATER, "--form", "spin-orbital"], ["run", WATER]),
+                              (["run", WATER, "--omega2", "0,0.1"], ["run", WATER, "--omega2", "0.1,0"])):
+            with self.subTest(first=first, second=second):
+                outcome = mpirun((2, first), (1, second), limit=REFUSAL_TIME_LIMIT)
+                self.assert_told_once(outcome, 1, "Ranks 0 and 2 compute different things")
+
+    def test_a_rank_that_fails_where_the_others_go_on_ends_all(self):
+        outcome = mpirun((2, ("run", WATER)), (1, ("run", WATER, "--tile-size", 0)), limit=REFUSAL_TIME_LIMIT)
+        self.assertEqual(outcome.code, 2, outcome)
+        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome.out)
+
+    def test_wrong_options_are_named_once(self):
+        for arguments in (["--frobnicate"], ["--form", "other"], ["--threads", "0"]):
+            with self.subTest(arguments):
+                outcome = mpirun((2, ("run", WATER, *arguments)), limit=REFUSAL_TIME_LIMIT)
+                self.assertEqual((outcome.code, outcome.out), (2, ""))
+                self.assertEqual(outcome.err.count(arguments[0]), 1, outcome.err)
+        for arguments, part in ((["--memory", "lots"], "--memory lots"), (["--omega2", "-0.1"], "omega2 of -0.1"),
+                                (["--rohf", "semicanonical"], "--rohf semicanonical"),
+                                (["--device", "cpu", "--devices", "0"], "--devices names GPUs")):
+            with self.subTest(arguments):
+                self.assert_told_once(mpirun((2, ("run", WATER, *arguments)), limit=REFUSAL_TIME_LIMIT), 2, part)
+
+    def test_a_journal_is_refused(self):
+        journal = self.folder / "journal"
+        self.assert_told_once(mpirun((2, ("run", WATER, "--journal", journal)), limit=REFUSAL_TIME_LIMIT), 2, "journal")
+        self.assert_nothing_but()
+
+    def test_a_report_that_cannot_be_written_is_named_once(self):
+        report = self.folder / "no" / "report.json"
+        self.assert_told_once(mpirun((3, ("run", WATER, "--json", report)), limit=REFUSAL_TIME_LIMIT), 3, report)
+
+    def test_gpus_that_are_not_there_are_refused_once(self):
+        reason = re.search(r"^GPU: none\. (.*)$", trifuse("--version").out, re.MULTILINE)
+        if reason is None:
+            self.skipTest("there are GPUs here")
+        for arguments in (["--device", "cuda"], ["--devices", "0,1"]):
+            self.assert_told_once(mpirun((2, ("run", WATER, *arguments)), limit=REFUSAL_TIME_LIMIT), 2, reason.group(1))
+
+    def test_other_commands_are_one_process(self):
+        outcome = mpirun((2, ("convert", WATER, self.folder / "dump.h5")), limit=REFUSAL_TIME_LIMIT)
+        self.assertEqual((outcome.code, outcome.out), (2, ""))
+        self.assertIn("trifuse: This program was started 2 times", outcome.err)
+        self.assert_nothing_but()
+
+
+class Endings(SeveralProcesses):
+    """A run that would go on for long is ended from outside, by its launcher or by what happens to one rank."""
+
+    RANKS = 3
+
+    def setUp(self):
+        super().setUp()
+        source = MadeUpMolecule(occupied=9, virtual=24).write(self.folder / "molecule")
+        omega2 = ",".join(f"{0.01 * n:.2f}" for n in range(400))
+        line, variables = launched((self.RANKS, ("run", source, "--form", "spin-orbital", "--tile-size", 3, "--omega2", omega2,
+                                                 "--executor", "reference", "--threads", 1, "--json", self.folder / "report.json")))
+        self.launcher = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                         env=variables)
+        self.addCleanup(self.launcher.stderr.close)
+        self.addCleanup(self.launcher.stdout.close)
+        self.addCleanup(self.launcher.wait)
+        self.addCleanup(self.launcher.kill)
+        self.wait_for_table()
+        self.processes = self.children()
+        self.assertEqual(len(self.processes), self.RANKS)
+        for process in self.processes:
+            self.addCleanup(self.kill_if_there, process)
+
+    def wait_for_table(self):
+        deadline = time.monotonic() + TIME_LIMIT
+        seen = ""
+        while "computes on" not in seen:
+            ready, _, _ = select.select([self.launcher.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            self.assertTrue(ready, "The run does not begin.")
+            text = os.read(self.launcher.stdout.fileno(), 65536).decode()
+            self.assertNotEqual(text, "", "The run ended before it could be interrupted.")
+            seen += text
+        time.sleep(0.3)  # until tasks are executed
+
+    def children(self):
+        """The ranks in the order in which they were started."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                text = stat.read_text()
+            except OSError:
+                continue
+            name, fields = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
+            if name == Path(PROGRAM).name[:15] and int(fields[1]) == self.launcher.pid:
+                found.append(int(stat.parent.name))
+        return sorted(found)
+
+    @staticmethod
+    def is_there(process):
+        try:
+            return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    def kill_if_there(self, process):
+        if self.is_there(process):
+            os.kill(process, signal.SIGKILL)
+
+    def end(self, process, with_signal):
+        """The outcome after the signal; nothing of the run is left."""
+        self.assertIsNone(self.launcher.poll(), "The run ended before it could be interrupted.")
+        os.kill(process, with_signal)
+        out, err = self.launcher.communicate(timeout=SOON)
+        deadline = time.monotonic() + SOON
+        while any(self.is_there(rank) for rank in self.processes):
+            self.assertLess(time.monotonic(), deadline, "A rank goes on.")
+            time.sleep(0.05)
+        self.assert_nothing_but("molecule")
+        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(out), out)
+        return checked(Outcome(self.launcher.returncode, out, without_launcher(err)))
+
+    def test_the_death_of_a_rank_ends_all(self):
+        self.assertNotEqual(self.end(self.processes[1], signal.SIGKILL).code, 0)
+
+    def test_the_death_of_the_first_rank_ends_all(self):
+        self.assertNotEqual(self.end(self.processes[0], signal.SIGKILL).code, 0)
+
+    def test_a_rank_that_is_stopped_stops_all_with_a_sentence(self):
+        outcome = self.end(self.processes[2], signal.SIGTERM)
+        self.assertEqual(outcome.code, 130, outcome)
+        self.assertEqual(len(re.findall(STOPPED, outcome.err)), 1, outcome)
+        self.assertEqual(outcome.err.count("trifuse: "), 1, outcome)
+
+    def test_a_launcher_that_is_interrupted_stops_all(self):
+        outcome = self.end(self.launcher.pid, signal.SIGINT)
+        self.assertNotEqual(outcome.code, 0)
+        self.assertLessEqual(outcome.err.count("trifuse: "), 1, outcome)
+
+    def test_a_launcher_that_is_terminated_stops_all(self):
+        outcome = self.end(self.launcher.pid, signal.SIGTERM)
+        self.assertNotEqual(outcome.code, 0)
+        self.assertLessEqual(outcome.err.count("trifuse: "), 1, outcome)
+
+
+if __name__ == "__main__":
+    unittest.main()
