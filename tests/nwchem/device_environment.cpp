@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <string>
 
 #include "cxx/cuda/devices.hpp"
@@ -15,7 +16,10 @@ class ChosenDevice : public ::testing::Environment {
   void SetUp() override {
     const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
     const bool cores = wanted != nullptr && std::string(wanted) == "cpu";
-    if (!cores && visible_devices().empty()) GTEST_SKIP() << why_no_devices();
+    if (!cores && visible_devices().empty()) {
+      std::cout << "[  SKIPPED ] All tests: " << why_no_devices() << std::endl;  // as GoogleTest says of single tests
+      GTEST_SKIP();
+    }
     const Integer one = 1;
     Integer device = 30;
     device_init_(&one, &device);
