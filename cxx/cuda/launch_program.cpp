@@ -3,7 +3,6 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cxx/base/clock.hpp"
 
