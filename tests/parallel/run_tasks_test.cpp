@@ -15,6 +15,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -23,37 +24,6 @@ namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
-
-/// Calls a function instead of computing anything.
-class MadeUpExecutor final : public Executor {
- public:
-  using Action = std::function<TaskEnergy(const Task&)>;
-  explicit MadeUpExecutor(Action action) : action_(std::move(action)) {}
-  std::string name() const override { return "made-up"; }
-  std::unique_ptr<Worker> make_worker() const override {
-    class MadeUpWorker final : public Worker {
-     public:
-      explicit MadeUpWorker(const Action& action) : action_(action) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-        const std::size_t count = energies.size() / tasks.size();
-        for (std::size_t n = 0; n < tasks.size(); ++n) {
-          const std::span<TaskEnergy> own = energies.subspan(n * count, count);
-          std::fill(own.begin(), own.end(), action_(tasks[n]));
-          operations_ += 1.0;
-        }
-      }
-      double operations() const override { return operations_; }
-
-     private:
-      const Action& action_;
-      double operations_ = 0.0;
-    };
-    return std::make_unique<MadeUpWorker>(action_);
-  }
-
- private:
-  Action action_;
-};
 
 TaskEnergy energy_of(const Task& task) {
   const double x = task.particles[0] + 10 * task.particles[1] + 100 * task.particles[2] + 1000 * task.holes[0];

@@ -9,6 +9,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_team.hpp"
@@ -108,31 +109,6 @@ TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
   }
 }
 
-/// Calls a function of rank and task.
-class MadeUpExecutor final : public Executor {
- public:
-  using Action = std::function<TaskEnergy(const Task&)>;
-  explicit MadeUpExecutor(Action action) : action_(std::move(action)) {}
-  std::string name() const override { return "made-up"; }
-  std::unique_ptr<Worker> make_worker() const override {
-    class MadeUpWorker final : public Worker {
-     public:
-      explicit MadeUpWorker(const Action& action) : action_(action) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-        for (std::size_t n = 0; n < tasks.size(); ++n) energies[n] = action_(tasks[n]);
-      }
-      double operations() const override { return 1.0; }
-
-     private:
-      const Action& action_;
-    };
-    return std::make_unique<MadeUpWorker>(action_);
-  }
-
- private:
-  Action action_;
-};
-
 class TeamRun : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
@@ -150,10 +126,11 @@ class TeamRun : public ::testing::Test {
 TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
   std::atomic<std::size_t> calls{0};
   const auto failures = failures_of_ranks(3, [&](Team& team) {
-    const MadeUpExecutor executor([&](const Task& task) {
+    const auto action = [&](const Task& task) {
       ++calls;
       return TaskEnergy{1.0 * task.particles[0], 2.0, 3.0, 4.0};
-    });
+    };
+    const MadeUpExecutor executor(action, {.of_worker = 1.0, .of_task = 0.0});
     const RunOutcome outcome = run(team, &executor);
     ASSERT_EQ(outcome.energies.size(), plan.tasks.size());
     for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
