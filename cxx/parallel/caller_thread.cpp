@@ -40,11 +40,14 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
   std::unique_lock lock(mutex_);
   while (true) {
     const auto wanted = [&] { return ended_ || (pending_ != nullptr && !pending_->done); };
-    if (!idle) changed_.wait(lock, wanted);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(1), wanted)) {
-      lock.unlock();
-      idle();
-      lock.lock();
+    if (idle) {
+      while (!changed_.wait_for(lock, std::chrono::milliseconds(1), wanted)) {
+        lock.unlock();
+        idle();
+        lock.lock();
+      }
+    } else {
+      changed_.wait(lock, wanted);
     }
     if (pending_ == nullptr || pending_->done) break;
     Request& request = *pending_;
