@@ -212,6 +212,9 @@ void add_bench(CLI::App& app, int&) {
       ->capture_default_str();
   bench->add_option("--irreps", command->molecule.irreps, "Irreps of the made-up molecule: 1, 2, 4 or 8")
       ->capture_default_str();
+  bench->add_flag(
+      "--uneven", command->molecule.uneven,
+      "As molecules have them, more orbitals in the first irreps: twice as many in the first as in the last");
   bench->add_option("--form", command->form, "auto: the one that a run would choose")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();

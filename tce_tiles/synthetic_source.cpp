@@ -22,6 +22,16 @@ double hashed(std::uint64_t seed, std::int64_t w, std::int64_t x, std::int64_t y
   return static_cast<double>(v >> 11) * 0x1.0p-53 - 0.5;
 }
 
+/// How many of n orbitals are in the irreps before number `irrep`.
+std::int64_t orbitals_before(const SyntheticMolecule& molecule, std::int64_t n, int irrep) {
+  if (!molecule.uneven || molecule.irreps == 1) return irrep * n / molecule.irreps;
+  // Weights 2 m, ..., m with m = irreps - 1, one less from irrep to irrep.
+  const std::int64_t m = molecule.irreps - 1;
+  const auto weights_before = [&](std::int64_t x) { return x * 2 * m - x * (x - 1) / 2; };
+  const std::int64_t all = weights_before(molecule.irreps);
+  return (2 * weights_before(irrep) * n + all) / (2 * all);
+}
+
 class SyntheticSource final : public TileSource {
  public:
   explicit SyntheticSource(const SyntheticMolecule& molecule) : seed_(molecule.seed) {
@@ -39,7 +49,7 @@ class SyntheticSource final : public TileSource {
     for (const OrbitalClass c : orbital_classes) {
       const std::int64_t n = count[static_cast<std::size_t>(c)];
       for (int x = 0; x < molecule.irreps; ++x) {
-        const std::int64_t size = (x + 1) * n / molecule.irreps - x * n / molecule.irreps;
+        const std::int64_t size = orbitals_before(molecule, n, x + 1) - orbitals_before(molecule, n, x);
         if (size > 0) runs.push_back({c, x, size});
       }
     }
