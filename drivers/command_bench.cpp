@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -119,8 +120,7 @@ struct BenchCommand {
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
-      double fastest = 0.0;
-      std::string fastest_name;
+      std::map<std::string, double> rates;
       for (const std::string& name : names) {
         const double before = time_cublas_dgemm(8192, 3, number);
         const KernelTimes times = time_kernel(which, name, std::max(repeats, 5), number);
@@ -129,10 +129,7 @@ struct BenchCommand {
         fmt::print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
                    times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0,
                    seconds * 1e6 / times.modelled, times.local_bytes);
-        if (rate > fastest) {
-          fastest = rate;
-          fastest_name = times.kernel;
-        }
+        rates[times.kernel] = rate;
         std::fflush(stdout);
         results.push_back({{"task", which.name},
                            {"kernel", times.kernel},
@@ -146,13 +143,21 @@ struct BenchCommand {
                            {"registers", times.registers},
                            {"local_bytes", times.local_bytes}});
       }
-      if (tune) {
-        const std::string chosen = chosen_kernel(which, number);
-        fmt::print("{:<26} would be run by {}{}\n", "", chosen,
-                   chosen == fastest_name ? "" : ", but " + fastest_name + " is faster");
-      }
+      if (tune) fmt::print("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
     }
     return results;
+  }
+
+  /// Whether the kernel that a run would choose is the fastest of those measured, as far as can be told.
+  static std::string advice(const std::string& chosen, const std::map<std::string, double>& rates) {
+    // The same kernel measured twice differs by as much.
+    constexpr double noise = 0.02;
+    const auto fastest =
+        std::max_element(rates.begin(), rates.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+    const double gain = fastest->second / rates.at(chosen) - 1.0;
+    return gain <= noise
+               ? fmt::format("would be run by {}", chosen)
+               : fmt::format("would be run by {}, but {} is {:.0f} % faster", chosen, fastest->first, 100 * gain);
   }
 
   /// On devices, beside cuBLAS on the first of them when their memory is free again.
