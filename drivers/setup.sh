@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# What quickstart.sh and tests/run.sh have in common: the packages that Trifuse needs, and building it. To be sourced; bash.
+# What quickstart.sh, tests/run.sh and the container have in common: the packages that Trifuse needs, and building it. To be sourced; bash.
 
 trifuse_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -17,14 +17,16 @@ trifuse_program_needs=(
   "module CLI11|libcli11-dev|CLI11: command line"
   "module nlohmann_json|nlohmann-json3-dev|JSON for Modern C++"
 )
+trifuse_job_needs=(
+  "command mpicxx|libopenmpi-dev|MPI: several processes"
+  "command mpirun|openmpi-bin|MPI: starting them"
+  "command ga-config|libglobalarrays-dev|Global Arrays: operands that several processes share"
+  "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
+  "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
+)
 trifuse_test_needs=(
   "module gtest|libgtest-dev|GoogleTest"
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
-  "command mpifort|libopenmpi-dev|MPI: several processes, of the program and of the tests of the interface to NWChem"
-  "command mpirun|openmpi-bin|MPI: starting them"
-  "command ga-config|libglobalarrays-dev|Global Arrays: tests of the interface to NWChem"
-  "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
-  "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
   "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"
 )
 
