@@ -14,6 +14,7 @@
 #include "drivers/machine.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
+#include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 #include "trifuse_config.hpp"
 
@@ -27,7 +28,7 @@ double median(std::vector<double> values) {
 }
 
 struct BenchCommand {
-  std::string path, json, form = "auto", device = "cpu", memory;
+  std::string path, json, form = "auto", device = "cpu", memory, write;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
   std::optional<std::int64_t> tile_size;
@@ -47,6 +48,10 @@ struct BenchCommand {
   }
 
   void execute() const {
+    if (!write.empty()) {
+      write_dump(*source(), write);
+      return;
+    }
     const bool cuda = device == "cuda" || !options.devices.empty();
     if (cuda) choose_devices(visible_devices(), options.devices);
     JsonFile json_file(json);
@@ -249,6 +254,9 @@ void add_bench(CLI::App& app, int&) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   bench->add_option("--json", command->json, "Write all figures to this file");
+  bench->add_option("--write", command->write,
+                    "Measure nothing, but write the amplitudes to this new dump: something for `run` to try a cluster "
+                    "with, before there are any of a molecule");
   bench->callback([command] {
     if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
     command->execute();

@@ -86,6 +86,17 @@ class Bench(ProgramTest):
         self.assertEqual(refused.code, 2)
         self.assertIn("--tile-size cuts the made-up molecule", refused.err)
 
+    def test_it_writes_what_it_would_measure(self):
+        dump = self.folder / "made_up.h5"
+        sizes = ("--occupied", 4, "--virtual", 9, "--irreps", 4, "--uneven")
+        self.assertEqual(self.succeed("bench", *sizes, "--write", dump).out, "")
+        path = self.folder / "bench.json"
+        self.succeed("bench", *sizes, "--threads", 1, "--repeats", 1, "--json", path)
+        self.assertEqual(self.report_of(dump)["operations"]["executed"], read_report(path)["results"][0]["operations"])
+        again = trifuse("bench", *sizes, "--write", dump)
+        self.assertEqual(again.code, 2)
+        self.assertIn(str(dump), again.err)
+
     def test_absent_files_are_refused(self):
         self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
 

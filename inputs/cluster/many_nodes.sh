@@ -1,0 +1,22 @@
+#!/bin/bash
+# Many nodes with 4 GPUs each. A rank for each GPU; the path must be on a disk that all nodes see.
+#
+#   sbatch --nodes=64 many_nodes.sh /scratch/c.h5
+#
+#SBATCH --job-name=triples
+#SBATCH --nodes=16
+#SBATCH --exclusive
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=16
+#SBATCH --gpus-per-node=4
+#SBATCH --mem=0
+#SBATCH --time=02:00:00
+#SBATCH --requeue
+set -euo pipefail
+
+name=$(basename "$1" .h5)
+export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
+# What the job will take, in its output before it begins. Change h200 to your GPUs.
+trifuse plan "$1" --ranks "$SLURM_NTASKS" --gpus "$SLURM_NTASKS" --gpu-model h200
+srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
+  trifuse run "$@" --journal "$name.journal" --json "$name.json"

@@ -1,0 +1,21 @@
+#!/bin/bash
+# One node with 8 GPUs. A rank for each GPU, with an eighth of the cores.
+#
+#   sbatch one_node.sh c.h5                what `trifuse run` takes: a path, then options
+#
+#SBATCH --job-name=triples
+#SBATCH --nodes=1
+#SBATCH --exclusive
+#SBATCH --ntasks-per-node=8
+#SBATCH --cpus-per-task=16
+#SBATCH --gpus-per-node=8
+#SBATCH --mem=0
+#SBATCH --time=04:00:00
+#SBATCH --requeue
+set -euo pipefail
+
+name=$(basename "$1" .h5)
+export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
+# Started again, by you or after the loss of a node, the job goes on from its journal.
+srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
+  trifuse run "$@" --journal "$name.journal" --json "$name.json"
