@@ -244,8 +244,7 @@ void PanelStore::fill_own(const Problem& problem) {
   PanelLoader(*this).load(problem);
 }
 
-void PanelStore::open(std::int64_t cache_bytes) {
-  array_->sync();
+void PanelStore::fetch_others(std::int64_t cache_bytes) {
   const auto fetch = [this](std::int64_t at, std::span<double> values) {
     const auto owner = std::upper_bound(pieces_.begin(), pieces_.end(), at) - 1;
     array_->get(static_cast<int>(owner - pieces_.begin()), at - *owner, values);

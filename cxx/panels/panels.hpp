@@ -41,14 +41,15 @@ class PanelStore {
   /// Everything in this process, filled.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one rank of a team. Before it is used, all ranks make an array with pieces of `piece_sizes`, `fill`
-  /// theirs, and, when all have come so far, `open` it.
+  /// The part of one rank of a team. All ranks make an array with pieces of `piece_sizes`, `fill` theirs, and `open` it
+  /// when all have come so far; those that read panels say that they will `fetch_others`.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks);
   /// In doubles, of each rank.
   std::vector<std::int64_t> piece_sizes() const;
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array);
-  /// Collective. Panels of others take at most `cache_bytes` here, unless those in use at a time take more.
-  void open(std::int64_t cache_bytes);
+  void open() { array_->sync(); }  ///< collective
+  /// Panels of others take at most `cache_bytes` here, unless those in use at a time take more.
+  void fetch_others(std::int64_t cache_bytes);
 
   /// Null data where the panel has no inner index. For any thread, and so is what follows.
   Panel left(const PanelTiles& tiles, Side side) const;

@@ -73,39 +73,45 @@ TEST(Team, FailsForTheSameKindOfReason) {
   expect_same_kind<Interrupted>();
 }
 
-/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells.
+/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells. With `arrays` they share operands.
 std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
-                                                  const std::function<TeamShare(int)>& share) {
+                                                  const std::function<TeamShare(int)>& share, bool arrays) {
   std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
-  const auto failures = failures_of_ranks(size, [&](Team& team) {
-    const auto source = open_dump_of(dump);
-    CalculationOptions options = options_for({}, 3);
-    options.omega2 = {0.0, 0.1};
-    Calculation calculation(*source, nullptr, options);
-    calculation.join(team, share(team.rank()));
-    results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
-  });
+  const auto failures = failures_of_ranks(
+      size,
+      [&](Team& team) {
+        const auto source = open_dump_of(dump);
+        CalculationOptions options = options_for({}, 3);
+        options.omega2 = {0.0, 0.1};
+        Calculation calculation(*source, nullptr, options);
+        calculation.join(team, share(team.rank()));
+        results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
+      },
+      arrays);
   EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(size)));
   return results;
 }
 
-class TeamOf : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Values(1, 2, 3, 7));
+/// So many ranks, and whether they share operands.
+class TeamOf : public ::testing::TestWithParam<std::tuple<int, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Combine(::testing::Values(1, 2, 3, 7), ::testing::Bool()));
 
 TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
+  const auto [size, arrays] = GetParam();
   for (const std::string dump : {"h2o_631g_c2v_rhf_t10", "ch2_631g_c1_uhf_t3"}) {
     const auto source = open_dump_of(dump);
     CalculationOptions options = options_for({}, 3);
     options.omega2 = {0.0, 0.1};
     const std::vector<double> alone = numbers_of(calculate(*source, options));
-    for (const auto& result : results_of_ranks(dump, GetParam(), [](int) { return TeamShare{}; })) {
+    for (const auto& result : results_of_ranks(
+             dump, size, [](int) { return TeamShare{}; }, arrays)) {
       EXPECT_EQ(result, alone);
     }
     // The last one waits, and those before it help.
-    const auto roles = [&](int rank) {
-      return TeamShare{rank == 0 ? Role::worker : rank + 1 == GetParam() ? Role::waiter : Role::helper, 1.0, 2.0, 1};
+    const auto roles = [ranks = size](int rank) {
+      return TeamShare{rank == 0 ? Role::worker : rank + 1 == ranks ? Role::waiter : Role::helper, 1.0, 2.0, 1};
     };
-    for (const auto& result : results_of_ranks(dump, GetParam(), roles)) EXPECT_EQ(result, alone);
+    for (const auto& result : results_of_ranks(dump, size, roles, arrays)) EXPECT_EQ(result, alone);
   }
 }
 
