@@ -100,9 +100,11 @@ class Arrays final : public GlobalArrays {
 
   std::unique_ptr<SharedArray> make(Team& team, std::span<const std::int64_t> sizes) override {
     check_room(team, sizes);
-    caller_.call([&] {
-      begin();
-      free_arrays();
+    together(&team, [&] {
+      caller_.call([&] {
+        begin();
+        free_arrays();
+      });
     });
     return std::make_unique<Array>(*this, caller_, team, sizes);
   }
@@ -160,7 +162,7 @@ Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const s
   });
   const auto shift = static_cast<double>(shifts_[rank_]);
   const std::vector<double> shifts = gather(team, std::span(&shift, 1));
-  std::transform(shifts.begin(), shifts.end(), shifts_.begin(), [](double each) { return std::int64_t(each); });
+  std::transform(shifts.begin(), shifts.end(), shifts_.begin(), [](double each) { return static_cast<std::int64_t>(each); });
 }
 
 Array::~Array() {
