@@ -52,8 +52,9 @@ TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& 
     stores_.push_back(store);
     if (cut == mine) read_here = store;
   }
-  if (!read_here) return;
-  read_here->fetch_others(std::max<std::int64_t>(0, bytes - own_bytes()));
+  together(&team, [&] {
+    if (read_here) read_here->fetch_others(std::max<std::int64_t>(0, bytes - own_bytes()));
+  });
   mine_ = read_here;
 }
 
