@@ -34,8 +34,8 @@ struct CalculationOptions {
   RohfOrbitals rohf = RohfOrbitals::nwchem;
   std::optional<std::int64_t> tile_size;
   int threads = 0;  ///< 0: as many as the process may use; with CUDA they only read operands
-  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB. CUDA: on each device, default what is
-  /// free.
+  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB; where a team shares those, for all that
+  /// this rank keeps, default what `TeamShare` says. CUDA: on each device, default what is free.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
   std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough

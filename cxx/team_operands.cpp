@@ -47,9 +47,9 @@ TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& 
       store = std::make_shared<PanelStore>(problem, cut_tiles, team.rank(), team.size());
     });
     std::unique_ptr<SharedArray> array = team.make_array(store->piece_sizes());
-    together(&team, [&] { store->fill(problem, std::move(array)); });
-    store->open();
     stores_.push_back(store);
+    together(&team, [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
+    store->open();
     if (cut == mine) read_here = store;
   }
   together(&team, [&] {

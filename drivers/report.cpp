@@ -106,13 +106,13 @@ std::string describe_plan(const Calculation& calculation) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
-    return text + fmt::format("Memory       {} of operands on the host, {} on each device\n",
-                              bytes(calculation.operand_bytes()),
+    return text + fmt::format("Memory       {} of operands {}, {} on each device\n", bytes(calculation.operand_bytes()),
+                              calculation.piece_bytes() > 0 ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "what is free");
   }
-  text +=
-      fmt::format("Memory       {} of operands, {} of scratch for {} thread{}\n", bytes(calculation.operand_bytes()),
-                  bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+  text += fmt::format("Memory       {} of operands{}, {} of scratch for {} thread{}\n",
+                      bytes(calculation.operand_bytes()), calculation.piece_bytes() > 0 ? " in all" : "",
+                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
   return text;
 }
 
@@ -263,12 +263,9 @@ nlohmann::ordered_json json_ranks(const TeamCalculation& team, const Calculation
           team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate}});
     if (result.traffic.empty()) continue;
     const OperandTraffic& traffic = result.traffic[r];
-    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},
-                                {"bytes_of_others", traffic.bytes_of_others},
-                                {"read_bytes", traffic.read_bytes},
-                                {"fetched_bytes", traffic.fetched_bytes},
-                                {"cache_bytes", traffic.cache_bytes},
-                                {"panels_wanted", traffic.panels_wanted},
+    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},     {"bytes_of_others", traffic.bytes_of_others},
+                                {"read_bytes", traffic.read_bytes},   {"fetched_bytes", traffic.fetched_bytes},
+                                {"cache_bytes", traffic.cache_bytes}, {"panels_wanted", traffic.panels_wanted},
                                 {"panels_hit", traffic.panels_hit}};
   }
   return ranks;

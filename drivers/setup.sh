@@ -22,7 +22,7 @@ trifuse_test_needs=(
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
   "command mpifort|libopenmpi-dev|MPI: several processes, of the program and of the tests of the interface to NWChem"
   "command mpirun|openmpi-bin|MPI: starting them"
-  "command ga-config|libglobalarrays-dev|Global Arrays: tests of the interface to NWChem"
+  "command ga-config|libglobalarrays-dev|Global Arrays: operands that the processes of an MPI job share, tests of the interface to NWChem"
   "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
   "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"

@@ -116,9 +116,6 @@ class FirstFailure {
   std::exception_ptr first_;
 };
 
-/// Buffers of all threads together take no more than this, in doubles, unless a single block does.
-constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
-
 }  // namespace
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
@@ -204,7 +201,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     }
   };
   // Blocks land in places of their own, so only reading may need a lock.
-  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered / largest);
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, omp_get_max_threads()));
 #pragma omp parallel num_threads(threads)
   {

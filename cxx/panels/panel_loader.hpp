@@ -13,7 +13,8 @@ namespace trifuse {
 /// OpenMP allows. The tiles of the source and those of the panels may cut the same orbitals differently.
 class PanelLoader {
  public:
-  explicit PanelLoader(PanelStore& store) : store_(store) {}
+  /// `most_buffered`: doubles that the buffers of all threads together may take, unless a single block does.
+  PanelLoader(PanelStore& store, std::int64_t most_buffered) : store_(store), most_buffered_(most_buffered) {}
   void load(const Problem& problem);
 
  private:
@@ -61,6 +62,7 @@ class PanelLoader {
   std::vector<Segment> segments(std::int64_t offset, std::int64_t size) const;
 
   PanelStore& store_;
+  std::int64_t most_buffered_;
 };
 
 }  // namespace trifuse

@@ -14,6 +14,8 @@ namespace trifuse {
 namespace {
 
 constexpr std::int64_t vector_margin = 8;
+/// Of what is read on the way, in doubles, where memory is not limited.
+constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 
 constexpr std::int64_t padded(std::int64_t n) {
   return (n + 7) / 8 * 8;
@@ -220,7 +222,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles) : PanelSt
   alone_ = Buffer(static_cast<std::size_t>(piece_sizes().front()));
   advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
   own_ = alone_.data();
-  fill_own(problem);
+  fill_own(problem, buffered_alone);
 }
 
 std::vector<std::int64_t> PanelStore::piece_sizes() const {
@@ -230,18 +232,18 @@ std::vector<std::int64_t> PanelStore::piece_sizes() const {
   return sizes;
 }
 
-void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array) {
+void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
   array_ = std::move(array);
   own_ = array_->local().data();
-  fill_own(problem);
+  fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
-void PanelStore::fill_own(const Problem& problem) {
+void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
   set_to_zero(own_, own_end_ - own_begin_ + vector_margin);
   for (Disconnected& factors : disconnected_) {
     factors.lone.assign(static_cast<std::size_t>(tiles_.orbitals() * tiles_.orbitals() + vector_margin), 0.0);
   }
-  PanelLoader(*this).load(problem);
+  PanelLoader(*this, most_buffered).load(problem);
 }
 
 void PanelStore::fetch_others(std::int64_t cache_bytes) {

@@ -46,7 +46,8 @@ class PanelStore {
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks);
   /// In doubles, of each rank.
   std::vector<std::int64_t> piece_sizes() const;
-  void fill(const Problem& problem, std::unique_ptr<SharedArray> array);
+  /// What is read on the way takes at most `buffer_bytes`, unless a single block does.
+  void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
   void open() { array_->sync(); }  ///< collective
   /// Panels of others take at most `cache_bytes` here, unless those in use at a time take more.
   void fetch_others(std::int64_t cache_bytes);
@@ -104,7 +105,7 @@ class PanelStore {
   };
   Layout layout(Kind kind, const PanelTiles& tiles, Side side) const;
   void plan_line();
-  void fill_own(const Problem& problem);
+  void fill_own(const Problem& problem, std::int64_t most_buffered);
   std::int64_t key(const PanelTiles& tiles) const;
   std::int64_t pair_key(int p1, int p2, int h1, int h2) const;
   const Shelf& left_shelf(Side side) const { return two_sided_ && side == Side::left ? left_of_left_side_ : left_; }
