@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panels/panels.hpp"
+#include "cxx/team_operands.hpp"
 #include "cxx/triples/reference.hpp"
 #include "cxx/triples/semicanonical.hpp"
 #include "tce_tiles/blocks.hpp"
@@ -114,8 +116,9 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
   if (left_ != nullptr) check_left();
   if (options_.executor == ExecutorKind::cuda) {
     devices_ = choose_devices(visible_devices(), options_.devices);
-  } else if (!options_.memory) {
-    options_.memory = default_memory;
+  } else {
+    memory_asked_ = options_.memory;
+    if (!options_.memory) options_.memory = default_memory;
   }
   choose_form();
   if (options_.omega2.empty()) {
@@ -230,13 +233,16 @@ void Calculation::plan_memory() {
   threads_ = options_.threads > 0 ? options_.threads : available;
   if (options_.executor == ExecutorKind::reference) return;
   if (options_.executor == ExecutorKind::cuda) {
-    operand_bytes_ = PanelStore::required_doubles(problem_, plan_.tiles) * static_cast<std::int64_t>(sizeof(double));
+    constexpr std::int64_t width = sizeof(double);
+    operand_bytes_ = PanelStore::required_doubles(problem_, plan_.tiles) * width;
+    in_use_per_thread_ = PanelStore::doubles_in_use(problem_, plan_.tiles) * width;
     return;
   }
   const std::int64_t allowed = *options_.memory;
   const CpuMemory memory = cpu_executor_memory(problem_, plan_.tiles);
   operand_bytes_ = memory.operands;
   scratch_per_thread_ = memory.per_worker;
+  in_use_per_thread_ = memory.in_use;
   const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
   if (affordable < 1) {
     throw UsageError(fmt::format(
@@ -284,10 +290,53 @@ void Calculation::join(Team& team, const TeamShare& share) {
   team_ = &team;
   share_ = share;
   if (share.threads > 0) threads_ = std::min(threads_, share.threads);
+  if (shares_operands()) plan_shared_memory();
+}
+
+bool Calculation::shares_operands() const {
+  return team_ != nullptr && team_->size() > 1 && team_->has_arrays() && options_.executor != ExecutorKind::reference;
+}
+
+int Calculation::users_of_operands() const {
+  if (share_.role == TeamShare::Role::waiter) return 0;
+  // A GPU gets its panels one after another.
+  return options_.executor == ExecutorKind::cuda ? 1 : threads_;
+}
+
+std::int64_t Calculation::memory_for_operands() const {
+  constexpr auto all = std::numeric_limits<std::int64_t>::max();
+  const bool limited = share_.memory > 0.0 && share_.memory < static_cast<double>(all);
+  std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
+  if (memory_asked_) memory = std::min(memory, *memory_asked_);
+  return memory == all ? all : memory - users_of_operands() * scratch_per_thread_;
+}
+
+void Calculation::plan_shared_memory() {
+  // A piece ends with a whole panel.
+  piece_bytes_ = operand_bytes_ / team_->size() + in_use_per_thread_;
+  const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
+  while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
+  if (memory_for_operands() >= needed()) return;
+  const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
+  const std::int64_t scratch = users_of_operands() * scratch_per_thread_;
+  throw UsageError(fmt::format(
+      "Each of {} ranks keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} allows {:.1f} "
+      "MiB; {}.",
+      team_->size(), mib(piece_bytes_), mib(needed() - piece_bytes_ + scratch),
+      memory_asked_ ? "--memory" : "the memory of its host", mib(memory_for_operands() + scratch),
+      memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
 }
 
 std::unique_ptr<Executor> Calculation::make_executor() const {
   const OpenMpThreads threads(threads_);
+  std::unique_ptr<Executor> executor = prepare_executor();
+  if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
+    reader->take_panels(std::make_shared<PanelStore>(problem_, reader->panel_tiles()));
+  }
+  return executor;
+}
+
+std::unique_ptr<Executor> Calculation::prepare_executor() const {
   switch (options_.executor) {
     case ExecutorKind::reference:
       return make_reference_executor(problem_, plan_.tiles);
@@ -297,12 +346,12 @@ std::unique_ptr<Executor> Calculation::make_executor() const {
       for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
       options.memory_per_device = options_.memory.value_or(0);
       options.kernel = options_.kernel;
-      return make_cuda_executor(problem_, plan_.tiles, options);
+      return prepare_cuda_executor(problem_, plan_.tiles, options);
     }
     case ExecutorKind::cpu:
       break;
   }
-  return make_cpu_executor(problem_, plan_.tiles);
+  return prepare_cpu_executor(problem_, plan_.tiles);
 }
 
 CalculationResult Calculation::run(const std::atomic<bool>* stop,
@@ -314,11 +363,21 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
                                         plan_.tasks.size(), problem_.omega2.size());
   }
   const double start = wall_seconds();
+  const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
+  std::optional<TeamOperands> operands;
   std::unique_ptr<Executor> executor;
   together(team_, [&] {
-    const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
-    if (!waits) executor = make_executor();
+    if (!waits) executor = shares_operands() ? prepare_executor() : make_executor();
   });
+  if (shares_operands()) {
+    const OpenMpThreads threads(threads_);
+    auto* reader = dynamic_cast<PanelExecutor*>(executor.get());
+    operands.emplace(*team_, problem_, plan_.tiles, reader != nullptr ? &reader->panel_tiles() : nullptr,
+                     memory_for_operands());
+    together(team_, [&] {
+      if (reader != nullptr) reader->take_panels(operands->panels());
+    });
+  }
   const double loaded = wall_seconds();
   const RunSettings settings{threads_, journal.get(), stop, std::move(progress), team_, share_};
   const RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
@@ -328,6 +387,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
   result.tasks_from_journal = outcome.from_journal;
   result.operations = outcome.operations;
   if (const auto* cuda = dynamic_cast<const CudaExecutor*>(executor.get())) result.cuda = cuda->report();
+  if (operands) result.traffic = operands->traffic(*team_);
   const std::size_t count = problem_.omega2.size();
   for (std::size_t w = 0; w < count; ++w) {
     TriplesEnergy energy;

@@ -34,8 +34,8 @@ struct CalculationOptions {
   RohfOrbitals rohf = RohfOrbitals::nwchem;
   std::optional<std::int64_t> tile_size;
   int threads = 0;  ///< 0: as many as the process may use; with CUDA they only read operands
-  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB. CUDA: on each device, default what is
-  /// free.
+  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB; where a team shares those, for all that
+  /// this rank keeps, default what `TeamShare` says. CUDA: on each device, default what is free.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
   std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough
@@ -63,14 +63,26 @@ struct TriplesEnergy {
   std::array<EnergyPair, 4> spin_cases{};  ///< aaa, aab, abb, bbb
 };
 
+/// What one rank of a team had and moved of operands that all ranks share, in bytes but for the panels.
+struct OperandTraffic {
+  std::int64_t own_bytes = 0;        ///< of its pieces, in its memory
+  std::int64_t bytes_of_others = 0;  ///< of the operands that it works with, in the memories of other ranks
+  std::int64_t read_bytes = 0;       ///< from the sources, to fill its pieces
+  std::int64_t fetched_bytes = 0;    ///< from the memories of other ranks
+  std::int64_t cache_bytes = 0;      ///< most that was kept of other ranks' panels at once
+  std::int64_t panels_wanted = 0;    ///< of other ranks
+  std::int64_t panels_hit = 0;       ///< of these, those that were here or on their way when they were wanted
+};
+
 struct CalculationResult {
   std::vector<TriplesEnergy> energies;
   std::size_t tasks = 0;
   std::size_t tasks_from_journal = 0;
-  double operations = 0.0;         ///< of the matrix products executed now, a multiply and an add counted as two
-  double seconds_loading = 0.0;    ///< reading operands
-  double seconds_tasks = 0.0;      ///< executing tasks
-  std::optional<CudaReport> cuda;  ///< what the devices did
+  double operations = 0.0;              ///< of the matrix products executed now, a multiply and an add counted as two
+  double seconds_loading = 0.0;         ///< reading operands
+  double seconds_tasks = 0.0;           ///< executing tasks
+  std::optional<CudaReport> cuda;       ///< what the devices did
+  std::vector<OperandTraffic> traffic;  ///< of each rank, where operands are shared; else empty
 };
 
 /// A calculation set up and planned, but not begun.
@@ -95,11 +107,17 @@ class Calculation {
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
   int threads() const { return threads_; }
+  /// Of the operands that this rank keeps, about, where a team shares them; else 0.
+  std::int64_t piece_bytes() const { return piece_bytes_; }
+  /// The least that this rank needs beside its piece, to compute with one thread.
+  std::int64_t working_bytes() const { return scratch_per_thread_ + in_use_per_thread_; }
   double largest_denominator() const { return largest_denominator_; }
 
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
-  /// all get the same result, but for the report of their own devices. `team` must outlive the calculation. Throws
-  /// UsageError with a journal.
+  /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
+  /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
+  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError with a journal, and
+  /// where the memory is too small.
   void join(Team& team, const TeamShare& share);
 
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
@@ -113,6 +131,12 @@ class Calculation {
   void check_denominators() const;
   void plan_tasks();
   void plan_memory();
+  void plan_shared_memory();
+  bool shares_operands() const;
+  int users_of_operands() const;  ///< at a time
+  /// What this rank may use for operands, bytes.
+  std::int64_t memory_for_operands() const;
+  std::unique_ptr<Executor> prepare_executor() const;
 
   CalculationOptions options_;
   const TileSource* right_;
@@ -122,7 +146,8 @@ class Calculation {
   Problem problem_;
   Plan plan_;
   double largest_denominator_ = 0.0;
-  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0;
+  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
+  std::optional<std::int64_t> memory_asked_;  ///< of the host
   int threads_ = 1;
   Team* team_ = nullptr;
   TeamShare share_;

@@ -82,12 +82,17 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
     calculation.emplace(right, left, options_of_this_rank(options, mine, sharers, any_gpu));
   });
   expect_same(team, numbers_of(*calculation));
-  mine.operand_bytes = static_cast<double>(calculation->operand_bytes());
-  const std::vector<double> bytes = gather(team, std::span<const double>(&mine.operand_bytes, 1));
-  for (std::size_t r = 0; r < bytes.size(); ++r) ranks[r].operand_bytes = bytes[r];
+  const double needs[] = {static_cast<double>(calculation->operand_bytes()),
+                          static_cast<double>(calculation->working_bytes())};
+  const std::vector<double> needs_of_ranks = gather(team, needs);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].operand_bytes = needs_of_ranks[2 * r];
+    ranks[r].working_bytes = needs_of_ranks[2 * r + 1];
+  }
   std::vector<TeamShare> shares;
   together(&team, [&] {
-    shares = share_out(ranks, calculation->plan().total_operations);
+    const bool shared = team.has_arrays() && team.size() > 1;
+    shares = share_out(ranks, calculation->plan().total_operations, shared ? Operands::shared : Operands::of_each);
     calculation->join(team, shares[static_cast<std::size_t>(team.rank())]);
   });
   return {std::move(*calculation), std::move(ranks), std::move(shares)};

@@ -135,7 +135,7 @@ struct RunCommand {
     try {
       nlohmann::ordered_json report =
           json_report(calculation, result, *sources.right, sources.left.get(), sources.ccsd_energy);
-      if (team != nullptr) report["ranks"] = json_ranks(*team);
+      if (team != nullptr) report["ranks"] = json_ranks(*team, result);
       json_file.write(report);
     } catch (const SystemError&) {
       // The energies are not lost with their file.

@@ -19,8 +19,9 @@ namespace trifuse::cli {
 std::string version_text() {
   const auto feature = [](const char* name, bool on) { return fmt::format("{} {}", name, on ? "yes" : "no"); };
   std::string text =
-      fmt::format("trifuse {}\nfeatures: CPU yes, {}, {}, {}\nBLAS: {}", version, feature("CUDA", has_cuda),
-                  feature("MPI", has_mpi), feature("Fortran", has_fortran), blas_name());
+      fmt::format("trifuse {}\nfeatures: CPU yes, {}, {}, {}, {}\nBLAS: {}", version, feature("CUDA", has_cuda),
+                  feature("MPI", has_mpi), feature("Global Arrays", has_mpi && has_global_arrays),
+                  feature("Fortran", has_fortran), blas_name());
   for (const DeviceInfo& gpu : visible_devices()) {
     text +=
         fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB{}", gpu.number, gpu.name, gpu.major, gpu.minor,

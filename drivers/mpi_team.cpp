@@ -15,6 +15,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/caller_thread.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/ga_arrays.hpp"
 
 namespace trifuse::cli {
 
@@ -48,7 +49,7 @@ bool wait_for(MPI_Request& request, double limit) {
 /// The counters lie on rank 0, where other ranks change them.
 class MpiTeam final : public Team {
  public:
-  explicit MpiTeam(CallerThread& caller) : caller_(caller) {
+  explicit MpiTeam(CallerThread& caller) : caller_(caller), arrays_(make_global_arrays(caller)) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(ranks_, &rank_), "MPI_Comm_rank");
@@ -91,6 +92,11 @@ class MpiTeam final : public Team {
     }
   }
 
+  bool has_arrays() const override { return arrays_ != nullptr; }
+  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
+    return arrays_->make(*this, sizes);
+  }
+
   /// Lets what other ranks ask of this one get on.
   void progress() const {
     int found = 0;
@@ -99,6 +105,7 @@ class MpiTeam final : public Team {
   }
 
   void free() {
+    if (arrays_) arrays_->end();
     check(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
     check(MPI_Win_free(&window_), "MPI_Win_free");
     check(MPI_Comm_free(&ranks_), "MPI_Comm_free");
@@ -106,6 +113,7 @@ class MpiTeam final : public Team {
 
  private:
   CallerThread& caller_;
+  std::unique_ptr<GlobalArrays> arrays_;
   MPI_Comm ranks_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
   int rank_ = 0, size_ = 1;
@@ -119,8 +127,9 @@ class Processes final : public MpiProcesses {
   }
 
   void serve(const std::function<void(Team&)>& body) override {
-    // Only rank 0 has something that others use.
-    const std::function<void()> idle = team_.rank() == 0 ? [this] { team_.progress(); } : std::function<void()>();
+    // Rank 0 has the counters, and with arrays all have something that others use.
+    const bool asked = team_.rank() == 0 || team_.has_arrays();
+    const std::function<void()> idle = asked ? [this] { team_.progress(); } : std::function<void()>();
     caller_.serve([&] { body(team_); }, idle);
   }
 

@@ -106,13 +106,13 @@ std::string describe_plan(const Calculation& calculation) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
-    return text + fmt::format("Memory       {} of operands on the host, {} on each device\n",
-                              bytes(calculation.operand_bytes()),
+    return text + fmt::format("Memory       {} of operands {}, {} on each device\n", bytes(calculation.operand_bytes()),
+                              calculation.piece_bytes() > 0 ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "what is free");
   }
-  text +=
-      fmt::format("Memory       {} of operands, {} of scratch for {} thread{}\n", bytes(calculation.operand_bytes()),
-                  bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+  text += fmt::format("Memory       {} of operands{}, {} of scratch for {} thread{}\n",
+                      bytes(calculation.operand_bytes()), calculation.piece_bytes() > 0 ? " in all" : "",
+                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
   return text;
 }
 
@@ -154,6 +154,24 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   return text;
 }
 
+/// Of operands that ranks share: what they keep, and what moved between them.
+std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
+  OperandTraffic most, sum;
+  for (const OperandTraffic& rank : ranks) {
+    most.own_bytes = std::max(most.own_bytes, rank.own_bytes);
+    most.cache_bytes = std::max(most.cache_bytes, rank.cache_bytes);
+    most.fetched_bytes = std::max(most.fetched_bytes, rank.fetched_bytes);
+    sum.fetched_bytes += rank.fetched_bytes;
+    sum.panels_wanted += rank.panels_wanted;
+    sum.panels_hit += rank.panels_hit;
+  }
+  return fmt::format(
+      "Operands     in Global Arrays: at most {} in a rank, and {} of others' panels\n"
+      "Fetched      {} from other ranks, at most {} by one; {:.1f} % of others' panels were there when wanted\n",
+      bytes(most.own_bytes), bytes(most.cache_bytes), bytes(sum.fetched_bytes), bytes(most.fetched_bytes),
+      100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
+}
+
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const SourceInfo& info) {
   std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
   for (const TriplesEnergy& energy : result.energies) {
@@ -181,6 +199,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
   text += "\n";
+  if (!result.traffic.empty()) text += describe_traffic(result.traffic);
   if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
   return text;
 }
@@ -225,7 +244,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"launches", report.launches}};
 }
 
-nlohmann::ordered_json json_ranks(const TeamCalculation& team) {
+nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result) {
   const auto role = [](TeamShare::Role it) {
     return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
   };
@@ -242,6 +261,12 @@ nlohmann::ordered_json json_ranks(const TeamCalculation& team) {
          {"threads", team.shares[r].threads},
          {"share_of_rate",
           team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate}});
+    if (result.traffic.empty()) continue;
+    const OperandTraffic& traffic = result.traffic[r];
+    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},     {"bytes_of_others", traffic.bytes_of_others},
+                                {"read_bytes", traffic.read_bytes},   {"fetched_bytes", traffic.fetched_bytes},
+                                {"cache_bytes", traffic.cache_bytes}, {"panels_wanted", traffic.panels_wanted},
+                                {"panels_hit", traffic.panels_hit}};
   }
   return ranks;
 }

@@ -20,7 +20,7 @@ trifuse_program_needs=(
 trifuse_job_needs=(
   "command mpicxx|libopenmpi-dev|MPI: several processes"
   "command mpirun|openmpi-bin|MPI: starting them"
-  "command ga-config|libglobalarrays-dev|Global Arrays: operands that several processes share"
+  "command ga-config|libglobalarrays-dev|Global Arrays: operands that several processes share, tests of the interface to NWChem"
   "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
 )

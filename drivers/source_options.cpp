@@ -79,7 +79,9 @@ void CalculationFlags::add_to(CLI::App& command) {
   command.add_option(
       "--memory", memory,
       "Scratch memory beyond amplitudes and integrals, default 2GiB. With CUDA the memory of each device, "
-      "default what is free there");
+      "default what is free there. Under mpirun, where processes on cores share amplitudes and integrals: all that "
+      "each "
+      "of them keeps, default its part of what the host has free");
   command
       .add_option("--device", device,
                   "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores")

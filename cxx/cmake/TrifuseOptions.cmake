@@ -31,7 +31,7 @@ trifuse_switch(CUDA AUTO "NVIDIA GPUs")
 trifuse_switch(MPI AUTO "mpirun with the trifuse program; the library needs no MPI, see team.hpp")
 trifuse_switch(FORTRAN AUTO "Fortran module")
 trifuse_switch(TESTS ${tests_default} "Tests, run by ctest")
-trifuse_switch(GLOBAL_ARRAYS AUTO "Tests with MPI and Global Arrays, which NWChem has; the library needs neither")
+trifuse_switch(GLOBAL_ARRAYS AUTO "Operands of MPI jobs that no process has all of; tests as in NWChem. The library needs none")
 trifuse_switch(BENCHMARKS ${tests_default} "Micro-benchmarks of the kernels (the program has `trifuse bench` in any case)")
 
 option(TRIFUSE_BUILD_PROGRAM "Build the trifuse program" ${PROJECT_IS_TOP_LEVEL})
@@ -106,13 +106,12 @@ if(NOT TRIFUSE_ENABLE_BENCHMARKS STREQUAL "OFF")
 endif()
 trifuse_resolve(BENCHMARKS "${problem}")
 
-# A macro, because languages and targets belong to the caller; asked when Fortran has been enabled.
+# Global Arrays hold the operands of the program's MPI jobs, and what the tests' stand-in for NWChem computes with. A macro,
+# because languages and targets belong to the caller; asked when Fortran has been enabled.
 macro(trifuse_find_global_arrays)
   set(problem "")
-  if(TRIFUSE_ENABLE_GLOBAL_ARRAYS STREQUAL "OFF" OR NOT TRIFUSE_HAS_TESTS)
-    set(problem "there are no tests.")
-  elseif(NOT TRIFUSE_HAS_FORTRAN)
-    set(problem "the tests with them need a Fortran compiler.")
+  if(TRIFUSE_ENABLE_GLOBAL_ARRAYS STREQUAL "OFF" OR NOT (TRIFUSE_HAS_MPI OR TRIFUSE_HAS_TESTS))
+    set(problem "there is neither a program for MPI nor tests.")
   else()
     enable_language(C)
     find_package(GlobalArrays QUIET)

@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <limits>
@@ -40,6 +41,12 @@ void set_blas_threads(int threads) {
 
 void use_single_threaded_blas() {
   set_blas_threads(1);
+  if (symbol<char*()>("openblas_get_config") == nullptr) return;
+  // OpenBLAS takes a buffer of this size for each thread that multiplies; where there is none it tries again for ever.
+  constexpr std::size_t buffer = std::size_t{129} << 20;
+  void* const room = mmap(nullptr, buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw SystemError("There is not enough memory for the matrix products of OpenBLAS.");
+  munmap(room, buffer);
 }
 
 std::string blas_name() {

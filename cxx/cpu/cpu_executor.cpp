@@ -30,25 +30,24 @@ std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   return static_cast<std::size_t>(size.holes * size.particles * size.particles * inner);
 }
 
-class CpuExecutor final : public Executor {
+class CpuExecutor final : public PanelExecutor {
  public:
   CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits)
-      : problem_(problem),
-        coarse_(tiles),
-        fine_(tiles.refined(limits.holes, limits.particles)),
-        panels_(problem, fine_) {
+      : problem_(problem), coarse_(tiles), fine_(tiles.refined(limits.holes, limits.particles)) {
     use_single_threaded_blas();
   }
 
   std::string name() const override { return "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
+  const TileSpace& panel_tiles() const override { return fine_; }
+  void take_panels(std::shared_ptr<const PanelStore> panels) override { panels_ = std::move(panels); }
 
  private:
   friend class CpuWorker;
   Problem problem_;
   TileSpace coarse_;
   TileSpace fine_;
-  PanelStore panels_;
+  std::shared_ptr<const PanelStore> panels_;
 };
 
 class CpuWorker final : public Executor::Worker {
@@ -56,7 +55,7 @@ class CpuWorker final : public Executor::Worker {
   explicit CpuWorker(const CpuExecutor& executor)
       : executor_(executor),
         space_(executor.fine_),
-        panels_(executor.panels_),
+        panels_(*executor.panels_),
         target_size_(target_doubles(space_)),
         targets_(target_size_ * static_cast<std::size_t>(executor.problem_.targets())),
         product_(target_size_),
@@ -74,8 +73,18 @@ class CpuWorker final : public Executor::Worker {
  private:
   void execute_task(const Task& task, std::span<TaskEnergy> energies) {
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    for (const Task& piece : refine_task(executor_.coarse_, space_, executor_.problem_.form, task)) {
-      execute_piece(piece);
+    const Form form = executor_.problem_.form;
+    const std::vector<Task> pieces = refine_task(executor_.coarse_, space_, form, task);
+    // The panels of the next piece may come from elsewhere while this one is computed.
+    const auto prepare_next = [&](const Task& piece) {
+      write_recipe(space_, form, piece, next_recipe_);
+      panels_.ask(piece, next_recipe_);
+    };
+    if (!pieces.empty()) prepare_next(pieces.front());
+    for (std::size_t n = 0; n < pieces.size(); ++n) {
+      std::swap(recipe_, next_recipe_);
+      if (n + 1 < pieces.size()) prepare_next(pieces[n + 1]);
+      execute_piece(pieces[n]);
       for (std::size_t w = 0; w < energies.size(); ++w) {
         energies[w].same_bracket += part_[w].same_bracket;
         energies[w].same_paren += part_[w].same_paren;
@@ -85,8 +94,8 @@ class CpuWorker final : public Executor::Worker {
     }
   }
 
+  /// With its recipe written.
   void execute_piece(const Task& task) {
-    write_recipe(space_, executor_.problem_.form, task, recipe_);
     for (std::size_t q = 0; q < 3; ++q) {
       extent_[q] = space_[task.particles[q]].size;
       extent_[3 + q] = space_[task.holes[q]].size;
@@ -117,6 +126,7 @@ class CpuWorker final : public Executor::Worker {
     input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
     resolve_singles(task);
     sum_energies(input_, executor_.problem_.omega2, part_);
+    pairs_.clear();
   }
 
   double* target(int t, Side side) {
@@ -163,13 +173,14 @@ class CpuWorker final : public Executor::Worker {
       multiply_transposed(left_rows, right_rows, inner, left.data, left.stride, right.data, right.stride,
                           product_.data());
     } else {
-      Panel leading = right;
+      const double* leading = right.data;
+      std::int64_t stride = right.stride;
       if (first.slot[3] == slot_of_c) {
         leading = reorder_right(product, right, inner);
+        stride = inner;
         x = right_order_reversed;
       }
-      multiply_transposed(right_rows, left_rows, inner, leading.data, leading.stride, left.data, left.stride,
-                          product_.data());
+      multiply_transposed(right_rows, left_rows, inner, leading, stride, left.data, left.stride, product_.data());
     }
     for (const Destination& destination : product.destinations) {
       Six n{}, s{};
@@ -185,8 +196,8 @@ class CpuWorker final : public Executor::Worker {
     }
   }
 
-  /// The rows [p', p, h] of a right panel as [p, p', h].
-  Panel reorder_right(const Product& product, const Panel& right, std::int64_t inner) {
+  /// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
+  const double* reorder_right(const Product& product, const Panel& right, std::int64_t inner) {
     const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                        nh = space_[product.right[2]].size;
     double* to = reordered_.data();
@@ -196,7 +207,7 @@ class CpuWorker final : public Executor::Worker {
           std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
                       static_cast<std::size_t>(inner) * sizeof(double));
         }
-    return {reordered_.data(), inner};
+    return reordered_.data();
   }
 
   void copy_alias(const Alias& alias, Side side) {
@@ -212,16 +223,20 @@ class CpuWorker final : public Executor::Worker {
     scatter(target(alias.source, side), n, from, to, 1.0, true, target(alias.target, side));
   }
 
+  /// Keeps the blocks that `input_` points to until `pairs_` is cleared.
   void resolve_singles(const Task& task) {
     input_.singles.clear();
+    pairs_.clear();
     const std::int64_t orbitals = space_.orbitals();
     for (const DisconnectedTerm& term : recipe_.disconnected) {
       const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
       const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
       for (const PanelStore::Disconnected& factors : panels_.disconnected()) {
-        const double* pairs = panels_.pair_block(factors, p(term.pair_particles[0]), p(term.pair_particles[1]),
-                                                 h(term.pair_holes[0]), h(term.pair_holes[1]));
+        PanelHold block = panels_.pair_block(factors, p(term.pair_particles[0]), p(term.pair_particles[1]),
+                                             h(term.pair_holes[0]), h(term.pair_holes[1]));
+        const double* pairs = block.data();
         if (pairs == nullptr) continue;
+        pairs_.push_back(std::move(block));
         const double* lone =
             factors.lone.data() + space_[h(term.hole)].offset * orbitals + space_[p(term.particle)].offset;
         input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
@@ -236,8 +251,9 @@ class CpuWorker final : public Executor::Worker {
   std::size_t target_size_;
   Buffer targets_, product_, reordered_;
   std::vector<TaskEnergy> part_;
-  Recipe recipe_;
+  Recipe recipe_, next_recipe_;
   EnergyInput input_;
+  std::vector<PanelHold> pairs_;
   Six extent_{}, stride_{};  ///< by slot: a, b, c, i, j, k
   std::int64_t runs_ = 0;    ///< of c in a target
   std::array<bool, 6> written_{};
@@ -250,8 +266,14 @@ std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
+std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
   return std::make_unique<CpuExecutor>(problem, tiles, limits);
+}
+
+std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
+  std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem, tiles, limits);
+  executor->take_panels(std::make_shared<PanelStore>(problem, executor->panel_tiles()));
+  return executor;
 }
 
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
@@ -259,7 +281,8 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
   const std::size_t scratch =
       target_doubles(fine) * (static_cast<std::size_t>(problem.targets()) + 1) + reordered_doubles(fine, problem);
   return {PanelStore::required_doubles(problem, fine) * static_cast<std::int64_t>(sizeof(double)),
-          static_cast<std::int64_t>(scratch * sizeof(double))};
+          static_cast<std::int64_t>(scratch * sizeof(double)),
+          PanelStore::doubles_in_use(problem, fine) * static_cast<std::int64_t>(sizeof(double))};
 }
 
 }  // namespace trifuse

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cxx/panels/panel_executor.hpp"
 #include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
@@ -18,10 +19,16 @@ struct CpuTiles {
 /// Matrix products by BLAS, one task per thread. Operands are read from the sources once, here.
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 
-/// Memory in bytes: operands, shared by all workers, and scratch of each worker.
+/// The same without operands, for those who share them with others.
+std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles,
+                                                    CpuTiles limits = {});
+
+/// Memory in bytes: operands, shared by all workers, and of each worker its scratch and what it has of the operands in
+/// use at once.
 struct CpuMemory {
   std::int64_t operands;
   std::int64_t per_worker;
+  std::int64_t in_use;
 };
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 

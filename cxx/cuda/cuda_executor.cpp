@@ -98,10 +98,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       fine_ = coarse_.refined(holes, particles);
     }
     cut_ = !(fine_ == coarse_);
-    panels_ = std::make_unique<PanelStore>(problem_, fine_);
-    for (Device& device : devices_) set_up(device);
   }
 
+  const TileSpace& panel_tiles() const override { return fine_; }
+  void take_panels(std::shared_ptr<const PanelStore> panels) override {
+    panels_ = std::move(panels);
+    for (Device& device : devices_) set_up(device);
+  }
   std::string name() const override { return "cuda"; }
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
@@ -186,7 +189,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   bool cut_ = false;  ///< whether a task is more than one piece
   std::int64_t workers_per_device_ = 0;
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
-  std::unique_ptr<PanelStore> panels_;
+  std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
@@ -328,6 +331,10 @@ CudaReport CudaExecutorOfDevices::report() const {
   return report;
 }
 
+void load(CudaExecutor& executor, const Problem& problem) {
+  executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
+}
+
 /// Compares a small molecule's energies with those of the CPU, task by task.
 void check_devices(const Problem& like, const CudaOptions& options) {
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
@@ -341,7 +348,9 @@ void check_devices(const Problem& like, const CudaOptions& options) {
     CudaOptions one = options;
     one.devices = {number};
     one.memory_per_device = 0;
-    CudaExecutorOfDevices(problem, plan.tiles, one).make_worker()->execute(plan.tasks, found);
+    CudaExecutorOfDevices executor(problem, plan.tiles, one);
+    load(executor, problem);
+    executor.make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
       const double scale = std::abs(expected[t].same_paren) + std::abs(expected[t].mixed_paren);
       check_self_test(number, found[t].same_paren, expected[t].same_paren, scale);
@@ -352,8 +361,8 @@ void check_devices(const Problem& like, const CudaOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                 const CudaOptions& options) {
+std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                    const CudaOptions& options) {
   const auto devices = static_cast<int>(visible_devices().size());
   if (devices == 0) throw UsageError(why_no_devices());
   for (const int number : options.devices) {
@@ -363,6 +372,13 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
   }
   check_devices(problem, options);
   return std::make_unique<CudaExecutorOfDevices>(problem, tiles, options);
+}
+
+std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                 const CudaOptions& options) {
+  std::unique_ptr<CudaExecutor> executor = prepare_cuda_executor(problem, tiles, options);
+  load(*executor, problem);
+  return executor;
 }
 
 }  // namespace trifuse

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/triples/executor.hpp"
+#include "cxx/panels/panel_executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
@@ -42,7 +42,7 @@ struct CudaReport {
 };
 
 /// Executes tasks on GPUs; several workers for each, so that tasks are prepared and sent while those of another run.
-class CudaExecutor : public Executor {
+class CudaExecutor : public PanelExecutor {
  public:
   virtual CudaReport report() const = 0;
 };
@@ -52,5 +52,8 @@ class CudaExecutor : public Executor {
 /// gives wrong numbers.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
+/// The same without operands, for those who share them with others.
+std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                    const CudaOptions& options);
 
 }  // namespace trifuse

@@ -54,6 +54,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {
+    device_.panels->ask(name);
     numbers_.emplace(name, names_.size());
     names_.push_back(name);
   }

@@ -41,12 +41,34 @@ PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   Panel panel;
   if (name.kind == PanelKind::pairs) {
     const auto& t = name.tiles;
-    panel = {host_.pair_block(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]), 1};
+    PanelHold pairs = host_.pair_block(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]);
+    panel = {pairs.data(), 1, std::move(pairs)};
   } else {
     panel = name.kind == PanelKind::left ? host_.left(tiles, name.side) : host_.right(tiles, name.side);
   }
   const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
-  return {panel.data, packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
+  return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
+}
+
+void PanelCache::ask(const PanelName& name) const {
+  if (!host_.has_others()) return;
+  {
+    const std::lock_guard lock(state_);
+    if (entries_.contains(name)) return;
+  }
+  ask_host(name);
+}
+
+void PanelCache::ask_host(const PanelName& name) const {
+  const auto& t = name.tiles;
+  switch (name.kind) {
+    case PanelKind::left:
+      return host_.ask_left({t[0], t[1], t[2]}, name.side);
+    case PanelKind::right:
+      return host_.ask_right({t[0], t[1], t[2]});
+    case PanelKind::pairs:
+      return host_.ask_pairs(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]);
+  }
 }
 
 std::int64_t PanelCache::bytes_of(const PanelName& name) const {
@@ -89,7 +111,7 @@ void PanelCache::send(const PanelName& name, double* to) {
     Slot& slot = ring_[next_slot_];
     next_slot_ = (next_slot_ + 1) % ring_.size();
     TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
-    copy_to_pinned(slot.host.data(), panel.data + begin * outer_stride, doubles);
+    copy_to_pinned(slot.host.data(), panel.panel.data + begin * outer_stride, doubles);
     TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(),
                                  static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyHostToDevice, stream_));
     launch_packing(packing, slot.device.data(), to, stream_);
@@ -195,6 +217,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
   }
   const auto place = [&](std::size_t n) { return reinterpret_cast<double*>(memory_.data() + offsets[n]); };
   if (!missing.empty()) {
+    for (const std::size_t n : missing) ask_host(names[n]);
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
     for (const std::size_t n : missing) send(names[n], place(n));
     TRIFUSE_CUDA(cudaEventRecord(copies_end_, stream_));

@@ -28,6 +28,8 @@ class PanelCache {
   /// Belongs to the current device. `slot_bytes`: of a pinned buffer, see `least_slot_bytes`.
   PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
 
+  /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
+  void ask(const PanelName& name) const;
   /// Makes all panels of a list, without repetitions, present and keeps them until they are released. `consumer` waits
   /// for those on their way. Waits while others hold too much; returns false where the list alone is too large.
   bool acquire(std::span<const PanelName> names, std::vector<const double*>& pointers, cudaStream_t consumer);
@@ -48,13 +50,14 @@ class PanelCache {
     int users = 0;
     std::int64_t last_use = 0;
   };
-  /// Where a panel is in the host's memory.
+  /// A panel in the host's memory, where it stays while this lives.
   struct HostPanel {
-    const double* data;
+    Panel panel;
     Packing packing;
     std::int64_t inner_rows;  ///< doubles that are read of the last row
   };
   HostPanel host_panel(const PanelName& name) const;
+  void ask_host(const PanelName& name) const;
   /// Finds room for what is missing of a list and marks the list as in use, or leaves everything as it was.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
                std::unique_lock<std::mutex>& lock);

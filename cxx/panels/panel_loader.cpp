@@ -116,9 +116,6 @@ class FirstFailure {
   std::exception_ptr first_;
 };
 
-/// Buffers of all threads together take no more than this, in doubles, unless a single block does.
-constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
-
 }  // namespace
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
@@ -135,9 +132,9 @@ std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std
   return found;
 }
 
-template <typename Read, typename Use>
+template <typename Read, typename Place>
 void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
-                                 Read read, Use use) {
+                                 Read read, Place place) {
   const TileSpace& space = source.tiles();
   const bool adapted = store_.form_ == Form::spin_adapted;
   // The spin-adapted form is built from the blocks whose pairs are both alpha beta.
@@ -151,12 +148,22 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   const auto doubles = [&](const std::array<int, 4>& t) {
     return space[t[0]].size * space[t[1]].size * space[t[2]].size * space[t[3]].size;
   };
+  const auto without_data = [&](const std::array<int, 4>& tiles) {
+    BlockData block{{}, {}, nullptr, tiles};
+    for (std::size_t d = 0; d < 4; ++d) {
+      const Tile& tile = space[tiles[d]];
+      block.size[d] = tile.size;
+      block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
+    }
+    return block;
+  };
   std::vector<std::array<int, 4>> blocks;
   std::int64_t largest = 1;
   std::array<int, 4> t{};
   const auto loop = [&](auto&& self, std::size_t depth) -> void {
     if (depth == 4) {
       if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
+      if (!place(without_data(t))) return;
       blocks.push_back(t);
       largest = std::max(largest, doubles(t));
       return;
@@ -183,23 +190,18 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
       if (!concurrent) lock.lock();
       const std::size_t n = next++;
       if (n >= blocks.size()) return;
-      BlockData block;
-      block.tiles = blocks[n];
-      for (std::size_t d = 0; d < 4; ++d) {
-        const Tile& tile = space[block.tiles[d]];
-        block.size[d] = tile.size;
-        block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
-      }
+      BlockData block = without_data(blocks[n]);
       const auto count = static_cast<std::size_t>(doubles(block.tiles));
       buffer.reserve(count);
       read(block.tiles, std::span(buffer.data(), count));
       if (!concurrent) lock.unlock();
       block.data = buffer.data();
-      use(block);
+      place(block);
+      store_.bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
     }
   };
   // Blocks land in places of their own, so only reading may need a lock.
-  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered / largest);
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, omp_get_max_threads()));
 #pragma omp parallel num_threads(threads)
   {
@@ -212,8 +214,8 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   failure.rethrow();
 }
 
-void PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
-                              const Placement& placement, PanelStore::Shelf& shelf, Side side) {
+bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
+                              const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
   const Strides stride = strides_of(block.size);
   const auto dimension = [&](int d) { return static_cast<std::size_t>(order[static_cast<std::size_t>(d)]); };
   std::array<std::vector<Segment>, 3> cut;
@@ -227,13 +229,17 @@ void PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
   const TileSpace& space = store_.tiles_;
   const bool left = placement.kind == PanelStore::Kind::left;
   const Tile& inner_tile = space[segments(block.offset[inner], 1)[0].tile];
+  bool lands = false;
   const std::int64_t inner_begin = block.offset[inner] - space.range(inner_tile.orbital_class, inner_tile.irrep).offset;
   for (const Segment& s0 : cut[0]) {
     for (const Segment& s1 : cut[1]) {
       for (const Segment& s2 : cut[2]) {
         const PanelTiles tiles{s0.tile, s1.tile, s2.tile};
-        const auto found = shelf.offset.find(store_.key(tiles));
-        if (found == shelf.offset.end()) continue;  // not the canonical order of the pair, or of no use
+        const PanelStore::Place* at = PanelStore::find(shelf, store_.key(tiles));
+        // Not the canonical order of the pair, or of no use; or it is another process that has the panel.
+        if (at == nullptr || !store_.owns(*at)) continue;
+        lands = true;
+        if (block.data == nullptr) continue;
         const PanelStore::Layout row = store_.layout(placement.kind, tiles, side);
         // Rows of a left panel stand as [p, h', h], those of a right panel as [p', p, h].
         const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
@@ -244,21 +250,24 @@ void PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
                         {from[0], from[1], from[2], stride[inner]},
                         {to[0] * row.stride, to[1] * row.stride, to[2] * row.stride, 1}},
                        block.data + s0.in_block * from[0] + s1.in_block * from[1] + s2.in_block * from[2],
-                       shelf.data.data() + found->second + part + inner_begin +
+                       store_.own(*at) + part + inner_begin +
                            (s0.in_tile * to[0] + s1.in_tile * to[1] + s2.in_tile * to[2]) * row.stride,
                        sign);
       }
     }
   }
+  return lands;
 }
 
-void PanelLoader::place(const BlockData& block, const Placement& placement, PanelStore::Shelf& shelf, Side side) {
+bool PanelLoader::place(const BlockData& block, const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
   // A diagonal tile pair is stored as a full square and holds its images itself.
   const bool bra = placement.bra_images && block.tiles[0] != block.tiles[1];
   const bool ket = placement.ket_images && block.tiles[2] != block.tiles[3];
+  bool lands = false;
   for (const Image& image : images(bra, ket)) {
-    place_image(block, image.order, placement.sign * image.sign, placement, shelf, side);
+    lands |= place_image(block, image.order, placement.sign * image.sign, placement, shelf, side);
   }
+  return lands;
 }
 
 void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
@@ -269,14 +278,14 @@ void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
                                     : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
   const Placement to_right = adapted ? Placement{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
                                      : Placement{right, {0, 1, 2}, 3, Part::holes, 1.0, true, true};
-  PanelStore::Shelf& left_shelf = side == Side::left ? store_.left_of_left_side_ : store_.left_;
+  const PanelStore::Shelf& left_shelf = store_.left_shelf(side);
   constexpr Space h = Space::hole, p = Space::particle;
   for_each_block(
       source, {p, p, h, h}, {0, 1, 2, 3},
       [&](const std::array<int, 4>& t, std::span<double> block) { source.read_t2(t[0], t[1], t[2], t[3], block); },
       [&](const BlockData& block) {
-        place(block, to_left, left_shelf, side);
-        place(block, to_right, store_.right_, side);
+        const bool lands = place(block, to_left, left_shelf, side);
+        return place(block, to_right, store_.right_, side) || lands;
       });
 }
 
@@ -291,20 +300,21 @@ void PanelLoader::load_integrals(const TileSource& source) {
   const Placement vvov = adapted ? Placement{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                  : Placement{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
   for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                 [&](const BlockData& block) { place(block, vvov, store_.right_, Side::right); });
+                 [&](const BlockData& block) { return place(block, vvov, store_.right_, Side::right); });
   // v2 {h7 p6 h2 h3} = (h7 h2|p6 h3) in the spin-adapted form, where it is (ck|jl).
   const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                  : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
   for_each_block(source, {h, p, h, h}, {0, 1, 2, 3}, read, [&](const BlockData& block) {
-    place(block, ovoo, store_.left_, Side::right);
-    if (store_.two_sided_) place(block, ovoo, store_.left_of_left_side_, Side::left);
+    const bool lands = place(block, ovoo, store_.left_, Side::right);
+    return (store_.two_sided_ && place(block, ovoo, store_.left_of_left_side_, Side::left)) || lands;
   });
 }
 
-void PanelLoader::place_pairs(const BlockData& block, PanelStore::Disconnected& factors) {
+bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& pairs) {
   const bool antisymmetric = store_.form_ == Form::spin_orbital;
   const Strides stride = strides_of(block.size);
   const TileSpace& space = store_.tiles_;
+  bool lands = false;
   for (const Image& image :
        images(antisymmetric && block.tiles[0] != block.tiles[1], antisymmetric && block.tiles[2] != block.tiles[3])) {
     std::array<std::vector<Segment>, 4> cut;
@@ -318,21 +328,24 @@ void PanelLoader::place_pairs(const BlockData& block, PanelStore::Disconnected& 
       for (const Segment& p2 : cut[1]) {
         for (const Segment& h1 : cut[2]) {
           for (const Segment& h2 : cut[3]) {
-            const auto found = factors.offset.find(store_.pair_key(p1.tile, p2.tile, h1.tile, h2.tile));
-            if (found == factors.offset.end()) continue;
+            const PanelStore::Place* at = PanelStore::find(pairs, store_.pair_key(p1.tile, p2.tile, h1.tile, h2.tile));
+            if (at == nullptr || !store_.owns(*at)) continue;
+            lands = true;
+            if (block.data == nullptr) continue;
             const std::int64_t np1 = space[p1.tile].size, np2 = space[p2.tile].size, nh2 = space[h2.tile].size;
             const std::array<std::int64_t, 4> to = {np2, 1, np2 * np1 * nh2, np2 * np1};
-            copy_reordered({{p1.size, p2.size, h1.size, h2.size}, from, to},
-                           block.data + p1.in_block * from[0] + p2.in_block * from[1] + h1.in_block * from[2] +
-                               h2.in_block * from[3],
-                           factors.pairs.data() + found->second + p1.in_tile * to[0] + p2.in_tile * to[1] +
-                               h1.in_tile * to[2] + h2.in_tile * to[3],
-                           image.sign);
+            copy_reordered(
+                {{p1.size, p2.size, h1.size, h2.size}, from, to},
+                block.data + p1.in_block * from[0] + p2.in_block * from[1] + h1.in_block * from[2] +
+                    h2.in_block * from[3],
+                store_.own(*at) + p1.in_tile * to[0] + p2.in_tile * to[1] + h1.in_tile * to[2] + h2.in_tile * to[3],
+                image.sign);
           }
         }
       }
     }
   }
+  return lands;
 }
 
 void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
@@ -365,13 +378,13 @@ void PanelLoader::load_disconnected(const Problem& problem) {
       [&](const std::array<int, 4>& t, std::span<double> block) {
         problem.right->read_v2(t[0], t[1], t[2], t[3], block);
       },
-      [&](const BlockData& block) { place_pairs(block, store_.disconnected_[0]); });
+      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[0].pairs); });
   if (!problem.fock_in_singles) return;
   load_lone(*problem.right, &TileSource::read_fock, store_.disconnected_[1].lone);
   for_each_block(
       left, {p, p, h, h}, {0, 1, 2, 3},
       [&](const std::array<int, 4>& t, std::span<double> block) { left.read_t2(t[0], t[1], t[2], t[3], block); },
-      [&](const BlockData& block) { place_pairs(block, store_.disconnected_[1]); });
+      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[1].pairs); });
 }
 
 void PanelLoader::load(const Problem& problem) {

@@ -9,11 +9,12 @@
 
 namespace trifuse {
 
-/// Reads every block of a problem once and puts its elements where the panels have them, on as many threads as OpenMP
-/// allows. The tiles of the source and those of the panels may cut the same orbitals differently.
+/// Reads every block of a problem that this process has panels for and puts its elements there, on as many threads as
+/// OpenMP allows. The tiles of the source and those of the panels may cut the same orbitals differently.
 class PanelLoader {
  public:
-  explicit PanelLoader(PanelStore& store) : store_(store) {}
+  /// `most_buffered`: doubles that the buffers of all threads together may take, unless a single block does.
+  PanelLoader(PanelStore& store, std::int64_t most_buffered) : store_(store), most_buffered_(most_buffered) {}
   void load(const Problem& problem);
 
  private:
@@ -31,7 +32,7 @@ class PanelLoader {
   struct BlockData {
     std::array<std::int64_t, 4> offset;
     std::array<std::int64_t, 4> size;
-    const double* data;
+    const double* data;        ///< or null, where it has not been read
     std::array<int, 4> tiles;  ///< of the source
   };
 
@@ -39,15 +40,17 @@ class PanelLoader {
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem);
 
-  /// Calls `use` with every block of t2 or v2 whose tiles lie in the classes that the form needs, from several threads
-  /// at a time.
-  template <typename Read, typename Use>
+  /// Reads every block of t2 or v2 whose tiles lie in the classes that the form needs, and of which `place` says that
+  /// something lands here, and lets `place` copy it; from several threads at a time.
+  template <typename Read, typename Place>
   void for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order, Read read,
-                      Use use);
-  void place(const BlockData& block, const Placement& placement, PanelStore::Shelf& shelf, Side side);
-  void place_image(const BlockData& block, const std::array<int, 4>& order, double sign, const Placement& placement,
-                   PanelStore::Shelf& shelf, Side side);
-  void place_pairs(const BlockData& block, PanelStore::Disconnected& factors);
+                      Place place);
+  /// Copies what of a block lands in panels of this process, and returns whether anything does. A block without data is
+  /// only asked about.
+  bool place(const BlockData& block, const Placement& placement, const PanelStore::Shelf& shelf, Side side);
+  bool place_image(const BlockData& block, const std::array<int, 4>& order, double sign, const Placement& placement,
+                   const PanelStore::Shelf& shelf, Side side);
+  bool place_pairs(const BlockData& block, const PanelStore::Shelf& pairs);
   void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
                  std::vector<double>& lone);
 
@@ -59,6 +62,7 @@ class PanelLoader {
   std::vector<Segment> segments(std::int64_t offset, std::int64_t size) const;
 
   PanelStore& store_;
+  std::int64_t most_buffered_;
 };
 
 }  // namespace trifuse

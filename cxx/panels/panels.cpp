@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include "cxx/panels/panel_loader.hpp"
 
@@ -13,6 +14,8 @@ namespace trifuse {
 namespace {
 
 constexpr std::int64_t vector_margin = 8;
+/// Of what is read on the way, in doubles, where memory is not limited.
+constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 
 constexpr std::int64_t padded(std::int64_t n) {
   return (n + 7) / 8 * 8;
@@ -92,30 +95,30 @@ void advise_large_pages(void* data, std::size_t bytes) {
   static_cast<void>(madvise(begin, bytes / page * page, MADV_HUGEPAGE));  // advice: nothing depends on the answer
 }
 
-/// Filled by all threads, which spreads the pages over the memory of all processors.
-Buffer zeros(std::size_t count) {
-  Buffer buffer(count);
-  double* data = buffer.data();
-  advise_large_pages(data, count * sizeof(double));
+/// By all threads, which spreads the pages over the memory of all processors.
+void set_to_zero(double* data, std::int64_t count) {
 #pragma omp parallel for schedule(static)
-  for (std::size_t x = 0; x < count; ++x) data[x] = 0.0;
-  return buffer;
+  for (std::int64_t x = 0; x < count; ++x) data[x] = 0.0;
 }
 
 std::int64_t rows(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
 }
 
+InnerExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
+  InnerIndex inner;
+  if (left) {
+    left_inner(space, form, tiles, inner);
+  } else {
+    right_inner(space, form, tiles, inner);
+  }
+  return inner_extent(space, inner);
+}
+
 }  // namespace
 
 PanelStore::Layout PanelStore::layout(Kind kind, const PanelTiles& tiles, Side side) const {
-  InnerIndex inner;
-  if (kind == Kind::left) {
-    left_inner(tiles_, form_, tiles, inner);
-  } else {
-    right_inner(tiles_, form_, tiles, inner);
-  }
-  const auto [particles, holes] = inner_extent(tiles_, inner);
+  const auto [particles, holes] = extent_of(tiles_, form_, tiles, kind == Kind::left);
   const std::int64_t total = particles + holes;
   // Every row of the right side runs d | l. In a two-sided problem the left side's run l | d, and right panels hold
   // both as l | d | l.
@@ -135,38 +138,49 @@ std::int64_t PanelStore::pair_key(int p1, int p2, int h1, int h2) const {
   return p1 + n * (p2 + n * (h1 + n * h2));
 }
 
-void PanelStore::plan_shelves() {
-  for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) {
-    left_.offset.emplace(key(tiles), static_cast<std::size_t>(left_.doubles));
-    left_.doubles += rows(tiles_, tiles) * layout(Kind::left, tiles, Side::right).stride;
-  });
-  if (two_sided_) {
-    left_of_left_side_.offset = left_.offset;
-    left_of_left_side_.doubles = left_.doubles;
+void PanelStore::plan_line() {
+  std::int64_t line = 0;
+  std::vector<std::int64_t> begins;
+  const auto append = [&](Shelf& shelf, std::int64_t name, std::int64_t doubles) {
+    shelf.emplace(name, Place{line, doubles});
+    begins.push_back(line);
+    line += doubles;
+  };
+  for (const Side side : {Side::right, Side::left}) {
+    if (side == Side::left && !two_sided_) continue;
+    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) {
+      append(side == Side::left ? left_of_left_side_ : left_, key(tiles),
+             rows(tiles_, tiles) * layout(Kind::left, tiles, side).stride);
+    });
   }
   for_each_right_panel(tiles_, form_, [&](const PanelTiles& tiles) {
-    right_.offset.emplace(key(tiles), static_cast<std::size_t>(right_.doubles));
-    right_.doubles += rows(tiles_, tiles) * layout(Kind::right, tiles, Side::right).stride;
+    append(right_, key(tiles), rows(tiles_, tiles) * layout(Kind::right, tiles, Side::right).stride);
   });
+  for (Disconnected& factors : disconnected_) {
+    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
+      append(factors.pairs, pair_key(p1, p2, h1, h2), size);
+    });
+  }
+  // Every piece ends with the first panel that reaches its share of the line.
+  const auto ranks = static_cast<std::int64_t>(pieces_.size()) - 1;
+  begins.push_back(line);
+  for (std::int64_t r = 0; r <= ranks; ++r) {
+    // In two parts, because the product of large numbers may be too large.
+    const std::int64_t share = line / ranks * r + line % ranks * r / ranks;
+    pieces_[static_cast<std::size_t>(r)] = *std::lower_bound(begins.begin(), begins.end(), share);
+  }
+  own_begin_ = pieces_[static_cast<std::size_t>(rank_)];
+  own_end_ = pieces_[static_cast<std::size_t>(rank_) + 1];
 }
 
 std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpace& tiles) {
   std::int64_t doubles = 0;
-  const auto extent_of = [&](const PanelTiles& panel, bool left) {
-    InnerIndex inner;
-    if (left) {
-      left_inner(tiles, problem.form, panel, inner);
-    } else {
-      right_inner(tiles, problem.form, panel, inner);
-    }
-    return inner_extent(tiles, inner);
-  };
   const int sides = problem.two_sided() ? 2 : 1;
   for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    doubles += sides * rows(tiles, panel) * padded(extent_of(panel, true).total());
+    doubles += sides * rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total());
   });
   for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const InnerExtent extent = extent_of(panel, false);
+    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
     doubles += rows(tiles, panel) * padded(extent.particles + sides * extent.holes);
   });
   for_each_pair_block(tiles, problem.form, [&](int, int, int, int, std::int64_t size) {
@@ -175,47 +189,152 @@ std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpac
   return doubles;
 }
 
-PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
-    : form_(problem.form), two_sided_(problem.two_sided()), tiles_(tiles) {
+std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
+  std::int64_t left = 0, right = 0, pairs = 0;
+  const int sides = problem.two_sided() ? 2 : 1;
+  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    left = std::max(left, rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total()));
+  });
+  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+    right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
+  });
+  for_each_pair_block(tiles, problem.form,
+                      [&](int, int, int, int, std::int64_t size) { pairs = std::max(pairs, size); });
+  const std::int64_t terms = (problem.form == Form::spin_adapted ? 18 : 9) * (problem.fock_in_singles ? 2 : 1);
+  return left + right + terms * pairs;
+}
+
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks)
+    : form_(problem.form),
+      two_sided_(problem.two_sided()),
+      tiles_(tiles),
+      disconnected_(problem.fock_in_singles ? 2 : 1),
+      pieces_(static_cast<std::size_t>(ranks) + 1),
+      rank_(rank) {
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
-  plan_shelves();
-  for (Shelf* shelf : {&left_, &left_of_left_side_, &right_}) {
-    shelf->data = zeros(static_cast<std::size_t>(shelf->doubles));
-  }
-  disconnected_.resize(problem.fock_in_singles ? 2 : 1);
+  plan_line();
+}
+
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles) : PanelStore(problem, tiles, 0, 1) {
+  alone_ = Buffer(static_cast<std::size_t>(piece_sizes().front()));
+  advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
+  own_ = alone_.data();
+  fill_own(problem, buffered_alone);
+}
+
+std::vector<std::int64_t> PanelStore::piece_sizes() const {
+  std::vector<std::int64_t> sizes;
+  // Energies read runs of particles in full vectors, beyond the end of the last run too.
+  for (std::size_t r = 0; r + 1 < pieces_.size(); ++r) sizes.push_back(pieces_[r + 1] - pieces_[r] + vector_margin);
+  return sizes;
+}
+
+void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
+  array_ = std::move(array);
+  own_ = array_->local().data();
+  fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
+}
+
+void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
+  set_to_zero(own_, own_end_ - own_begin_ + vector_margin);
   for (Disconnected& factors : disconnected_) {
-    std::int64_t doubles = 0;
-    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
-      factors.offset.emplace(pair_key(p1, p2, h1, h2), static_cast<std::size_t>(doubles));
-      doubles += size;
-    });
-    // Energies read runs of particles in full vectors, beyond the end of the last run too.
-    factors.pairs = zeros(static_cast<std::size_t>(doubles + vector_margin));
     factors.lone.assign(static_cast<std::size_t>(tiles_.orbitals() * tiles_.orbitals() + vector_margin), 0.0);
   }
-  PanelLoader(*this).load(problem);
+  PanelLoader(*this, most_buffered).load(problem);
+}
+
+void PanelStore::fetch_others(std::int64_t cache_bytes) {
+  const auto fetch = [this](std::int64_t at, std::span<double> values) {
+    const auto owner = std::upper_bound(pieces_.begin(), pieces_.end(), at) - 1;
+    array_->get(static_cast<int>(owner - pieces_.begin()), at - *owner, values);
+  };
+  others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
+}
+
+const PanelStore::Place* PanelStore::find(const Shelf& shelf, std::int64_t key) {
+  const auto it = shelf.find(key);
+  return it == shelf.end() ? nullptr : &it->second;
+}
+
+PanelHold PanelStore::hold(const Place& place) const {
+  if (owns(place)) return PanelHold(own_ + (place.begin - own_begin_));
+  return others_->hold(place.begin, place.doubles);
+}
+
+void PanelStore::ask(const Place* place) const {
+  if (others_ && place != nullptr && !owns(*place)) others_->ask(place->begin, place->doubles);
 }
 
 Panel PanelStore::left(const PanelTiles& tiles, Side side) const {
-  const Shelf& shelf = two_sided_ && side == Side::left ? left_of_left_side_ : left_;
-  const auto it = shelf.offset.find(key(tiles));
-  if (it == shelf.offset.end()) return {};
+  const Place* place = find(left_shelf(side), key(tiles));
+  if (place == nullptr) return {};
   const Layout row = layout(Kind::left, tiles, side);
-  return {shelf.data.data() + it->second + row.begin, row.stride};
+  PanelHold panel = hold(*place);
+  return {panel.data() + row.begin, row.stride, std::move(panel)};
 }
 
 Panel PanelStore::right(const PanelTiles& tiles, Side side) const {
-  const auto it = right_.offset.find(key(tiles));
-  if (it == right_.offset.end()) return {};
+  const Place* place = find(right_, key(tiles));
+  if (place == nullptr) return {};
   const Layout row = layout(Kind::right, tiles, side);
-  return {right_.data.data() + it->second + row.begin, row.stride};
+  PanelHold panel = hold(*place);
+  return {panel.data() + row.begin, row.stride, std::move(panel)};
 }
 
-const double* PanelStore::pair_block(const Disconnected& factors, int p1, int p2, int h1, int h2) const {
-  const auto it = factors.offset.find(pair_key(p1, p2, h1, h2));
-  return it == factors.offset.end() ? nullptr : factors.pairs.data() + it->second;
+PanelHold PanelStore::pair_block(const Disconnected& factors, int p1, int p2, int h1, int h2) const {
+  const Place* place = find(factors.pairs, pair_key(p1, p2, h1, h2));
+  return place == nullptr ? PanelHold() : hold(*place);
+}
+
+template <typename Use>
+void PanelStore::for_each_place(const Task& task, const Recipe& recipe, Use use) const {
+  const auto use_found = [&](const Place* place) {
+    if (place != nullptr) use(*place);
+  };
+  for (const Product& product : recipe.products) {
+    use_found(find(left_, key(product.left)));
+    use_found(find(right_, key(product.right)));
+  }
+  for (const Product& product : recipe.products) use_found(find(left_of_left_side_, key(product.left)));
+  for (const DisconnectedTerm& term : recipe.disconnected) {
+    const auto tile = [](const std::array<int, 3>& tiles, int position) {
+      return tiles[static_cast<std::size_t>(position)];
+    };
+    for (const Disconnected& factors : disconnected_) {
+      use_found(
+          find(factors.pairs,
+               pair_key(tile(task.particles, term.pair_particles[0]), tile(task.particles, term.pair_particles[1]),
+                        tile(task.holes, term.pair_holes[0]), tile(task.holes, term.pair_holes[1]))));
+    }
+  }
+}
+
+void PanelStore::ask(const Task& task, const Recipe& recipe) const {
+  if (others_) for_each_place(task, recipe, [&](const Place& place) { ask(&place); });
+}
+
+std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
+  std::unordered_set<std::int64_t> seen;
+  std::int64_t doubles = 0;
+  Recipe recipe;
+  for (const Task& task : tasks) {
+    write_recipe(tiles_, form_, task, recipe);
+    for_each_place(task, recipe, [&](const Place& place) {
+      if (!owns(place) && seen.insert(place.begin).second) doubles += place.doubles;
+    });
+  }
+  return doubles * static_cast<std::int64_t>(sizeof(double));
+}
+
+std::int64_t PanelStore::own_bytes() const {
+  return (own_end_ - own_begin_) * static_cast<std::int64_t>(sizeof(double));
+}
+
+std::int64_t PanelStore::bytes_of_others() const {
+  return pieces_.back() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
 }
 
 }  // namespace trifuse

@@ -1,19 +1,26 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/shared_array.hpp"
+#include "cxx/panels/remote_panels.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
-/// A panel in memory: `rows` vectors over the inner index, each contiguous, `stride` doubles apart.
+/// A panel in memory, where it stays while this lives: vectors over the inner index, each contiguous, `stride` doubles
+/// apart.
 struct Panel {
   const double* data = nullptr;
   std::int64_t stride = 0;
+  PanelHold hold = {};
 };
 
 /// Which amplitudes a product is made of.
@@ -25,36 +32,71 @@ enum class Side : std::uint8_t { right, left };
 /// being the fastest, and each row holds its inner index contiguously: particles d, then holes l. Two-sided problems
 /// keep one right panel for both sides, with rows t2_left(l) | v2(d) | t2_right(l), of which either side reads a
 /// contiguous part, so integrals are stored once.
+///
+/// All panels stand in one line, in an order that depends on the problem and its tiles alone. This process has all of
+/// the line, or it is one of the ranks of a team: then each has a piece of it, reads from the tile sources what lands
+/// there, and fetches the panels of others when it needs them.
 class PanelStore {
  public:
+  /// Everything in this process, filled.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// Null data where the panel has no inner index.
+  /// The part of one rank of a team. All ranks make an array with pieces of `piece_sizes`, `fill` theirs, and `open` it
+  /// when all have come so far; those that read panels say that they will `fetch_others`.
+  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks);
+  /// In doubles, of each rank.
+  std::vector<std::int64_t> piece_sizes() const;
+  /// What is read on the way takes at most `buffer_bytes`, unless a single block does.
+  void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
+  void open() { array_->sync(); }  ///< collective
+  /// Panels of others take at most `cache_bytes` here, unless those in use at a time take more.
+  void fetch_others(std::int64_t cache_bytes);
+
+  /// Null data where the panel has no inner index. For any thread, and so is what follows.
   Panel left(const PanelTiles& tiles, Side side) const;
   Panel right(const PanelTiles& tiles, Side side) const;
 
+  /// Where panels are in the line.
+  struct Place {
+    std::int64_t begin, doubles;
+  };
+  using Shelf = std::unordered_map<std::int64_t, Place>;
   /// Disconnected factors of the left side: one (t1, v2) and with Fock in the singles one more (f, t2).
   struct Disconnected {
     std::vector<double> lone;  ///< [orbitals, orbitals], particle fastest
-    std::unordered_map<std::int64_t, std::size_t> offset;
-    Buffer pairs;  ///< blocks [p', p, h', h], p' fastest
+    Shelf pairs;               ///< blocks [p', p, h', h], p' fastest
   };
   const std::vector<Disconnected>& disconnected() const { return disconnected_; }
-  const double* pair_block(const Disconnected& factors, int p1, int p2, int h1, int h2) const;
+  PanelHold pair_block(const Disconnected& factors, int p1, int p2, int h1, int h2) const;
+
+  /// Whether other processes have panels.
+  bool has_others() const { return others_ != nullptr; }
+  /// Says that a task, or a piece of one, will want its panels soon.
+  void ask(const Task& task, const Recipe& recipe) const;
+  void ask_left(const PanelTiles& tiles, Side side) const { ask(find(left_shelf(side), key(tiles))); }
+  void ask_right(const PanelTiles& tiles) const { ask(find(right_, key(tiles))); }
+  void ask_pairs(const Disconnected& factors, int p1, int p2, int h1, int h2) const {
+    ask(find(factors.pairs, pair_key(p1, p2, h1, h2)));
+  }
 
   std::span<const double> orbital_energies() const { return eps_; }
   const TileSpace& tiles() const { return tiles_; }
 
-  /// What `PanelStore` will hold, in doubles, without building it.
+  /// Bytes of this process's own piece, of those that others have, and of what was read from the sources to fill it.
+  std::int64_t own_bytes() const;
+  std::int64_t bytes_of_others() const;
+  std::int64_t bytes_read() const { return bytes_read_; }
+  PanelTraffic traffic() const { return others_ ? others_->traffic() : PanelTraffic{}; }
+  /// Bytes that others have of what these tasks, cut as the panels are, read: what must at least be fetched for them.
+  std::int64_t bytes_to_fetch(std::span<const Task> tasks) const;
+
+  /// What all processes together hold, in doubles, without building it.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
+  /// What a task of the CPU executor has in use at once, at most.
+  static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
   friend class PanelLoader;
-  struct Shelf {
-    std::unordered_map<std::int64_t, std::size_t> offset;
-    std::int64_t doubles = 0;
-    Buffer data;
-  };
   enum class Kind : std::uint8_t { left, right };
   /// Rows of a panel are `stride` apart. A side reads `extent` doubles from `begin` on; particles and holes start at
   /// their parts.
@@ -62,9 +104,21 @@ class PanelStore {
     std::int64_t stride, begin, particle_part, hole_part;
   };
   Layout layout(Kind kind, const PanelTiles& tiles, Side side) const;
-  void plan_shelves();
+  void plan_line();
+  void fill_own(const Problem& problem, std::int64_t most_buffered);
   std::int64_t key(const PanelTiles& tiles) const;
   std::int64_t pair_key(int p1, int p2, int h1, int h2) const;
+  const Shelf& left_shelf(Side side) const { return two_sided_ && side == Side::left ? left_of_left_side_ : left_; }
+  static const Place* find(const Shelf& shelf, std::int64_t key);
+
+  bool owns(const Place& place) const { return place.begin >= own_begin_ && place.begin < own_end_; }
+  /// Of a place that this process owns.
+  double* own(const Place& place) { return own_ + (place.begin - own_begin_); }
+  PanelHold hold(const Place& place) const;
+  void ask(const Place* place) const;
+  /// Calls `use` with the place of every panel that a task reads.
+  template <typename Use>
+  void for_each_place(const Task& task, const Recipe& recipe, Use use) const;
 
   Form form_;
   bool two_sided_;
@@ -72,6 +126,14 @@ class PanelStore {
   std::vector<double> eps_;
   Shelf left_, left_of_left_side_, right_;
   std::vector<Disconnected> disconnected_;
+  std::vector<std::int64_t> pieces_;  ///< where each rank's begins, and the end
+  int rank_ = 0;
+  std::int64_t own_begin_ = 0, own_end_ = 0;
+  double* own_ = nullptr;
+  Buffer alone_;                        ///< where there are no others
+  std::unique_ptr<SharedArray> array_;  ///< else
+  std::unique_ptr<RemotePanels> others_;
+  std::atomic<std::int64_t> bytes_read_{0};
 };
 
 }  // namespace trifuse

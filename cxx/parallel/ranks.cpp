@@ -91,23 +91,86 @@ bool same_cores(const RankResources& x, const RankResources& y) {
   return x.host == y.host && x.cores == y.cores;
 }
 
+/// What the ranks of a team need of their hosts.
+class Memory {
+ public:
+  Memory(const std::vector<RankResources>& ranks, Operands operands, double share_of_host)
+      : ranks_(ranks), operands_(operands), share_of_host_(share_of_host) {}
+
+  /// What a rank's pieces of shared operands take, with or without helpers beside GPUs.
+  double piece(bool with_helpers) const {
+    if (operands_ == Operands::of_each) return 0.0;
+    double of_gpus = 0.0, on_cores = 0.0;
+    for (const RankResources& rank : ranks_) {
+      double& largest = rank.gpu.empty() ? on_cores : of_gpus;
+      largest = std::max(largest, rank.operand_bytes);
+    }
+    const double bytes = of_gpus == 0.0 ? on_cores : of_gpus + (with_helpers ? on_cores : 0.0);
+    return bytes / static_cast<double>(ranks_.size());
+  }
+
+  /// What a rank that computes needs beside its pieces, at least.
+  double to_compute(std::size_t rank) const {
+    return ranks_[rank].working_bytes + (operands_ == Operands::of_each ? ranks_[rank].operand_bytes : 0.0);
+  }
+
+  /// What the ranks of a host may use together.
+  double of_host(const std::string& host) const {
+    double memory = std::numeric_limits<double>::max();
+    for (const RankResources& rank : ranks_) {
+      if (rank.host == host) memory = std::min(memory, rank.memory);
+    }
+    return share_of_host_ * memory;
+  }
+
+  int ranks_of_host(const std::string& host) const {
+    return static_cast<int>(
+        std::count_if(ranks_.begin(), ranks_.end(), [&](const RankResources& rank) { return rank.host == host; }));
+  }
+
+ private:
+  const std::vector<RankResources>& ranks_;
+  Operands operands_;
+  double share_of_host_;
+};
+
 /// Ranks that may compute on cores: of each host as many as its memory holds beside those that have a GPU.
-std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, double share_of_memory) {
+std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const Memory& memory) {
   std::vector<int> fitting;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!ranks[r].gpu.empty()) continue;
-    double needed = ranks[r].operand_bytes, memory = ranks[r].memory;
+    double needed = memory.to_compute(r) + memory.ranks_of_host(ranks[r].host) * memory.piece(true);
     for (std::size_t other = 0; other < ranks.size(); ++other) {
       if (ranks[other].host != ranks[r].host) continue;
-      memory = std::min(memory, ranks[other].memory);
-      if (other < r || !ranks[other].gpu.empty()) needed += ranks[other].operand_bytes;
+      if (other < r || !ranks[other].gpu.empty()) needed += memory.to_compute(other);
     }
-    if (needed <= share_of_memory * memory) fitting.push_back(static_cast<int>(r));
+    if (needed <= memory.of_host(ranks[r].host)) fitting.push_back(static_cast<int>(r));
   }
   return fitting;
 }
 
+/// Says how much of its host's memory each rank may use, where operands are shared.
+void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, bool with_helpers,
+                  std::vector<TeamShare>& shares) {
+  const double piece = memory.piece(with_helpers);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::string& host = ranks[r].host;
+    const double left = memory.of_host(host) - memory.ranks_of_host(host) * piece;
+    if (left < 0.0) {
+      throw UsageError(fmt::format(
+          "Each rank keeps {:.1f} GiB of the operands, and the host {} has no room for its {} ranks; use more hosts.",
+          piece / 0x1p30, host, memory.ranks_of_host(host)));
+    }
+    int computing = 0;
+    for (std::size_t other = 0; other < ranks.size(); ++other) {
+      if (ranks[other].host == host && shares[other].role != TeamShare::Role::waiter) ++computing;
+    }
+    shares[r].memory = piece + (shares[r].role == TeamShare::Role::waiter ? 0.0 : left / computing);
+  }
+}
+
 /// Threads and rates, where these ranks compute on cores: those that compute share the cores that they have in common.
+/// Those that wait may all have something to read.
 void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                std::vector<TeamShare>& shares) {
   std::vector<bool> computes;
@@ -116,7 +179,7 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     int sharers = 0;
     for (std::size_t other = 0; other < ranks.size(); ++other) {
-      sharers += computes[other] && same_cores(ranks[other], ranks[r]) ? 1 : 0;
+      sharers += (computes[other] || !computes[r]) && same_cores(ranks[other], ranks[r]) ? 1 : 0;
     }
     shares[r].threads = threads(ranks[r], sharers);
     shares[r].rate = ranks[r].gpu.empty() ? shares[r].threads * ranks[r].core_rate
@@ -124,7 +187,9 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   }
 }
 
-/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading their operands takes.
+/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading their operands takes: all of
+/// them where each has its own. Of shared ones a rank fetches at most what others have, and fills a piece of its own,
+/// which is as much.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                    const std::vector<TeamShare>& shares, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
@@ -166,13 +231,14 @@ std::vector<RankResources> gather(Team& team, const RankResources& mine) {
                                    mine.memory,
                                    mine.core_rate,
                                    mine.gpu_rate,
-                                   mine.operand_bytes};
+                                   mine.operand_bytes,
+                                   mine.working_bytes};
   const std::vector<double> numbers = gather(team, row);
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();
     ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r],
-                     identities[r], n[4], n[5]});
+                     identities[r], n[4], n[5], n[6]});
   }
   return ranks;
 }
@@ -185,15 +251,16 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
   }));
 }
 
-std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations) {
+std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations, Operands operands) {
   std::vector<TeamShare> shares(ranks.size());
   const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   // Beside GPUs half of the memory is left to the host program, which needs it afterwards.
-  std::vector<int> on_cores = ranks_that_fit(ranks, gpus ? 0.5 : 0.9);
+  const Memory memory(ranks, operands, gpus ? 0.5 : 0.9);
+  std::vector<int> on_cores = ranks_that_fit(ranks, memory);
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
-        "The operands take {:.1f} GiB for each rank, and no host has so much memory free; use more hosts or GPUs.",
-        ranks.front().operand_bytes / 0x1p30));
+        "The operands take {:.1f} GiB{}, and no host has so much memory free; use more hosts or GPUs.",
+        ranks.front().operand_bytes / 0x1p30, operands == Operands::of_each ? " for each rank" : " in all"));
   }
   set_rates(ranks, on_cores, shares);
   if (gpus && !worth_helping(ranks, on_cores, shares, operations)) {
@@ -207,6 +274,7 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   double team_rate = 0.0;
   for (const TeamShare& share : shares) team_rate += share.role == TeamShare::Role::waiter ? 0.0 : share.rate;
   for (TeamShare& share : shares) share.team_rate = team_rate;
+  if (operands == Operands::shared) share_memory(ranks, memory, !on_cores.empty(), shares);
   return shares;
 }
 

@@ -20,8 +20,12 @@ struct RankResources {
   std::string gpu;             ///< its name; empty without one
   std::string gpu_identity;    ///< tells it from the others of the host
   double gpu_rate = 0.0;       ///< operations per second
-  double operand_bytes = 0.0;  ///< that this rank would keep on the host
+  double operand_bytes = 0.0;  ///< of all operands as this rank reads them
+  double working_bytes = 0.0;  ///< the least that it needs beside them on the host
 };
+
+/// Where operands are: each rank that computes has all of them, or all ranks have a piece each.
+enum class Operands { of_each, shared };
 
 std::string host_of_this_process();
 
@@ -37,10 +41,14 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 /// What each rank does, the same on all of them.
 ///
 /// Ranks with a GPU work. Where there are such, the others help if all of them together shorten the job by more than
-/// what reading operands costs them (every rank has operands of its own, and reading takes the network that GPU ranks
-/// read by, too), and if the memory of their host holds the operands of all: it is cores against GPUs, and a rank that
-/// does not help at least does no harm. Without any GPU as many ranks of each host work as its memory holds, and share
-/// the cores. Throws UsageError where nobody can work.
-std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations);
+/// reading their operands takes (those come by the network that GPU ranks use, too), and as far as the memory of their
+/// host holds what they need: it is cores against GPUs, and a rank that does not help at least does no harm. Without
+/// any GPU as many ranks of each host work as its memory holds, and share the cores.
+///
+/// Shared operands lie in the memories of all ranks, also of those that wait; helpers cut theirs in another way than
+/// GPUs, so where there are both each rank has a piece of both. What a host has left is then for panels of other ranks,
+/// the same for each rank that computes. Throws UsageError where nobody can work, or where pieces do not fit.
+std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations,
+                                 Operands operands = Operands::of_each);
 
 }  // namespace trifuse

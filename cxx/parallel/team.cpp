@@ -55,6 +55,10 @@ Kind kind_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
+std::unique_ptr<SharedArray> Team::make_array(std::span<const std::int64_t>) {
+  throw Error("These ranks have no arrays in common.");
+}
+
 std::vector<double> gather(Team& team, std::span<const double> mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(team.size()), 0.0);
   std::copy(mine.begin(), mine.end(),

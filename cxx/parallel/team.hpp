@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "cxx/base/shared_array.hpp"
 
 namespace trifuse {
 
@@ -13,7 +16,7 @@ namespace trifuse {
 /// business of the program that started them: the library sees this only.
 ///
 /// `sum` is collective: every rank calls it the same number of times with arrays of the same lengths. `fetch_add` is
-/// not. Both may be called by any thread of a rank, but only by one at a time.
+/// not. All may be called by any thread of a rank, but only by one at a time.
 class Team {
  public:
   /// The counters there are, each 0 at the beginning.
@@ -27,6 +30,13 @@ class Team {
   virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
   /// Adds up each element over all ranks, in place; exact where at most one of them is not zero.
   virtual void sum(std::span<double> values) = 0;
+
+  /// Whether `make_array` can make arrays.
+  virtual bool has_arrays() const { return false; }
+  /// An array with pieces of these sizes, in doubles, one for each rank: collective. Where it fails it throws on all
+  /// ranks. It must not outlive the team, and all ranks let their arrays go in the same order; to do so is not
+  /// collective, so a rank may fail alone.
+  virtual std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes);
 };
 
 /// The numbers of all ranks, one rank after another: collective. `mine` has the same length on all of them.

@@ -34,6 +34,7 @@ struct TeamShare {
   double rate = 1.0;       ///< of this rank, operations per second
   double team_rate = 1.0;  ///< of all ranks that compute
   int threads = 0;         ///< at most so many; 0: as many as was planned
+  double memory = 0.0;     ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
 };
 
 /// Gives each unit to exactly one rank. For one thread at a time.

@@ -4,6 +4,7 @@ import os
 import re
 import select
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, REFUSAL_TIME_LIMIT, TIME_LIMIT, checked,
-                             energies_as_text, has_mpi, launched, mpirun, read_report, trifuse, without_launcher)
+                             energies_as_text, has_global_arrays, has_mpi, launched, mpirun, read_report, trifuse, without_launcher)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -61,6 +62,77 @@ class Energies(SeveralProcesses):
 
     def test_where_there_are_fewer_tasks_than_ranks_some_do_nothing(self):
         self.assert_same_bits((4,), DATA / "hehplus_631g_c1_rhf_t3" / "c", "--device", "cpu")
+
+
+class SharedOperands(SeveralProcesses):
+    """Operands in Global Arrays, of which each rank has a piece."""
+
+    def setUp(self):
+        super().setUp()
+        if not has_global_arrays():
+            self.skipTest("this build has no Global Arrays")
+
+    def operands_of(self, ranks, *arguments):
+        """What the ranks of a run say of their operands, after a comparison of the energies with those of one process."""
+        report = self.folder / "report.json"
+        self.report_of(*arguments)
+        alone = energies_as_text(report)
+        self.assertEqual(mpirun((ranks, ("run", *arguments, "--quiet", "--json", report))), (0, "", ""))
+        self.assertEqual(energies_as_text(report), alone)
+        return read_report(report)["memory"]["operand_bytes"], [rank["operands"] for rank in read_report(report)["ranks"]]
+
+    def test_no_rank_has_more_than_its_part(self):
+        for arguments in ((WATER, "--form", "spin-adapted"), (UHF,), (ROHF, "--rohf", "semicanonical")):
+            for ranks in (2, 3, 4):
+                with self.subTest(arguments, ranks=ranks):
+                    everything, operands = self.operands_of(ranks, *arguments, "--tile-size", 3, "--device", "cpu", "--threads", 1)
+                    self.assertEqual(sum(rank["own_bytes"] for rank in operands), everything)
+                    for rank in operands:
+                        self.assertLess(abs(rank["own_bytes"] * ranks / everything - 1.0), 0.2)
+                        self.assertEqual(rank["own_bytes"] + rank["bytes_of_others"], everything)
+                        # With memory for all of them each panel comes once.
+                        self.assertLessEqual(rank["fetched_bytes"], rank["bytes_of_others"])
+                        self.assertLessEqual(rank["panels_hit"], rank["panels_wanted"])
+                    self.assertGreater(sum(rank["fetched_bytes"] for rank in operands), 0)
+
+    def test_memory_is_for_all_that_a_rank_keeps(self):
+        source = MadeUpMolecule(occupied=8, virtual=24).write(self.folder / "molecule")
+        arguments = (source, "--form", "spin-orbital", "--tile-size", 4, "--device", "cpu", "--threads", 1)
+        much, operands = self.operands_of(4, *arguments)
+        little = 0
+        for rank in operands:
+            little = max(little, rank["own_bytes"] + rank["bytes_of_others"] // 4)
+        limit = little + (1 << 19)
+        self.assertLess(limit, much)
+        _, limited = self.operands_of(4, *arguments, "--memory", limit)
+        for rank in limited:
+            self.assertLessEqual(rank["own_bytes"] + rank["cache_bytes"], limit)
+        self.assertGreater(sum(rank["fetched_bytes"] for rank in limited), sum(rank["fetched_bytes"] for rank in operands))
+        refused = ("run", *arguments, "--memory", operands[0]["own_bytes"] // 2)
+        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "Each of 4 ranks keeps")
+        self.assert_told_once(mpirun((2, ("run", *arguments)), (1, refused), (1, ("run", *arguments)), limit=REFUSAL_TIME_LIMIT),
+                              2, "Rank 2 failed: Each of 4 ranks keeps")
+
+    def test_a_number_that_only_some_ranks_read_ends_all(self):
+        molecule = MadeUpMolecule(occupied=4, virtual=8)
+        sound = molecule.write(self.folder / "sound")
+        for name, value in (("v2int", molecule.vvvo[2, 5, 7, 1]), ("v2int", molecule.vooo[3, 1, 2, 0]), ("t2amp", molecule.t2[0, 3, 5, 6])):
+            damaged = molecule.write(self.folder / "damaged")
+            path = damaged.with_suffix(f".{name}.000000")
+            content = path.read_bytes()
+            self.assertIn(struct.pack("<d", value), content)
+            path.write_bytes(content.replace(struct.pack("<d", value), struct.pack("<d", float("nan"))))
+            for ranks in ([(3, damaged)], [(1, sound), (1, damaged), (1, sound)], [(3, sound), (1, damaged)]):
+                with self.subTest(name, ranks=ranks):
+                    outcome = mpirun(*((number, ("run", prefix, "--device", "cpu", "--tile-size", 2)) for number, prefix in ranks),
+                                     limit=REFUSAL_TIME_LIMIT)
+                    self.assert_told_once(outcome, 1, path)
+
+    def test_what_moved_is_told(self):
+        outcome = mpirun((3, ("run", WATER, "--device", "cpu", "--threads", 1, "--tile-size", 3)))
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+        self.assertRegex(outcome.out, r"\nOperands     in Global Arrays: at most \S+ \S+ in a rank, and \S+ \S+ of others' panels\n"
+                                      r"Fetched      \S+ \S+ from other ranks, at most ")
 
 
 class Report(SeveralProcesses):

@@ -51,6 +51,11 @@ def has_mpi():
     return re.search(r"\bMPI yes\b", trifuse("--version").out) is not None
 
 
+def has_global_arrays():
+    """Whether the ranks of the program that is tested can share operands."""
+    return re.search(r"\bGlobal Arrays yes\b", trifuse("--version").out) is not None
+
+
 def launched(*ranks):
     """Command line and environment that start several processes, given as (number, arguments of trifuse) one after another.
 

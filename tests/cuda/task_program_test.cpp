@@ -41,7 +41,7 @@ struct View {
 View view_of(const PanelStore& panels, Form form, const PanelName& name) {
   const auto& t = name.tiles;
   if (name.kind == PanelKind::pairs) {
-    return {panels.pair_block(panels.disconnected()[name.set], t[0], t[1], t[2], t[3]),
+    return {panels.pair_block(panels.disconnected()[name.set], t[0], t[1], t[2], t[3]).data(),
             packing_of(panels.tiles(), form, name, 1)};
   }
   const PanelTiles tiles{t[0], t[1], t[2]};

@@ -51,6 +51,7 @@ TEST(RankResources, AreGathered) {
   const auto failures = failures_of_ranks(3, [](Team& team) {
     RankResources mine = on_cores("node" + std::to_string(team.rank()), "0-3,8-11", 8);
     mine.threads_asked = team.rank();
+    mine.working_bytes = 0.5 * gib;
     if (team.rank() == 1) mine.gpu = "NVIDIA H200";
     const auto all = gather(team, mine);
     ASSERT_EQ(all.size(), 3u);
@@ -60,6 +61,7 @@ TEST(RankResources, AreGathered) {
     EXPECT_EQ(all[2].threads_asked, 2);
     EXPECT_EQ(all[2].memory, 100 * gib);
     EXPECT_EQ(all[2].operand_bytes, gib);
+    EXPECT_EQ(all[1].working_bytes, 0.5 * gib);
     EXPECT_EQ(all[1].gpu, "NVIDIA H200");
     EXPECT_EQ(all[0].gpu, "");
   });
@@ -120,6 +122,54 @@ TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
   // And not where the host has no room for their operands beside those of the GPU's rank.
   for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
   EXPECT_EQ(roles(share_out(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::helper, Role::waiter}));
+}
+
+TEST(ShareOutOfSharedOperands, NeedsRoomForPiecesAndForWhatIsWorkedWith) {
+  std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
+  for (RankResources& rank : ranks) {
+    rank.operand_bytes = 40 * gib;
+    rank.working_bytes = 2 * gib;
+  }
+  // All of them work, where only two could have operands of their own: 90 GiB are enough for 40 and 4 times 2.
+  const auto shares = share_out(ranks, 1e15, Operands::shared);
+  EXPECT_EQ(roles(shares), std::vector<Role>(4, Role::worker));
+  for (const TeamShare& share : shares) EXPECT_DOUBLE_EQ(share.memory, 90.0 / 4 * gib);
+  // Pieces come first.
+  for (RankResources& rank : ranks) rank.operand_bytes = 85 * gib;
+  EXPECT_EQ(roles(share_out(ranks, 1e15, Operands::shared)),
+            (std::vector<Role>{Role::worker, Role::worker, Role::waiter, Role::waiter}));
+  EXPECT_DOUBLE_EQ(share_out(ranks, 1e15, Operands::shared)[0].memory, (85.0 / 4 + 5.0 / 2) * gib);
+  EXPECT_DOUBLE_EQ(share_out(ranks, 1e15, Operands::shared)[3].memory, 85.0 / 4 * gib);
+  for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
+  expect_failure<UsageError>([&] { share_out(ranks, 1e15, Operands::shared); }, "take 100.0 GiB in all");
+  // Another host of the same kind halves them.
+  ranks.insert(ranks.end(), 4, on_cores("b", "0-7", 8));
+  for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
+  EXPECT_EQ(roles(share_out(ranks, 1e15, Operands::shared)), std::vector<Role>(8, Role::worker));
+  // One that is too small for its pieces cannot take part at all.
+  for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
+  expect_failure<UsageError>([&] { share_out(ranks, 1e15, Operands::shared); },
+                             "the host b has no room for its 4 ranks");
+}
+
+TEST(ShareOutOfSharedOperands, GivesHelpersPiecesOfTheirOwnCut) {
+  std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16),
+                                      on_cores("a", "0-15", 16)};
+  for (RankResources& rank : ranks) {
+    rank.operand_bytes = 20 * gib;
+    rank.working_bytes = 3 * gib;
+  }
+  // Half of 100 GiB hold the operands of GPUs and cores, 40, and 3 for each of three ranks that compute.
+  const auto shares = share_out(ranks, 1e19, Operands::shared);
+  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper, Role::waiter}));
+  EXPECT_DOUBLE_EQ(shares[1].memory, (10.0 + 10.0 / 3) * gib);
+  EXPECT_DOUBLE_EQ(shares[3].memory, 10.0 * gib);
+  // A short job is left to the GPU, and then there is one cut.
+  const auto alone = share_out(ranks, 1e13, Operands::shared);
+  EXPECT_EQ(roles(alone), (std::vector<Role>{Role::worker, Role::waiter, Role::waiter, Role::waiter}));
+  EXPECT_DOUBLE_EQ(alone[0].memory, (5.0 + 30.0) * gib);
+  EXPECT_DOUBLE_EQ(alone[1].memory, 5.0 * gib);
+  EXPECT_EQ(alone[1].threads, 4);  // all may read
 }
 
 TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {

@@ -73,39 +73,45 @@ TEST(Team, FailsForTheSameKindOfReason) {
   expect_same_kind<Interrupted>();
 }
 
-/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells.
+/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells. With `arrays` they share operands.
 std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
-                                                  const std::function<TeamShare(int)>& share) {
+                                                  const std::function<TeamShare(int)>& share, bool arrays) {
   std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
-  const auto failures = failures_of_ranks(size, [&](Team& team) {
-    const auto source = open_dump_of(dump);
-    CalculationOptions options = options_for({}, 3);
-    options.omega2 = {0.0, 0.1};
-    Calculation calculation(*source, nullptr, options);
-    calculation.join(team, share(team.rank()));
-    results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
-  });
+  const auto failures = failures_of_ranks(
+      size,
+      [&](Team& team) {
+        const auto source = open_dump_of(dump);
+        CalculationOptions options = options_for({}, 3);
+        options.omega2 = {0.0, 0.1};
+        Calculation calculation(*source, nullptr, options);
+        calculation.join(team, share(team.rank()));
+        results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
+      },
+      arrays);
   EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(size)));
   return results;
 }
 
-class TeamOf : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Values(1, 2, 3, 7));
+/// So many ranks, and whether they share operands.
+class TeamOf : public ::testing::TestWithParam<std::tuple<int, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Combine(::testing::Values(1, 2, 3, 7), ::testing::Bool()));
 
 TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
+  const auto [size, arrays] = GetParam();
   for (const std::string dump : {"h2o_631g_c2v_rhf_t10", "ch2_631g_c1_uhf_t3"}) {
     const auto source = open_dump_of(dump);
     CalculationOptions options = options_for({}, 3);
     options.omega2 = {0.0, 0.1};
     const std::vector<double> alone = numbers_of(calculate(*source, options));
-    for (const auto& result : results_of_ranks(dump, GetParam(), [](int) { return TeamShare{}; })) {
+    for (const auto& result : results_of_ranks(
+             dump, size, [](int) { return TeamShare{}; }, arrays)) {
       EXPECT_EQ(result, alone);
     }
     // The last one waits, and those before it help.
-    const auto roles = [&](int rank) {
-      return TeamShare{rank == 0 ? Role::worker : rank + 1 == GetParam() ? Role::waiter : Role::helper, 1.0, 2.0, 1};
+    const auto roles = [ranks = size](int rank) {
+      return TeamShare{rank == 0 ? Role::worker : rank + 1 == ranks ? Role::waiter : Role::helper, 1.0, 2.0, 1};
     };
-    for (const auto& result : results_of_ranks(dump, GetParam(), roles)) EXPECT_EQ(result, alone);
+    for (const auto& result : results_of_ranks(dump, size, roles, arrays)) EXPECT_EQ(result, alone);
   }
 }
 
@@ -197,27 +203,135 @@ TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
   EXPECT_NE(failures[1].find("Rank 0 failed: Stopped before"), std::string::npos) << failures[1];
 }
 
-TEST(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
+/// Whether the ranks share operands.
+class CalculationInATeam : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Operands, CalculationInATeam, ::testing::Bool());
+
+TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
   /// A source that breaks on one rank.
-  const auto failures = failures_of_ranks(3, [](Team& team) {
-    const DumpCopy copy("h2o_631g_c2v_rhf_t10");
-    if (team.rank() == 1) {
-      auto values = copy.doubles("t2amp");
-      values[values.size() / 2] = std::numeric_limits<double>::quiet_NaN();
-      copy.write_doubles("t2amp", values);
-    }
-    const auto source = copy.open();
-    Calculation calculation(*source, nullptr, options_for());
-    calculation.join(team, {});
-    calculation.run();
-    ADD_FAILURE() << "a rank went on";
-  });
+  const auto failures = failures_of_ranks(
+      3,
+      [](Team& team) {
+        const DumpCopy copy("h2o_631g_c2v_rhf_t10");
+        if (team.rank() == 1) {
+          auto values = copy.doubles("t2amp");
+          std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
+          copy.write_doubles("t2amp", values);
+        }
+        const auto source = copy.open();
+        Calculation calculation(*source, nullptr, options_for());
+        calculation.join(team, {});
+        calculation.run();
+        ADD_FAILURE() << "a rank went on";
+      },
+      GetParam());
   EXPECT_NE(failures[0].find("Rank 1 failed: The file"), std::string::npos) << failures[0];
   EXPECT_NE(failures[1].find("not finite"), std::string::npos) << failures[1];
   EXPECT_NE(failures[2].find("Rank 1 failed: The file"), std::string::npos) << failures[2];
 }
 
-TEST(CalculationInATeam, KeepsNoJournal) {
+/// A team whose arrays fail on one rank: where they are made, or after so many panels have been read.
+class TeamWithBadArrays final : public Team {
+ public:
+  TeamWithBadArrays(Team& sound, int bad_rank, int panels)
+      : sound_(sound), bad_(sound.rank() == bad_rank), panels_(panels) {}
+  int rank() const override { return sound_.rank(); }
+  int size() const override { return sound_.size(); }
+  std::int64_t fetch_add(int counter, std::int64_t amount) override { return sound_.fetch_add(counter, amount); }
+  void sum(std::span<double> values) override { sound_.sum(values); }
+  bool has_arrays() const override { return true; }
+  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
+    together(&sound_, [&] {
+      if (bad_ && panels_ < 0) throw SystemError("There is no memory for an array.");
+    });
+    return std::make_unique<BadArray>(sound_.make_array(sizes), bad_ ? panels_ : std::numeric_limits<int>::max());
+  }
+
+ private:
+  struct BadArray final : SharedArray {
+    BadArray(std::unique_ptr<SharedArray> other, int panels) : sound(std::move(other)), left(panels) {}
+    std::span<double> local() override { return sound->local(); }
+    void sync() override { sound->sync(); }
+    void get(int owner, std::int64_t first, std::span<double> values) override {
+      if (left-- <= 0) throw SystemError("The network is gone.");
+      sound->get(owner, first, values);
+    }
+    std::unique_ptr<SharedArray> sound;
+    int left;
+  };
+  Team& sound_;
+  bool bad_;
+  int panels_;
+};
+
+TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
+  for (const int panels : {-1, 0, 5}) {
+    const auto failures = failures_of_ranks(
+        3,
+        [&](Team& sound) {
+          TeamWithBadArrays team(sound, 2, panels);
+          const auto source = open_dump_of("ch2_631g_c1_uhf_t3");
+          Calculation calculation(*source, nullptr, options_for({}, 3));
+          // The others wait, so that there is something to fetch for the one that fails.
+          calculation.join(team, TeamShare{team.rank() == 2 ? Role::worker : Role::waiter, 1.0, 1.0, 1});
+          calculation.run();
+          ADD_FAILURE() << "a rank went on";
+        },
+        true);
+    const std::string sentence = panels < 0 ? "There is no memory for an array." : "The network is gone.";
+    EXPECT_EQ(failures,
+              (std::vector<std::string>{"Rank 2 failed: " + sentence, "Rank 2 failed: " + sentence, sentence}));
+  }
+}
+
+TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
+  const auto source = make_synthetic_source(closed_shell(8, 24));
+  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const std::vector<double> alone = numbers_of(calculate(*source, options));
+  const Calculation planned(*source, nullptr, options);
+  const std::int64_t working = planned.working_bytes(), operands = planned.operand_bytes();
+  for (const std::int64_t memory : {operands + 2 * working, operands / 3 + 2 * working}) {
+    const auto failures = failures_of_ranks(
+        4,
+        [&](Team& team) {
+          CalculationOptions mine = options;
+          mine.memory = memory;
+          Calculation calculation(*source, nullptr, mine);
+          calculation.join(team, {});
+          const CalculationResult result = calculation.run();
+          EXPECT_EQ(numbers_of(result), alone);
+          for (const OperandTraffic& rank : result.traffic) {
+            EXPECT_GT(rank.fetched_bytes, 0);
+            EXPECT_LE(rank.own_bytes, calculation.piece_bytes());
+            EXPECT_LE(rank.own_bytes + rank.cache_bytes + calculation.scratch_bytes(), memory);
+            if (memory < operands) continue;
+            EXPECT_LE(rank.fetched_bytes, rank.bytes_of_others);
+          }
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(4));
+  }
+}
+
+TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
+  const auto source = make_synthetic_source(closed_shell(8, 24));
+  const auto failures = failures_of_ranks(
+      4,
+      [&](Team& team) {
+        CalculationOptions options = options_for(Form::spin_orbital, 4);
+        const Calculation planned(*source, nullptr, options);
+        if (team.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
+        Calculation calculation(*source, nullptr, options);
+        together(&team, [&] { calculation.join(team, {}); });
+      },
+      true);
+  for (const std::string& failure : failures) {
+    EXPECT_NE(failure.find("Each of 4 ranks keeps up to"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("--memory allows"), std::string::npos) << failure;
+  }
+}
+
+TEST(JournalOfATeam, IsRefused) {
   const auto source = make_synthetic_source(closed_shell(2, 3));
   CalculationOptions options = options_for();
   options.journal = "journal";

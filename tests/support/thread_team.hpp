@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/team.hpp"
 
@@ -50,6 +53,24 @@ class ThreadRanks {
     }
     std::copy(result_.begin(), result_.end(), values.begin());
   }
+  void meet() {
+    double nothing = 0.0;
+    sum({&nothing, 1});
+  }
+  /// One buffer for each rank, the same for all who ask together.
+  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const std::int64_t> sizes) {
+    meet();
+    {
+      const std::lock_guard lock(mutex_);
+      if (pieces_asked_++ % size_ == 0) {
+        pieces_ = std::make_shared<std::vector<Buffer>>();
+        for (const std::int64_t size : sizes) pieces_->emplace_back(static_cast<std::size_t>(size));
+      }
+    }
+    meet();
+    const std::lock_guard lock(mutex_);
+    return pieces_;
+  }
 
  private:
   const int size_;
@@ -59,11 +80,49 @@ class ThreadRanks {
   std::vector<double> sums_, result_;
   int arrived_ = 0;
   std::int64_t round_ = 0;
+  std::shared_ptr<std::vector<Buffer>> pieces_;
+  int pieces_asked_ = 0;
+};
+
+/// An array in the memory that the threads have in common anyway. What nobody wrote is not a number, and so is what is
+/// read before all have written.
+class ThreadArray final : public SharedArray {
+ public:
+  using Pieces = std::vector<Buffer>;
+  ThreadArray(std::shared_ptr<Pieces> pieces, ThreadRanks& ranks, int rank)
+      : pieces_(std::move(pieces)), ranks_(ranks), rank_(rank) {
+    std::fill_n(local().data(), local().size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  std::span<double> local() override { return pieces_->at(static_cast<std::size_t>(rank_)).span(); }
+  void get(int owner, std::int64_t first, std::span<double> values) override {
+    if (busy_.exchange(true)) throw Error("Two threads of a rank use the array at once.");
+    const auto piece = pieces_->at(static_cast<std::size_t>(owner)).span();
+    if (!synced_ || first < 0 || static_cast<std::size_t>(first) + values.size() > piece.size()) {
+      throw Error("What is read is not there.");
+    }
+    std::copy_n(piece.data() + first, values.size(), values.data());
+    busy_ = false;
+  }
+  void sync() override {
+    ranks_.meet();
+    synced_ = true;
+  }
+
+ private:
+  std::shared_ptr<Pieces> pieces_;
+  ThreadRanks& ranks_;
+  int rank_;
+  std::atomic<bool> busy_{false}, synced_{false};
 };
 
 class ThreadTeam final : public Team {
  public:
-  ThreadTeam(ThreadRanks& ranks, int rank) : ranks_(ranks), rank_(rank) {}
+  ThreadTeam(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
+  bool has_arrays() const override { return arrays_; }
+  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
+    std::shared_ptr<ThreadArray::Pieces> pieces = ranks_.pieces(sizes);
+    return std::make_unique<ThreadArray>(std::move(pieces), ranks_, rank_);
+  }
   int rank() const override { return rank_; }
   int size() const override { return ranks_.size(); }
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return ranks_.fetch_add(counter, amount); }
@@ -72,16 +131,19 @@ class ThreadTeam final : public Team {
  private:
   ThreadRanks& ranks_;
   int rank_;
+  bool arrays_;
 };
 
-/// Runs `body` on `size` threads, each a rank; returns what each threw, empty where it did not.
-inline std::vector<std::string> failures_of_ranks(int size, const std::function<void(Team&)>& body) {
+/// Runs `body` on `size` threads, each a rank; returns what each threw, empty where it did not. With `arrays` they can
+/// share arrays.
+inline std::vector<std::string> failures_of_ranks(int size, const std::function<void(Team&)>& body,
+                                                  bool arrays = false) {
   ThreadRanks ranks(size);
   std::vector<std::string> failures(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadTeam team(ranks, rank);
+      ThreadTeam team(ranks, rank, arrays);
       try {
         body(team);
       } catch (const std::exception& error) {

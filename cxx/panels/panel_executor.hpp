@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "cxx/triples/executor.hpp"
+
+namespace trifuse {
+
+class PanelStore;
+
+/// An executor whose operands are panels. It says how they are to be cut, and gets them before it makes workers.
+class PanelExecutor : public Executor {
+ public:
+  virtual const TileSpace& panel_tiles() const = 0;
+  virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;
+};
+
+}  // namespace trifuse

@@ -1,0 +1,178 @@
+#include "drivers/ga_arrays.hpp"
+
+#include <fmt/format.h>
+#include <ga.h>
+#include <macdecls.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/parallel/ranks.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+constexpr std::int64_t width = sizeof(double);
+/// Pieces of Global Arrays begin anywhere; ours begin on the first cache line of theirs.
+constexpr std::int64_t line = Buffer::alignment / sizeof(double);
+
+/// Global Arrays end the program where memory is short, so what can be known before is.
+void check_room(Team& team, std::span<const std::int64_t> sizes) {
+  const std::vector<std::string> hosts = gather(team, host_of_this_process(), 64);
+  together(&team, [&] {
+    const auto mine = static_cast<std::size_t>(team.rank());
+    const auto own = static_cast<std::size_t>(sizes[mine] * width);
+    std::int64_t of_host = 0, neighbours = 0;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      if (hosts[rank] != hosts[mine]) continue;
+      of_host += sizes[rank] * width;
+      ++neighbours;
+    }
+    void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place == MAP_FAILED) {
+      throw SystemError(fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that each rank keeps.",
+                                    hosts[mine], static_cast<double>(own) / 0x1p20));
+    }
+    munmap(place, own);
+    // MPI libraries put what processes of a host share there.
+    const char* const shared_memory = "/dev/shm";
+    struct statvfs room {};
+    if (neighbours < 2 || statvfs(shared_memory, &room) != 0) return;
+    const double free = static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize);
+    if (static_cast<double>(of_host) <= free) return;
+    throw SystemError(fmt::format(
+        "The ranks on {} keep {:.1f} MiB of operands in shared memory, and {} has {:.1f} MiB free; make it larger.",
+        hosts[mine], static_cast<double>(of_host) / 0x1p20, shared_memory, free / 0x1p20));
+  });
+}
+
+class Arrays;
+
+class Array final : public SharedArray {
+ public:
+  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes);
+  ~Array() override;
+
+  std::span<double> local() override { return local_; }
+
+  void get(int owner, std::int64_t first, std::span<double> values) override {
+    // Below Global Arrays numbers of bytes have 31 bits.
+    constexpr std::size_t most = std::size_t{1} << 24;
+    std::int64_t at = begins_[static_cast<std::size_t>(owner)] + shifts_[static_cast<std::size_t>(owner)] + first;
+    for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
+      const auto part = values.first(std::min(most, values.size()));
+      std::int64_t last = at + std::ssize(part) - 1, stride = 1;
+      caller_.call([&] { NGA_Get64(handle_, &at, &last, part.data(), &stride); });
+      at = last + 1;
+    }
+  }
+
+  void sync() override {
+    caller_.call([&] {
+      std::int64_t first = begins_[rank_], last = begins_[rank_ + 1] - 1;
+      NGA_Release_update64(handle_, &first, &last);
+      GA_Sync();
+    });
+  }
+
+ private:
+  Arrays& arrays_;
+  CallerThread& caller_;
+  std::size_t rank_;
+  int handle_ = 0;
+  std::vector<std::int64_t> begins_;  ///< of the pieces of Global Arrays, and their end
+  std::vector<std::int64_t> shifts_;  ///< from there to ours
+  std::span<double> local_;
+};
+
+class Arrays final : public GlobalArrays {
+ public:
+  explicit Arrays(CallerThread& caller) : caller_(caller) {}
+
+  std::unique_ptr<SharedArray> make(Team& team, std::span<const std::int64_t> sizes) override {
+    check_room(team, sizes);
+    together(&team, [&] {
+      caller_.call([&] {
+        begin();
+        free_arrays();
+      });
+    });
+    return std::make_unique<Array>(*this, caller_, team, sizes);
+  }
+
+  /// Freed later, together with the other ranks.
+  void let_go(int handle) { unused_.push_back(handle); }
+
+  void end() override {
+    if (!begun_) return;
+    GA_Terminate();  // frees all arrays
+    begun_ = false;
+  }
+
+ private:
+  void begin() {
+    if (std::exchange(begun_, true)) return;
+    GA_Initialize();
+    // What Global Arrays need for themselves, doubles.
+    constexpr int stack = 100000, heap = 100000;
+    if (!MA_init(MT_C_DBL, stack, heap)) throw SystemError("There is not enough memory for Global Arrays.");
+  }
+
+  void free_arrays() {
+    for (const int handle : unused_) GA_Destroy(handle);
+    unused_.clear();
+  }
+
+  CallerThread& caller_;
+  bool begun_ = false;
+  std::vector<int> unused_;
+};
+
+Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes)
+    : arrays_(arrays), caller_(caller), rank_(static_cast<std::size_t>(team.rank())), begins_{0} {
+  for (const std::int64_t size : sizes) begins_.push_back(begins_.back() + size + line);
+  together(&team, [&] {
+    double* data = nullptr;
+    caller.call([&] {
+      std::int64_t doubles = begins_.back(), pieces = std::ssize(sizes);
+      std::string name = "operands";
+      handle_ = NGA_Create_irreg64(C_DBL, 1, &doubles, name.data(), &pieces, begins_.data());
+      if (handle_ == 0) return;
+      std::int64_t first = begins_[rank_], last = begins_[rank_ + 1] - 1, stride = 1;
+      NGA_Access64(handle_, &first, &last, &data, &stride);
+    });
+    if (data == nullptr) throw SystemError("Global Arrays have no memory for the operands.");
+    const auto size = static_cast<std::size_t>(sizes[rank_]);
+    std::size_t room = (size + line) * width;
+    void* aligned = data;
+    if (std::align(Buffer::alignment, size * width, aligned, room) == nullptr) {
+      throw Error("A piece of a global array has no cache line in it.");
+    }
+    local_ = {static_cast<double*>(aligned), size};
+    shifts_.assign(sizes.size(), local_.data() - data);
+  });
+  const auto shift = static_cast<double>(shifts_[rank_]);
+  const std::vector<double> shifts = gather(team, std::span(&shift, 1));
+  std::transform(shifts.begin(), shifts.end(), shifts_.begin(), [](double each) { return static_cast<std::int64_t>(each); });
+}
+
+Array::~Array() {
+  if (handle_ != 0) arrays_.let_go(handle_);
+}
+
+}  // namespace
+
+std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread& caller) {
+  return std::make_unique<Arrays>(caller);
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cxx/parallel/caller_thread.hpp"
+#include "cxx/parallel/team.hpp"
+
+namespace trifuse::cli {
+
+/// Global Arrays, which begin with the first array. They are called on the thread that serves `caller`, and belong to
+/// all processes of MPI.
+class GlobalArrays {
+ public:
+  virtual ~GlobalArrays() = default;
+  /// For `Team::make_array`, which `team` asks for.
+  virtual std::unique_ptr<SharedArray> make(Team& team, std::span<const std::int64_t> sizes) = 0;
+  /// Frees all arrays and ends Global Arrays: collective, called by the thread that began MPI.
+  virtual void end() = 0;
+};
+
+/// Null where this build has no Global Arrays.
+std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread& caller);
+
+}  // namespace trifuse::cli

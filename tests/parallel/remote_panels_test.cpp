@@ -1,0 +1,186 @@
+#include "cxx/panels/remote_panels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "tests/support/refusals.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+constexpr std::int64_t size = 1000;              // doubles of a panel
+constexpr std::int64_t with_margin = (size + 8) * 8;  // bytes that it takes
+
+/// Panel n stands at n * size, and holds its places.
+void count_up(std::int64_t at, std::span<double> values) {
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(at) + static_cast<double>(n);
+}
+
+bool right(const PanelHold& panel, std::int64_t at) {
+  for (std::int64_t n = 0; n < size; ++n) {
+    if (panel.data()[n] != static_cast<double>(at + n)) return false;
+  }
+  return true;
+}
+
+/// Waits for the thread that reads ahead.
+template <typename Condition>
+bool soon(Condition condition) {
+  for (int n = 0; n < 5000 && !condition(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return condition();
+}
+
+TEST(PanelHold, KeepsNothingOfWhatStaysAnyway) {
+  const double number = 1.0;
+  PanelHold hold(&number);
+  const PanelHold other = std::move(hold);
+  EXPECT_EQ(other.data(), &number);
+  EXPECT_EQ(PanelHold().data(), nullptr);
+}
+
+TEST(RemotePanels, AreFetchedOnceWhereThereIsRoom) {
+  RemotePanels panels(count_up, 10 * with_margin);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (std::int64_t n = 0; n < 10; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  }
+  const PanelTraffic traffic = panels.traffic();
+  EXPECT_EQ(traffic.wanted, 30);
+  EXPECT_EQ(traffic.hits, 20);
+  EXPECT_EQ(traffic.fetched, 10);
+  EXPECT_EQ(traffic.fetched_bytes, 10 * size * 8);
+  EXPECT_EQ(traffic.most_bytes, 10 * with_margin);
+}
+
+TEST(RemotePanels, ThoseUsedLongestAgoMakeRoom) {
+  RemotePanels panels(count_up, 2 * with_margin);
+  for (const std::int64_t n : {0, 1, 0, 2, 0, 1}) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  EXPECT_EQ(panels.traffic().fetched, 4);  // 0, 1, 2 in the place of 1, 1 again
+  EXPECT_EQ(panels.traffic().most_bytes, 2 * with_margin);
+}
+
+TEST(RemotePanels, ThoseInUseStayAndTakeWhatTheyNeed) {
+  RemotePanels panels(count_up, with_margin);
+  {
+    std::vector<PanelHold> holds;
+    for (std::int64_t n = 0; n < 4; ++n) holds.push_back(panels.hold(n * size, size));
+    for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(holds[static_cast<std::size_t>(n)], n * size));
+    EXPECT_EQ(panels.traffic().most_bytes, 4 * with_margin);
+  }
+  // All but one have gone, the one that was let go last.
+  for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  EXPECT_EQ(panels.traffic().fetched, 8 - panels.traffic().hits);
+  EXPECT_LE(panels.traffic().hits, 1);
+}
+
+TEST(RemotePanels, LargerThanTheBudgetAreServed) {
+  RemotePanels panels(count_up, 0);
+  EXPECT_TRUE(right(panels.hold(0, size), 0));
+  EXPECT_TRUE(right(panels.hold(0, size), 0));
+  EXPECT_EQ(panels.traffic().fetched, 2);
+}
+
+TEST(RemotePanels, MayBeReadInFullVectorsBeyondTheirEnd) {
+  RemotePanels panels(count_up, with_margin);
+  const PanelHold panel = panels.hold(0, size - 3);
+  for (std::int64_t n = size - 3; n < size + 5; ++n) EXPECT_EQ(panel.data()[n], 0.0);
+}
+
+TEST(RemotePanels, ComeAheadWhenAskedFor) {
+  RemotePanels panels(count_up, 20 * with_margin);
+  for (std::int64_t n = 0; n < 10; ++n) panels.ask(n * size, size);
+  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 10; }));
+  EXPECT_EQ(panels.traffic().wanted, 0);
+  for (std::int64_t n = 0; n < 10; ++n) {
+    panels.ask(n * size, size);  // here already
+    EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  }
+  EXPECT_EQ(panels.traffic().hits, 10);
+  EXPECT_EQ(panels.traffic().fetched, 10);
+}
+
+TEST(RemotePanels, ComeAheadInHalfOfTheRoomOnly) {
+  RemotePanels panels(count_up, 8 * with_margin);
+  for (std::int64_t n = 0; n < 8; ++n) panels.ask(n * size, size);
+  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 4; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(panels.traffic().fetched, 4);
+  for (std::int64_t n = 0; n < 8; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  EXPECT_EQ(panels.traffic().fetched, 8);
+  // Nothing that comes ahead takes the room of what is in use.
+  const PanelHold in_use = panels.hold(0, size);
+  for (std::int64_t n = 10; n < 14; ++n) panels.ask(n * size, size);
+  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 12; }));
+  EXPECT_TRUE(right(in_use, 0));
+  EXPECT_EQ(panels.traffic().most_bytes, 8 * with_margin);
+}
+
+TEST(RemotePanels, AFailureReachesWhoWantedThePanelAndNobodyElse) {
+  std::atomic<bool> broken{true};
+  RemotePanels panels(
+      [&](std::int64_t at, std::span<double> values) {
+        if (broken) throw SystemError("The network is gone.");
+        count_up(at, values);
+      },
+      10 * with_margin);
+  panels.ask(size, size);
+  expect_failure<SystemError>([&] { static_cast<void>(panels.hold(0, size)); }, "The network is gone.");
+  expect_failure<SystemError>([&] { static_cast<void>(panels.hold(size, size)); }, "The network is gone.");
+  broken = false;
+  EXPECT_TRUE(right(panels.hold(0, size), 0));
+  EXPECT_TRUE(right(panels.hold(size, size), size));
+}
+
+/// Budgets from nothing to everything; more threads than panels fit.
+class RemotePanelsUnderLoad : public ::testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Budget, RemotePanelsUnderLoad, ::testing::Values(0, 3, 12, 100));
+
+TEST_P(RemotePanelsUnderLoad, AreRightForAllThreads) {
+  constexpr std::int64_t panels_there = 40;
+  constexpr int threads = 8, rounds = 400;
+  std::atomic<int> fetching{0}, together{0}, wrong{0}, failed{0}, seen{0};
+  RemotePanels panels(
+      [&](std::int64_t at, std::span<double> values) {
+        if (fetching++ != 0) ++together;
+        count_up(at, values);
+        --fetching;
+        if (at == 7 * size && seen++ % 3 == 0) throw SystemError("Once in a while.");
+      },
+      GetParam() * with_margin);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int round = 0; round < rounds; ++round) {
+        std::vector<PanelHold> holds;
+        std::vector<std::int64_t> places;
+        for (int n = 0; n < 4; ++n) {
+          panels.ask(random() % panels_there * size, size);
+          places.push_back(random() % panels_there * size);
+          try {
+            holds.push_back(panels.hold(places.back(), size));
+          } catch (const SystemError&) {
+            ++failed;
+            places.pop_back();
+          }
+        }
+        for (std::size_t n = 0; n < holds.size(); ++n) wrong += right(holds[n], places[n]) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(together, 0);
+  const PanelTraffic traffic = panels.traffic();
+  EXPECT_EQ(traffic.wanted, 4 * threads * rounds);
+  EXPECT_LE(traffic.most_bytes, std::max<std::int64_t>(GetParam(), 1 + 4 * threads) * with_margin);
+}
+
+}  // namespace
+}  // namespace trifuse::testing

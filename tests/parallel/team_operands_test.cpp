@@ -1,0 +1,165 @@
+#include "cxx/team_operands.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/thread_team.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+constexpr std::int64_t everything = std::numeric_limits<std::int64_t>::max();
+/// Small, so that there are many panels.
+constexpr CpuTiles limits = {2, 3};
+
+std::int64_t bytes_of(std::int64_t doubles) {
+  return doubles * static_cast<std::int64_t>(sizeof(double));
+}
+
+struct Case {
+  std::string name;
+  SyntheticMolecule molecule;
+  Form form;
+  bool two_sided, fock;
+};
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.name;
+}
+
+class SharedOperands : public ::testing::TestWithParam<Case> {
+ protected:
+  OwnedProblem owned{GetParam().molecule, GetParam().form, GetParam().two_sided};
+  Plan plan = [&] {
+    owned.problem.fock_in_singles = GetParam().fock;
+    owned.problem.omega2 = {0.0, 0.1};
+    return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+  }();
+  std::vector<double> alone =
+      task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.omega2.size());
+
+  /// Every rank executes all tasks, with `bytes` for operands. `see` gets the operands of each rank afterwards.
+  template <typename See>
+  void expect_same_bits(int ranks, std::int64_t bytes, See see) {
+    const auto failures = failures_of_ranks(
+        ranks,
+        [&](Team& team) {
+          const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
+          TeamOperands operands(team, owned.problem, plan.tiles, &executor->panel_tiles(), bytes);
+          executor->take_panels(operands.panels());
+          EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
+          see(operands, operands.traffic(team)[static_cast<std::size_t>(team.rank())]);
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Problem, SharedOperands,
+    ::testing::Values(
+        Case{"RHF spin-adapted", closed_shell(5, 9, 2), Form::spin_adapted, false, false},
+        Case{"RHF spin-orbital", closed_shell(4, 7), Form::spin_orbital, false, false},
+        Case{"RHF spin-adapted two-sided", closed_shell(5, 9), Form::spin_adapted, true, false},
+        Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), Form::spin_orbital, false, false},
+        Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), Form::spin_orbital, true, false},
+        Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, false},
+        Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, true}),
+    [](const auto& test) { return as_test_name(test.param.name); });
+
+TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
+  for (const int ranks : {1, 2, 3, 4}) {
+    expect_same_bits(ranks, everything, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
+      const TileSpace& tiles = operands.panels()->tiles();
+      const std::int64_t all = bytes_of(PanelStore::required_doubles(owned.problem, tiles));
+      const std::int64_t panel = bytes_of(PanelStore::doubles_in_use(owned.problem, tiles));
+      EXPECT_NEAR(static_cast<double>(traffic.own_bytes), static_cast<double>(all) / ranks, static_cast<double>(panel));
+      EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
+      std::vector<Task> pieces;
+      for (const Task& task : plan.tasks) {
+        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.form, task)) pieces.push_back(piece);
+      }
+      const std::int64_t needed = operands.panels()->bytes_to_fetch(pieces);
+      EXPECT_LE(needed, traffic.bytes_of_others);
+      EXPECT_EQ(traffic.fetched_bytes, needed);
+      EXPECT_EQ(needed == 0, ranks == 1);
+      EXPECT_GE(traffic.panels_wanted, traffic.panels_hit);
+    });
+  }
+}
+
+TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
+  for (const int ranks : {2, 3}) {
+    const std::int64_t all = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles));
+    for (const std::int64_t cache : {std::int64_t{0}, all / 10}) {
+      expect_same_bits(ranks, all / ranks + cache, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
+        EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
+        // What a worker has in use, and what comes ahead of it.
+        const std::int64_t in_use = bytes_of(PanelStore::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
+        EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
+      });
+    }
+  }
+}
+
+/// Rank 0 reads blocks of other tiles than the panels have.
+TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
+  std::vector<std::int64_t> read(4);
+  expect_same_bits(1, everything, [&](const TeamOperands&, const OperandTraffic& traffic) { read[0] = traffic.read_bytes; });
+  const std::int64_t by_one = read[0];
+  const auto failures = failures_of_ranks(
+      4,
+      [&](Team& team) {
+        const TeamOperands operands(team, owned.problem, plan.tiles, &plan.tiles, everything);
+        read[static_cast<std::size_t>(team.rank())] =
+            operands.traffic(team)[static_cast<std::size_t>(team.rank())].read_bytes;
+      },
+      true);
+  EXPECT_EQ(failures, std::vector<std::string>(4));
+  for (const std::int64_t bytes : read) EXPECT_LT(bytes, by_one);
+}
+
+class SharedOperandsOfTeams : public ::testing::Test {
+ protected:
+  OwnedProblem owned{closed_shell(5, 9), Form::spin_orbital};
+  Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+};
+
+TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsRead) {
+  const std::vector<double> alone = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, 1);
+  constexpr CpuTiles other = {3, 2};
+  const std::vector<double> alone_other = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, other), plan, 1);
+  const auto failures = failures_of_ranks(
+      4,
+      [&](Team& team) {
+        const bool waits = team.rank() == 3;
+        const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, team.rank() == 1 ? other : limits);
+        const TeamOperands operands(team, owned.problem, plan.tiles, waits ? nullptr : &executor->panel_tiles(),
+                                    everything);
+        const std::vector<OperandTraffic> traffic = operands.traffic(team);
+        const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
+                                           PanelStore::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
+        std::int64_t sum = 0;
+        for (const OperandTraffic& rank : traffic) sum += rank.own_bytes;
+        EXPECT_EQ(sum, both);
+        EXPECT_GT(traffic[3].own_bytes, both / 5);
+        EXPECT_EQ(operands.panels() == nullptr, waits);
+        // Whoever is done first waits for the others, whose panels it may have.
+        together(&team, [&] {
+          if (waits) return;
+          executor->take_panels(operands.panels());
+          EXPECT_EQ(task_numbers(*executor, plan, 1), team.rank() == 1 ? alone_other : alone);
+        });
+      },
+      true);
+  EXPECT_EQ(failures, std::vector<std::string>(4));
+}
+
+}  // namespace
+}  // namespace trifuse::testing
