@@ -42,8 +42,13 @@ struct CalculationOptions {
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
   std::string journal;       ///< empty: none
   /// Whose tiles the plan has; default: those of `executor`. Ranks of a team that have different executors need the
-  /// same plan.
+  /// same plan. A journal that has been begun decides before.
   std::optional<ExecutorKind> plan_for;
+  /// The tiles of the journal, where they are known already; else they are looked for there.
+  std::optional<TileCut> journal_tiles;
+  /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
+  /// cores take their place, with a warning.
+  bool devices_required = false;
 };
 
 /// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
@@ -71,6 +76,10 @@ struct CalculationResult {
   double seconds_loading = 0.0;    ///< reading operands
   double seconds_tasks = 0.0;      ///< executing tasks
   std::optional<CudaReport> cuda;  ///< what the devices did
+  /// Of the tasks from the journal, those that another kind of worker computed than any of this run.
+  std::size_t tasks_from_other_kind = 0;
+  std::vector<RankWork> ranks;        ///< what each rank of a team did
+  std::vector<std::string> warnings;  ///< of all ranks: of devices that failed
 };
 
 /// A calculation set up and planned, but not begun.
@@ -98,16 +107,20 @@ class Calculation {
   double largest_denominator() const { return largest_denominator_; }
 
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
-  /// all get the same result, but for the report of their own devices. `team` must outlive the calculation. Throws
-  /// UsageError with a journal.
+  /// all get the same result, but for the report of their own devices. `team` must outlive the calculation.
   void join(Team& team, const TeamShare& share);
 
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
   std::unique_ptr<Executor> make_executor() const;
-  CalculationResult run(const std::atomic<bool>* stop = nullptr,
-                        std::function<void(const RunProgress&)> progress = {}) const;
+  /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end.
+  CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
+                        std::function<void(const std::string&)> warn = {}) const;
 
  private:
+  /// Of cores, for a process whose devices have failed.
+  std::unique_ptr<Executor> make_executor_on_cores() const;
+  int threads_on_cores() const;
+  std::unique_ptr<Journal> open_journal() const;
   void choose_form();
   void check_left() const;
   void check_denominators() const;
@@ -120,6 +133,7 @@ class Calculation {
   std::unique_ptr<TileSource> semicanonical_right_, semicanonical_left_;
   std::vector<DeviceInfo> devices_;
   Problem problem_;
+  TileCut tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0;
@@ -128,7 +142,7 @@ class Calculation {
   TeamShare share_;
 };
 
-/// Identifies the numbers of a problem and all that decides the bits of its energies.
-Fingerprint fingerprint(const Problem& problem, const Plan& plan, ExecutorKind executor);
+/// Identifies the numbers of a problem and all that decides its energies but for rounding.
+Fingerprint fingerprint(const Problem& problem);
 
 }  // namespace trifuse

@@ -181,6 +181,12 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
   text += "\n";
+  if (result.tasks_from_other_kind > 0) {
+    text += fmt::format(
+        "Journal      {} of its tasks were computed on another kind of worker: energies agree to 1e-12, not "
+        "to the last bit\n",
+        result.tasks_from_other_kind);
+  }
   if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
   return text;
 }
@@ -223,27 +229,6 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
             {"waiting", report.seconds_waiting},
             {"preparing", report.seconds_preparing}}},
           {"launches", report.launches}};
-}
-
-nlohmann::ordered_json json_ranks(const TeamCalculation& team) {
-  const auto role = [](TeamShare::Role it) {
-    return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
-  };
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (std::size_t r = 0; r < team.ranks.size(); ++r) {
-    const RankResources& rank = team.ranks[r];
-    const bool gpu = !rank.gpu.empty();
-    ranks.push_back(
-        {{"rank", r},
-         {"host", rank.host},
-         {"computes_on", describe_rank(team, r)},
-         {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
-         {"role", role(team.shares[r].role)},
-         {"threads", team.shares[r].threads},
-         {"share_of_rate",
-          team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate}});
-  }
-  return ranks;
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {
@@ -318,7 +303,10 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
       {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
   json["plan"] = json_plan(calculation);
-  json["tasks"] = {{"total", result.tasks}, {"from_journal", result.tasks_from_journal}};
+  json["tasks"] = {{"total", result.tasks},
+                   {"from_journal", result.tasks_from_journal},
+                   {"from_other_kind", result.tasks_from_other_kind}};
+  json["warnings"] = result.warnings;
   json["operations"] = {
       {"executed", result.operations}, {"per_second", rate_of(result)}, {"convention", operation_convention}};
   json["timings"] = {{"load_seconds", result.seconds_loading}, {"task_seconds", result.seconds_tasks}};

@@ -122,6 +122,7 @@ CalculationOptions CalculationFlags::resolve() const {
   // Refused here and not with the calculation, so that nothing has been read by then.
   choose_devices(visible_devices(), options.devices);
   resolved.executor = ExecutorKind::cuda;
+  resolved.devices_required = true;
   return resolved;
 }
 

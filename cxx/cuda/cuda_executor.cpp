@@ -111,6 +111,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  private:
   friend class CudaWorker;
 
+  static void add_numbers_of(const Device& device, CudaReport& report);
   std::int64_t scratch_doubles(const Device& device) const {
     return gpu::scratch_doubles(device.kernels, problem_.form, problem_.targets(), device.properties);
   }
@@ -305,6 +306,21 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   return all;
 }
 
+void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) {
+  TRIFUSE_CUDA(cudaSetDevice(device.number));
+  const PanelCache::Statistics panels = device.panels->statistics();
+  const double seconds_kernels = device.busy->seconds();
+  report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
+  report.panels_wanted += panels.wanted;
+  report.panels_sent += panels.sent;
+  report.panels_evicted += panels.evicted;
+  report.bytes_sent += panels.bytes_sent;
+  report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
+  report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
+  report.seconds_copies += panels.seconds_copies;
+  report.seconds_kernels += seconds_kernels;
+}
+
 CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
@@ -313,17 +329,11 @@ CudaReport CudaExecutorOfDevices::report() const {
     report.kernels.push_back({kernel->name, items == items_of_kernel_.end() ? 0 : items->second});
   }
   for (const Device& device : devices_) {
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
-    const PanelCache::Statistics panels = device.panels->statistics();
-    report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
-    report.panels_wanted += panels.wanted;
-    report.panels_sent += panels.sent;
-    report.panels_evicted += panels.evicted;
-    report.bytes_sent += panels.bytes_sent;
-    report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
-    report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
-    report.seconds_copies += panels.seconds_copies;
-    report.seconds_kernels += device.busy->seconds();
+    try {
+      add_numbers_of(device, report);
+    } catch (const DeviceError&) {
+      // Once it has failed it answers no question; the others are worth telling of.
+    }
   }
   return report;
 }

@@ -48,8 +48,8 @@ class CudaExecutor : public Executor {
 };
 
 /// Operands are read from the sources once, here. A small task is computed on each device and compared with the CPU
-/// executor first. Throws UsageError for a device or kernel that does not exist, SystemError when a device fails or
-/// gives wrong numbers.
+/// executor first. Throws UsageError for a device or kernel that does not exist, DeviceError when a device fails or
+/// gives wrong numbers, which workers throw, too.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
 
