@@ -165,14 +165,15 @@ bool UnitClaims::worth_it(const Taken& taken) const {
 
 bool UnitClaims::too_slow() {
   constexpr double doubt = 1.25;
-  if (!measured_rate_ || share_.worker_rate <= 0.0 || doubt * *measured_rate_ > share_.worker_rate) return false;
+  if (!measured_rate_ || share_.worker_rate <= 0.0) return false;
   const Taken now = taken(counter_of(team_));
   if (all_taken(now)) return false;
+  const double others = share_.worker_rate * team_rate() / share_.team_rate;
+  if (doubt * *measured_rate_ > others) return false;
   const std::size_t end = units_.size() - now.back;
   const double left = operations_before_[end] - operations_before_[now.front];
-  const double others = share_.worker_rate * team_rate() / share_.team_rate;
   const Unit& unit = units_[now.front];
-  return seconds_of(unit) > doubt * (left / team_rate() + unit.operations / others);
+  return doubt * seconds_of(unit) > left / team_rate() + unit.operations / others;
 }
 
 }  // namespace trifuse
