@@ -42,7 +42,8 @@ void agree(Team& team, const std::exception_ptr& failure) {
   const std::vector<std::string> sentences = gather(team, failure ? sentence_of(failure) : "", longest);
   if (failure) std::rethrow_exception(failure);
   const auto rank = static_cast<std::size_t>(first - kinds.begin());
-  throw_error(static_cast<ErrorKind>(static_cast<int>(*first)), fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+  throw_error(static_cast<ErrorKind>(static_cast<int>(*first)),
+              fmt::format("Rank {} failed: {}", rank, sentences[rank]));
 }
 
 void expect_same(Team& team, std::span<const double> mine) {
