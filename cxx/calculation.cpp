@@ -313,7 +313,7 @@ void Calculation::join(Team& team, const TeamShare& share) {
   if (share.threads > 0) threads_ = std::min(threads_, share.threads);
 }
 
-std::unique_ptr<Executor> Calculation::make_executor() const {
+std::unique_ptr<Executor> Calculation::make_executor(std::vector<std::string>* left_out) const {
   const OpenMpThreads threads(threads_);
   switch (options_.executor) {
     case ExecutorKind::reference:
@@ -324,6 +324,7 @@ std::unique_ptr<Executor> Calculation::make_executor() const {
       for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
       options.memory_per_device = options_.memory.value_or(0);
       options.kernel = options_.kernel;
+      options.left_out = left_out;
       return make_cuda_executor(problem_, plan_.tiles, options);
     }
     case ExecutorKind::cpu:
@@ -383,12 +384,15 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   together(team_, [&] {
     const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
     if (waits) return;
+    const bool required = team_ == nullptr && options_.devices_required;
+    std::vector<std::string> left_out;
     try {
-      executor = make_executor();
+      executor = make_executor(required ? nullptr : &left_out);
     } catch (const DeviceError& error) {
-      if (team_ == nullptr && options_.devices_required) throw;
-      settings.failed_device = error.what();
+      if (required) throw;
+      left_out = {error.what()};
     }
+    if (!left_out.empty()) settings.failed_device = left_out.front();
   });
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);

@@ -110,8 +110,9 @@ class Calculation {
   /// all get the same result, but for the report of their own devices. `team` must outlive the calculation.
   void join(Team& team, const TeamShare& share);
 
-  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
-  std::unique_ptr<Executor> make_executor() const;
+  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own. `left_out`: see
+  /// `CudaOptions`.
+  std::unique_ptr<Executor> make_executor(std::vector<std::string>* left_out = nullptr) const;
   /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;

@@ -338,8 +338,8 @@ CudaReport CudaExecutorOfDevices::report() const {
   return report;
 }
 
-/// Compares a small molecule's energies with those of the CPU, task by task.
-void check_devices(const Problem& like, const CudaOptions& options) {
+/// Compares a small molecule's energies with those of the CPU, task by task. Returns the devices that pass.
+std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
@@ -347,7 +347,7 @@ void check_devices(const Problem& like, const CudaOptions& options) {
   const Plan plan = make_plan(source->tiles(), problem.form);
   std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
   make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
-  for (const int number : options.devices) {
+  const auto check = [&](int number) {
     CudaOptions one = options;
     one.devices = {number};
     one.memory_per_device = 0;
@@ -357,7 +357,19 @@ void check_devices(const Problem& like, const CudaOptions& options) {
       check_self_test(number, found[t].same_paren, expected[t].same_paren, scale);
       check_self_test(number, found[t].mixed_paren, expected[t].mixed_paren, scale);
     }
+  };
+  std::vector<int> sound;
+  for (const int number : options.devices) {
+    try {
+      check(number);
+      sound.push_back(number);
+    } catch (const DeviceError& error) {
+      const bool last = number == options.devices.back() && sound.empty();
+      if (options.left_out == nullptr || last) throw;
+      options.left_out->push_back(error.what());
+    }
   }
+  return sound;
 }
 
 }  // namespace
@@ -371,8 +383,9 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
       throw UsageError(fmt::format("There is no GPU {}; CUDA sees {}, counted from 0.", number, devices));
     }
   }
-  check_devices(problem, options);
-  return std::make_unique<CudaExecutorOfDevices>(problem, tiles, options);
+  CudaOptions sound = options;
+  sound.devices = check_devices(problem, options);
+  return std::make_unique<CudaExecutorOfDevices>(problem, tiles, sound);
 }
 
 }  // namespace trifuse

@@ -14,6 +14,8 @@ struct CudaOptions {
   std::vector<int> devices = {0};      ///< as CUDA counts them
   std::int64_t memory_per_device = 0;  ///< bytes; 0: what is free, less a reserve
   std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
+  /// Where it is given, devices that fail the self-test are left out, and why is put here, as long as others pass it.
+  std::vector<std::string>* left_out = nullptr;
 };
 
 /// What the devices did so far, all of them together.

@@ -33,7 +33,9 @@ struct RunSettings {
   /// failure ends the run.
   std::function<std::unique_ptr<Executor>()> on_cores = {};
   int threads_on_cores = 1;
-  std::string failed_device = {};  ///< why there is no executor although this rank computes: it begins with `on_cores`
+  /// Why a device is not used that should have been. Where there is no executor either, this rank begins with
+  /// `on_cores`.
+  std::string failed_device = {};
   std::function<void(const std::string&)> warn = {};  ///< told of a device that has failed, at once; may be empty
 };
 
