@@ -81,8 +81,10 @@ void CalculationFlags::add_to(CLI::App& command) {
       "Scratch memory beyond amplitudes and integrals, default 2GiB. With CUDA the memory of each device, "
       "default what is free there");
   command
-      .add_option("--device", device,
-                  "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores")
+      .add_option(
+          "--device", device,
+          "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores. With "
+          "cuda a GPU that fails its self-test ends the run; with auto, and later, cores do what it should have")
       ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
       ->capture_default_str();
   command
