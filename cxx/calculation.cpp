@@ -79,6 +79,21 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   }
 }
 
+/// Gives all ranks what rank 0 has found: collective.
+void share_fingerprint(Team& team, Fingerprint& fingerprint) {
+  constexpr std::uint64_t low = 0xffffffffu;
+  std::vector<double> halves;
+  for (const std::uint64_t part : fingerprint) {
+    halves.push_back(static_cast<double>(part >> 32));
+    halves.push_back(static_cast<double>(part & low));
+  }
+  if (team.rank() != 0) std::fill(halves.begin(), halves.end(), 0.0);
+  team.sum(halves);
+  for (std::size_t n = 0; n < fingerprint.size(); ++n) {
+    fingerprint[n] = static_cast<std::uint64_t>(halves[2 * n]) << 32 | static_cast<std::uint64_t>(halves[2 * n + 1]);
+  }
+}
+
 }  // namespace
 
 std::string to_string(ExecutorKind executor) {
@@ -170,11 +185,24 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
 void Calculation::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
   const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
-  TileSizes sizes = cuda ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, problem_.form);
-  if (options_.tile_size) sizes = {*options_.tile_size, *options_.tile_size};
-  const TileSpace tiles = cuda ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
-                               : orbitals.retiled(sizes.holes, sizes.particles);
+  tiles_ = {cuda ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, problem_.form), cuda};
+  if (options_.tile_size) tiles_.sizes = {*options_.tile_size, *options_.tile_size};
+  std::optional<TileCut> begun = options_.journal_tiles;
+  if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
+  if (begun) {
+    if (options_.tile_size && begun->sizes != tiles_.sizes) {
+      throw UsageError(fmt::format(
+          "The journal {} was begun with tiles of {} occupied and {} virtual orbitals, and --tile-size asks "
+          "for {}; leave --tile-size out, or give another --journal.",
+          options_.journal, begun->sizes.holes, begun->sizes.particles, *options_.tile_size));
+    }
+    tiles_ = *begun;
+  }
+  const auto [sizes, aligned] = tiles_;
+  const TileSpace tiles = aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
+                                  : orbitals.retiled(sizes.holes, sizes.particles);
   const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
+  // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
@@ -286,7 +314,6 @@ std::string Calculation::reference_note() const {
 }
 
 void Calculation::join(Team& team, const TeamShare& share) {
-  refuse_journal_in_team(!options_.journal.empty());
   team_ = &team;
   share_ = share;
   if (share.threads > 0) threads_ = std::min(threads_, share.threads);
@@ -327,16 +354,16 @@ void Calculation::plan_shared_memory() {
       memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
 }
 
-std::unique_ptr<Executor> Calculation::make_executor() const {
+std::unique_ptr<Executor> Calculation::make_executor(std::vector<std::string>* left_out) const {
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<Executor> executor = prepare_executor();
+  std::unique_ptr<Executor> executor = prepare_executor(left_out);
   if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
     reader->take_panels(std::make_shared<PanelStore>(problem_, reader->panel_tiles()));
   }
   return executor;
 }
 
-std::unique_ptr<Executor> Calculation::prepare_executor() const {
+std::unique_ptr<Executor> Calculation::prepare_executor(std::vector<std::string>* left_out) const {
   switch (options_.executor) {
     case ExecutorKind::reference:
       return make_reference_executor(problem_, plan_.tiles);
@@ -346,6 +373,7 @@ std::unique_ptr<Executor> Calculation::prepare_executor() const {
       for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
       options.memory_per_device = options_.memory.value_or(0);
       options.kernel = options_.kernel;
+      options.left_out = left_out;
       return prepare_cuda_executor(problem_, plan_.tiles, options);
     }
     case ExecutorKind::cpu:
@@ -354,20 +382,68 @@ std::unique_ptr<Executor> Calculation::prepare_executor() const {
   return prepare_cpu_executor(problem_, plan_.tiles);
 }
 
-CalculationResult Calculation::run(const std::atomic<bool>* stop,
-                                   std::function<void(const RunProgress&)> progress) const {
+int Calculation::threads_on_cores() const {
+  const std::int64_t scratch = std::max<std::int64_t>(1, cpu_executor_memory(problem_, plan_.tiles).per_worker);
+  return static_cast<int>(std::clamp<std::int64_t>(default_memory / scratch, 1, threads_));
+}
+
+std::unique_ptr<Executor> Calculation::make_executor_on_cores() const {
+  const OpenMpThreads threads(threads_);
+  return make_cpu_executor(problem_, plan_.tiles);
+}
+
+std::unique_ptr<Journal> Calculation::open_journal() const {
+  if (options_.journal.empty()) return nullptr;
+  JournalKey key{{}, tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  const int rank = team_ != nullptr ? team_->rank() : 0;
+  together(team_, [&] {
+    // All ranks have the same; one looks.
+    if (rank == 0) key.fingerprint = fingerprint(problem_);
+  });
+  if (team_ != nullptr) share_fingerprint(*team_, key.fingerprint);
+  return std::make_unique<Journal>(options_.journal, key, team_, share_.role != TeamShare::Role::waiter);
+}
+
+CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
+                                   std::function<void(const std::string&)> warn) const {
   CalculationResult result;
-  std::unique_ptr<Journal> journal;
-  if (!options_.journal.empty()) {
-    journal = std::make_unique<Journal>(options_.journal, fingerprint(problem_, plan_, options_.executor),
-                                        plan_.tasks.size(), problem_.omega2.size());
-  }
+  const std::unique_ptr<Journal> journal = open_journal();
   const double start = wall_seconds();
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::unique_ptr<Executor> executor;
+  RunSettings settings;
+  settings.threads = settings.threads_on_cores = threads_;
+  settings.journal = journal.get();
+  settings.stop = stop;
+  settings.progress = std::move(progress);
+  settings.warn = std::move(warn);
+  settings.team = team_;
+  settings.share = share_;
+  const auto keep_report = [&] {
+    if (const auto* cuda = dynamic_cast<const CudaExecutor*>(executor.get())) result.cuda = cuda->report();
+  };
+  if (options_.executor == ExecutorKind::cuda) {
+    settings.threads_on_cores = threads_on_cores();
+    settings.on_cores = [&] {
+      // What the devices had of the host's memory goes first.
+      keep_report();
+      executor.reset();
+      return make_executor_on_cores();
+    };
+  }
   together(team_, [&] {
-    if (!waits) executor = shares_operands() ? prepare_executor() : make_executor();
+    if (waits) return;
+    const bool required = team_ == nullptr && options_.devices_required;
+    std::vector<std::string> left_out;
+    try {
+      std::vector<std::string>* const asked = required ? nullptr : &left_out;
+      executor = shares_operands() ? prepare_executor(asked) : make_executor(asked);
+    } catch (const DeviceError& error) {
+      if (required) throw;
+      left_out = {error.what()};
+    }
+    if (!left_out.empty()) settings.failed_device = left_out.front();
   });
   if (shares_operands()) {
     const OpenMpThreads threads(threads_);
@@ -379,15 +455,17 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop,
     });
   }
   const double loaded = wall_seconds();
-  const RunSettings settings{threads_, journal.get(), stop, std::move(progress), team_, share_};
-  const RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
+  RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;
+  result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
-  if (const auto* cuda = dynamic_cast<const CudaExecutor*>(executor.get())) result.cuda = cuda->report();
   if (operands) result.traffic = operands->traffic(*team_);
+  result.ranks = std::move(outcome.ranks);
+  result.warnings = std::move(outcome.warnings);
+  keep_report();
   const std::size_t count = problem_.omega2.size();
   for (std::size_t w = 0; w < count; ++w) {
     TriplesEnergy energy;

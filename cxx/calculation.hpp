@@ -42,8 +42,13 @@ struct CalculationOptions {
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
   std::string journal;       ///< empty: none
   /// Whose tiles the plan has; default: those of `executor`. Ranks of a team that have different executors need the
-  /// same plan.
+  /// same plan. A journal that has been begun decides before.
   std::optional<ExecutorKind> plan_for;
+  /// The tiles of the journal, where they are known already; else they are looked for there.
+  std::optional<TileCut> journal_tiles;
+  /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
+  /// cores take their place, with a warning.
+  bool devices_required = false;
 };
 
 /// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
@@ -83,6 +88,10 @@ struct CalculationResult {
   double seconds_tasks = 0.0;           ///< executing tasks
   std::optional<CudaReport> cuda;       ///< what the devices did
   std::vector<OperandTraffic> traffic;  ///< of each rank, where operands are shared; else empty
+  /// Of the tasks from the journal, those that another kind of worker computed than any of this run.
+  std::size_t tasks_from_other_kind = 0;
+  std::vector<RankWork> ranks;        ///< what each rank of a team did
+  std::vector<std::string> warnings;  ///< of all ranks: of devices that failed
 };
 
 /// A calculation set up and planned, but not begun.
@@ -116,16 +125,22 @@ class Calculation {
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
   /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
   /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
-  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError with a journal, and
-  /// where the memory is too small.
+  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError where the
+  /// memory is too small.
   void join(Team& team, const TeamShare& share);
 
-  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
-  std::unique_ptr<Executor> make_executor() const;
-  CalculationResult run(const std::atomic<bool>* stop = nullptr,
-                        std::function<void(const RunProgress&)> progress = {}) const;
+  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own. `left_out`: see
+  /// `CudaOptions`.
+  std::unique_ptr<Executor> make_executor(std::vector<std::string>* left_out = nullptr) const;
+  /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end.
+  CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
+                        std::function<void(const std::string&)> warn = {}) const;
 
  private:
+  /// Of cores, for a process whose devices have failed.
+  std::unique_ptr<Executor> make_executor_on_cores() const;
+  int threads_on_cores() const;
+  std::unique_ptr<Journal> open_journal() const;
   void choose_form();
   void check_left() const;
   void check_denominators() const;
@@ -136,7 +151,8 @@ class Calculation {
   int users_of_operands() const;  ///< at a time
   /// What this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
-  std::unique_ptr<Executor> prepare_executor() const;
+  /// Without operands.
+  std::unique_ptr<Executor> prepare_executor(std::vector<std::string>* left_out) const;
 
   CalculationOptions options_;
   const TileSource* right_;
@@ -144,6 +160,7 @@ class Calculation {
   std::unique_ptr<TileSource> semicanonical_right_, semicanonical_left_;
   std::vector<DeviceInfo> devices_;
   Problem problem_;
+  TileCut tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
@@ -153,7 +170,7 @@ class Calculation {
   TeamShare share_;
 };
 
-/// Identifies the numbers of a problem and all that decides the bits of its energies.
-Fingerprint fingerprint(const Problem& problem, const Plan& plan, ExecutorKind executor);
+/// Identifies the numbers of a problem and all that decides its energies but for rounding.
+Fingerprint fingerprint(const Problem& problem);
 
 }  // namespace trifuse

@@ -60,13 +60,9 @@ void add_source(Hash& hash, const TileSource& source, bool integrals) {
 
 }  // namespace
 
-Fingerprint fingerprint(const Problem& problem, const Plan& plan, ExecutorKind executor) {
+Fingerprint fingerprint(const Problem& problem) {
   Hash hash;
-  hash.add(fmt::format("trifuse journal 1; {}; {}; fock in singles {}; tiles", to_string(plan.form),
-                       to_string(executor), problem.fock_in_singles));
-  for (const Tile& tile : plan.tiles.tiles()) {
-    hash.add(fmt::format(" {}/{}/{}", static_cast<int>(tile.orbital_class), tile.irrep, tile.size));
-  }
+  hash.add(fmt::format("trifuse journal 2; {}; fock in singles {}", to_string(problem.form), problem.fock_in_singles));
   hash.add(problem.omega2);
   add_source(hash, *problem.right, true);
   if (problem.two_sided()) add_source(hash, *problem.left, false);

@@ -76,10 +76,16 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
   together(&team, [&] { mine = resources_of_this_rank(options); });
   std::vector<RankResources> ranks = gather(team, mine);
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
+  const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
+  expect_same(team, std::span(&keeps_journal, 1));
+  std::optional<TileCut> begun;
+  if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &team);
   std::optional<Calculation> calculation;
   together(&team, [&] {
     const int sharers = sharers_of_gpu(ranks, team.rank());
-    calculation.emplace(right, left, options_of_this_rank(options, mine, sharers, any_gpu));
+    CalculationOptions chosen = options_of_this_rank(options, mine, sharers, any_gpu);
+    chosen.journal_tiles = begun;
+    calculation.emplace(right, left, chosen);
   });
   expect_same(team, numbers_of(*calculation));
   const double needs[] = {static_cast<double>(calculation->operand_bytes()),

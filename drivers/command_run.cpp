@@ -16,6 +16,7 @@
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
+#include "drivers/team_report.hpp"
 
 namespace trifuse::cli {
 
@@ -59,7 +60,6 @@ struct RunCommand {
     Sources sources;
     CalculationOptions options;
     together(team, [&] {
-      refuse_journal_in_team(team != nullptr && !journal.empty());
       static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
       json_file.emplace(speaks ? json : "");
       sources = open_sources();
@@ -121,7 +121,13 @@ struct RunCommand {
     Progress progress(silent);
     CalculationResult result = [&] {
       try {
-        return calculation.run(&stop_requested, [&](const RunProgress& now) { progress.update(now); });
+        return calculation.run(
+            &stop_requested, [&](const RunProgress& now) { progress.update(now); },
+            [&](const std::string& warning) {
+              if (quiet && !json.empty()) return;
+              progress.finish();
+              fmt::print(stderr, "trifuse: warning: {}\n", warning);
+            });
       } catch (...) {
         progress.finish();
         throw;
@@ -131,11 +137,15 @@ struct RunCommand {
     if (!speaks) return;
     // What the GPUs of this rank did is not what all did.
     if (team != nullptr) result.cuda.reset();
-    const std::string energies = describe_result(calculation, result, sources.right->info());
+    std::string energies = describe_result(calculation, result, sources.right->info());
+    if (team != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =
           json_report(calculation, result, *sources.right, sources.left.get(), sources.ccsd_energy);
-      if (team != nullptr) report["ranks"] = json_ranks(*team, result);
+      if (team != nullptr) {
+        report["ranks"] = json_ranks(*team, result);
+        report["kinds"] = json_kinds(result.ranks);
+      }
       json_file.write(report);
     } catch (const SystemError&) {
       // The energies are not lost with their file.
@@ -155,7 +165,8 @@ void add_run(CLI::App& app, Team* team) {
   command->flags.add_to(*run);
   run->add_option(
       "--journal", command->journal,
-      "File that keeps finished tasks: the same command continues a run that was stopped or killed, to the same bits");
+      "File that keeps finished tasks: the same command continues a run that was stopped or killed, to the same bits, "
+      "with any number of processes (number N keeps its tasks in FILE.rankN) and, to 1e-12, with or without GPUs");
   run->add_option("--json", command->json, "Write energies, settings, timings and versions to this file");
   run->add_flag("-q,--quiet", command->quiet, "No progress and no explanations; with --json nothing on the terminal");
   run->footer(

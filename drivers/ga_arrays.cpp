@@ -39,8 +39,9 @@ void check_room(Team& team, std::span<const std::int64_t> sizes) {
     }
     void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) {
-      throw SystemError(fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that each rank keeps.",
-                                    hosts[mine], static_cast<double>(own) / 0x1p20));
+      throw SystemError(
+          fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that each rank keeps.",
+                      hosts[mine], static_cast<double>(own) / 0x1p20));
     }
     munmap(place, own);
     // MPI libraries put what processes of a host share there.
@@ -162,7 +163,8 @@ Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const s
   });
   const auto shift = static_cast<double>(shifts_[rank_]);
   const std::vector<double> shifts = gather(team, std::span(&shift, 1));
-  std::transform(shifts.begin(), shifts.end(), shifts_.begin(), [](double each) { return static_cast<std::int64_t>(each); });
+  std::transform(shifts.begin(), shifts.end(), shifts_.begin(),
+                 [](double each) { return static_cast<std::int64_t>(each); });
 }
 
 Array::~Array() {

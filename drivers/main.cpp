@@ -4,10 +4,8 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "drivers/commands.hpp"
@@ -58,26 +56,32 @@ struct Ending {
   std::string sentence;  ///< for the user, if there is something to say
 };
 
+ExitCode code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::none:
+      return success;
+    case ErrorKind::input:
+      return bad_input;
+    case ErrorKind::usage:
+      return bad_usage;
+    case ErrorKind::system:
+      return bad_system;
+    case ErrorKind::interrupted:
+      return interrupted;
+    case ErrorKind::internal:
+      break;
+  }
+  return failed_check;
+}
+
 /// How `body` ended, which returns an exit code.
 template <typename Body>
 Ending ending_of(Body body) {
   try {
     return {body(), ""};
-  } catch (const InputError& error) {
-    return {bad_input, error.what()};
-  } catch (const UsageError& error) {
-    return {bad_usage, error.what()};
-  } catch (const SystemError& error) {
-    return {bad_system, error.what()};
-  } catch (const Interrupted& error) {
-    return {interrupted, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {bad_system,
-            "There is not enough memory for the amplitudes and integrals; `trifuse info` shows what a run needs."};
-  } catch (const std::system_error& error) {
-    return {bad_system, error.what()};
-  } catch (const std::exception& error) {
-    return {failed_check, error.what()};
+  } catch (...) {
+    const std::exception_ptr failure = std::current_exception();
+    return {code_of(kind_of(failure)), sentence_of(failure)};
   }
 }
 

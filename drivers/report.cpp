@@ -200,6 +200,12 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
   text += "\n";
   if (!result.traffic.empty()) text += describe_traffic(result.traffic);
+  if (result.tasks_from_other_kind > 0) {
+    text += fmt::format(
+        "Journal      {} of its tasks were computed on another kind of worker: energies agree to 1e-12, not "
+        "to the last bit\n",
+        result.tasks_from_other_kind);
+  }
   if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
   return text;
 }
@@ -242,33 +248,6 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
             {"waiting", report.seconds_waiting},
             {"preparing", report.seconds_preparing}}},
           {"launches", report.launches}};
-}
-
-nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result) {
-  const auto role = [](TeamShare::Role it) {
-    return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
-  };
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (std::size_t r = 0; r < team.ranks.size(); ++r) {
-    const RankResources& rank = team.ranks[r];
-    const bool gpu = !rank.gpu.empty();
-    ranks.push_back(
-        {{"rank", r},
-         {"host", rank.host},
-         {"computes_on", describe_rank(team, r)},
-         {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
-         {"role", role(team.shares[r].role)},
-         {"threads", team.shares[r].threads},
-         {"share_of_rate",
-          team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate}});
-    if (result.traffic.empty()) continue;
-    const OperandTraffic& traffic = result.traffic[r];
-    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},     {"bytes_of_others", traffic.bytes_of_others},
-                                {"read_bytes", traffic.read_bytes},   {"fetched_bytes", traffic.fetched_bytes},
-                                {"cache_bytes", traffic.cache_bytes}, {"panels_wanted", traffic.panels_wanted},
-                                {"panels_hit", traffic.panels_hit}};
-  }
-  return ranks;
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {
@@ -343,7 +322,10 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
       {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
   json["plan"] = json_plan(calculation);
-  json["tasks"] = {{"total", result.tasks}, {"from_journal", result.tasks_from_journal}};
+  json["tasks"] = {{"total", result.tasks},
+                   {"from_journal", result.tasks_from_journal},
+                   {"from_other_kind", result.tasks_from_other_kind}};
+  json["warnings"] = result.warnings;
   json["operations"] = {
       {"executed", result.operations}, {"per_second", rate_of(result)}, {"convention", operation_convention}};
   json["timings"] = {{"load_seconds", result.seconds_loading}, {"task_seconds", result.seconds_tasks}};

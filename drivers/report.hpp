@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cxx/team_calculation.hpp"
+#include "cxx/calculation.hpp"
 
 namespace trifuse::cli {
 
@@ -22,7 +22,6 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
 nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();
-nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result);
 
 /// A JSON file that appears under its name only when it is complete. Made before a long run, so that an unwritable
 /// place is noticed at once; until `write` nothing is left there, whatever ends the program.

@@ -83,8 +83,10 @@ void CalculationFlags::add_to(CLI::App& command) {
       "each "
       "of them keeps, default its part of what the host has free");
   command
-      .add_option("--device", device,
-                  "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores")
+      .add_option(
+          "--device", device,
+          "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores. With "
+          "cuda a GPU that fails its self-test ends the run; with auto, and later, cores do what it should have")
       ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
       ->capture_default_str();
   command
@@ -124,6 +126,7 @@ CalculationOptions CalculationFlags::resolve() const {
   // Refused here and not with the calculation, so that nothing has been read by then.
   choose_devices(visible_devices(), options.devices);
   resolved.executor = ExecutorKind::cuda;
+  resolved.devices_required = true;
   return resolved;
 }
 

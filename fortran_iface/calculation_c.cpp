@@ -75,6 +75,7 @@ void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation,
     handle.choose_executor = device == TRIFUSE_DEVICE_AUTO;
     handle.options.executor = device == TRIFUSE_DEVICE_CUDA ? trifuse::ExecutorKind::cuda : trifuse::ExecutorKind::cpu;
     handle.options.devices.clear();
+    handle.options.devices_required = device == TRIFUSE_DEVICE_CUDA;
   });
 }
 
@@ -87,6 +88,7 @@ void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, i
     handle.choose_executor = false;
     handle.options.executor = trifuse::ExecutorKind::cuda;
     handle.options.devices = numbers;
+    handle.options.devices_required = true;
   });
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -38,6 +37,23 @@ class BadHandle : public trifuse::Error {
   using Error::Error;
 };
 
+inline trifuse_code code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::none:
+      return TRIFUSE_SUCCESS;
+    case ErrorKind::input:
+      return TRIFUSE_BAD_INPUT;
+    case ErrorKind::usage:
+      return TRIFUSE_BAD_USAGE;
+    case ErrorKind::system:
+      return TRIFUSE_BAD_SYSTEM;
+    case ErrorKind::interrupted:
+    case ErrorKind::internal:
+      break;
+  }
+  return TRIFUSE_FAILED;
+}
+
 /// Runs `body`, turning what it throws into a status; returns `failed` then.
 template <typename Body, typename Result = std::invoke_result_t<Body>>
 Result guarded(trifuse_status* status, Result failed, Body body) {
@@ -46,18 +62,9 @@ Result guarded(trifuse_status* status, Result failed, Body body) {
     return body();
   } catch (const BadHandle& error) {
     set(status, TRIFUSE_BAD_HANDLE, error.what());
-  } catch (const trifuse::InputError& error) {
-    set(status, TRIFUSE_BAD_INPUT, error.what());
-  } catch (const trifuse::UsageError& error) {
-    set(status, TRIFUSE_BAD_USAGE, error.what());
-  } catch (const trifuse::SystemError& error) {
-    set(status, TRIFUSE_BAD_SYSTEM, error.what());
-  } catch (const std::bad_alloc&) {
-    set(status, TRIFUSE_BAD_SYSTEM, "There is not enough memory for the amplitudes and integrals.");
-  } catch (const std::exception& error) {
-    set(status, TRIFUSE_FAILED, error.what());
   } catch (...) {
-    set(status, TRIFUSE_FAILED, "An unknown error occurred.");
+    const std::exception_ptr failure = std::current_exception();
+    set(status, code_of(kind_of(failure)), sentence_of(failure));
   }
   return failed;
 }

@@ -128,6 +128,7 @@ class Report {
   }
 
   void end(const CalculationResult& result) const {
+    for (const std::string& warning : result.warnings) print("WARNING: " + warning);
     const double seconds = std::max(result.seconds_tasks, 1e-9);
     print(fmt::format("Operands read in {:.1f} s; {} tasks in {:.1f} s, {:.4g} operations, {:.4f} TF/s",
                       result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,

@@ -130,7 +130,7 @@ void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation,
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form);
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
 /* One of trifuse_device. AUTO, the default: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores.
- */
+   With CUDA a GPU that fails before the first task is an error; with AUTO, and later, cores do what it should have. */
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device);
 /* Numbers of the GPUs to use, as CUDA counts them; implies TRIFUSE_DEVICE_CUDA, whose default is all of them. */
 void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus);
@@ -138,7 +138,8 @@ void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size);
 /* CPU: scratch memory in bytes beyond amplitudes and integrals. GPUs: memory of each. */
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes);
-/* File of finished tasks, from which a run that was stopped goes on. */
+/* File of finished tasks, from which a run that was stopped goes on: also one of several processes (`trifuse run
+   --journal`), whose other files stand beside it, and on another kind of device, then with energies equal to 1e-12. */
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path);
 
 /* Computes. Energies of an earlier run are replaced. */

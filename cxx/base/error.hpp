@@ -31,13 +31,34 @@ class SystemError : public Error {
   using Error::Error;
 };
 
+/// A GPU that does not work: it refuses a call, or gives wrong numbers. Others, and cores, can do what it had to do.
+class DeviceError : public SystemError {
+ public:
+  using SystemError::SystemError;
+};
+
 /// The run was asked to stop (signal); what was finished is in the journal.
 class Interrupted : public Error {
  public:
   using Error::Error;
 };
 
+/// What anything that was thrown means to those who cannot catch it by its type: other ranks, C programs, a shell.
+/// Numbers that travel among the ranks of one job; nobody else may rely on them.
+enum class ErrorKind {
+  none,         ///< nothing was thrown
+  input,        ///< InputError
+  usage,        ///< UsageError
+  system,       ///< SystemError, no memory, and whatever else the machine refused
+  interrupted,  ///< Interrupted
+  internal,     ///< everything else
+};
+ErrorKind kind_of(const std::exception_ptr& failure);
+
 /// The sentence of anything that was thrown.
 std::string sentence_of(const std::exception_ptr& failure);
+
+/// Throws an error of this kind.
+[[noreturn]] void throw_error(ErrorKind kind, const std::string& sentence);
 
 }  // namespace trifuse

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-/// Every call of the CUDA runtime stands inside this: anything but success becomes a SystemError that names the call,
+/// Every call of the CUDA runtime stands inside this: anything but success becomes a DeviceError that names the call,
 /// its place and CUDA's reason.
 #define TRIFUSE_CUDA(call) ::trifuse::check_cuda((call), #call, __FILE__, __LINE__)
 

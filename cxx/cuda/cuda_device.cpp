@@ -72,7 +72,7 @@ std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form for
 
 void check_self_test(int number, double found, double expected, double scale) {
   if (std::abs(found - expected) <= 1e-10 * scale) return;
-  throw SystemError(fmt::format(
+  throw DeviceError(fmt::format(
       "GPU {} gives wrong numbers: a task of the self-test has the energy {:.15g}, and {:.15g} on the CPU. Do not use "
       "this GPU (or this driver); CPU cores work without it.",
       number, found, expected));

@@ -56,7 +56,7 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
                              const cudaDeviceProp& device);
 
-/// Throws SystemError where a device's energy of a task of the self-test is not that of the CPU, `scale` being the size
+/// Throws DeviceError where a device's energy of a task of the self-test is not that of the CPU, `scale` being the size
 /// of what it is a sum of.
 void check_self_test(int number, double found, double expected, double scale);
 

@@ -114,6 +114,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  private:
   friend class CudaWorker;
 
+  static void add_numbers_of(const Device& device, CudaReport& report);
   std::int64_t scratch_doubles(const Device& device) const {
     return gpu::scratch_doubles(device.kernels, problem_.form, problem_.targets(), device.properties);
   }
@@ -308,6 +309,21 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   return all;
 }
 
+void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) {
+  TRIFUSE_CUDA(cudaSetDevice(device.number));
+  const PanelCache::Statistics panels = device.panels->statistics();
+  const double seconds_kernels = device.busy->seconds();
+  report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
+  report.panels_wanted += panels.wanted;
+  report.panels_sent += panels.sent;
+  report.panels_evicted += panels.evicted;
+  report.bytes_sent += panels.bytes_sent;
+  report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
+  report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
+  report.seconds_copies += panels.seconds_copies;
+  report.seconds_kernels += seconds_kernels;
+}
+
 CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
@@ -316,17 +332,11 @@ CudaReport CudaExecutorOfDevices::report() const {
     report.kernels.push_back({kernel->name, items == items_of_kernel_.end() ? 0 : items->second});
   }
   for (const Device& device : devices_) {
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
-    const PanelCache::Statistics panels = device.panels->statistics();
-    report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
-    report.panels_wanted += panels.wanted;
-    report.panels_sent += panels.sent;
-    report.panels_evicted += panels.evicted;
-    report.bytes_sent += panels.bytes_sent;
-    report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
-    report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
-    report.seconds_copies += panels.seconds_copies;
-    report.seconds_kernels += device.busy->seconds();
+    try {
+      add_numbers_of(device, report);
+    } catch (const DeviceError&) {
+      // Once it has failed it answers no question; the others are worth telling of.
+    }
   }
   return report;
 }
@@ -335,8 +345,8 @@ void load(CudaExecutor& executor, const Problem& problem) {
   executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
 }
 
-/// Compares a small molecule's energies with those of the CPU, task by task.
-void check_devices(const Problem& like, const CudaOptions& options) {
+/// Compares a small molecule's energies with those of the CPU, task by task. Returns the devices that pass.
+std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
@@ -344,7 +354,7 @@ void check_devices(const Problem& like, const CudaOptions& options) {
   const Plan plan = make_plan(source->tiles(), problem.form);
   std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
   make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
-  for (const int number : options.devices) {
+  const auto check = [&](int number) {
     CudaOptions one = options;
     one.devices = {number};
     one.memory_per_device = 0;
@@ -356,7 +366,19 @@ void check_devices(const Problem& like, const CudaOptions& options) {
       check_self_test(number, found[t].same_paren, expected[t].same_paren, scale);
       check_self_test(number, found[t].mixed_paren, expected[t].mixed_paren, scale);
     }
+  };
+  std::vector<int> sound;
+  for (const int number : options.devices) {
+    try {
+      check(number);
+      sound.push_back(number);
+    } catch (const DeviceError& error) {
+      const bool last = number == options.devices.back() && sound.empty();
+      if (options.left_out == nullptr || last) throw;
+      options.left_out->push_back(error.what());
+    }
   }
+  return sound;
 }
 
 }  // namespace
@@ -370,8 +392,9 @@ std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, cons
       throw UsageError(fmt::format("There is no GPU {}; CUDA sees {}, counted from 0.", number, devices));
     }
   }
-  check_devices(problem, options);
-  return std::make_unique<CudaExecutorOfDevices>(problem, tiles, options);
+  CudaOptions sound = options;
+  sound.devices = check_devices(problem, options);
+  return std::make_unique<CudaExecutorOfDevices>(problem, tiles, sound);
 }
 
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,

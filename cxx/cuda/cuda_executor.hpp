@@ -14,6 +14,8 @@ struct CudaOptions {
   std::vector<int> devices = {0};      ///< as CUDA counts them
   std::int64_t memory_per_device = 0;  ///< bytes; 0: what is free, less a reserve
   std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
+  /// Where it is given, devices that fail the self-test are left out, and why is put here, as long as others pass it.
+  std::vector<std::string>* left_out = nullptr;
 };
 
 /// What the devices did so far, all of them together.
@@ -48,8 +50,8 @@ class CudaExecutor : public PanelExecutor {
 };
 
 /// Operands are read from the sources once, here. A small task is computed on each device and compared with the CPU
-/// executor first. Throws UsageError for a device or kernel that does not exist, SystemError when a device fails or
-/// gives wrong numbers.
+/// executor first. Throws UsageError for a device or kernel that does not exist, DeviceError when a device fails or
+/// gives wrong numbers, which workers throw, too.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
 /// The same without operands, for those who share them with others.

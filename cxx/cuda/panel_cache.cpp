@@ -209,25 +209,47 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     ++leases_;
     statistics_.wanted += static_cast<std::int64_t>(names.size());
     statistics_.sent += static_cast<std::int64_t>(missing.size());
-    if (copies_timed_ && !missing.empty()) {
+  }
+  try {
+    send_missing(names, offsets, missing, consumer);
+  } catch (...) {
+    // What was to be sent may hold anything, and nobody else has seen it yet.
+    release(names);
+    const std::lock_guard lock(state_);
+    for (const std::size_t n : missing) {
+      arena_.give_back(offsets[n]);
+      entries_.erase(names[n]);
+    }
+    throw;
+  }
+  pointers.resize(names.size());
+  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = place(offsets[n]);
+  return true;
+}
+
+double* PanelCache::place(std::int64_t offset) const {
+  return reinterpret_cast<double*>(memory_.data() + offset);
+}
+
+void PanelCache::send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
+                              const std::vector<std::size_t>& missing, cudaStream_t consumer) {
+  if (!missing.empty()) {
+    if (copies_timed_) {
       TRIFUSE_CUDA(cudaEventSynchronize(copies_end_));
-      statistics_.seconds_copies += seconds_between(copies_begin_, copies_end_);
+      const double seconds = seconds_between(copies_begin_, copies_end_);
+      const std::lock_guard lock(state_);
+      statistics_.seconds_copies += seconds;
       copies_timed_ = false;
     }
-  }
-  const auto place = [&](std::size_t n) { return reinterpret_cast<double*>(memory_.data() + offsets[n]); };
-  if (!missing.empty()) {
     for (const std::size_t n : missing) ask_host(names[n]);
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
-    for (const std::size_t n : missing) send(names[n], place(n));
+    for (const std::size_t n : missing) send(names[n], place(offsets[n]));
     TRIFUSE_CUDA(cudaEventRecord(copies_end_, stream_));
+    const std::lock_guard lock(state_);
     copies_timed_ = true;
   }
   TRIFUSE_CUDA(cudaEventRecord(ready_, stream_));
   TRIFUSE_CUDA(cudaStreamWaitEvent(consumer, ready_, 0));
-  pointers.resize(names.size());
-  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = place(n);
-  return true;
 }
 
 void PanelCache::release(std::span<const PanelName> names) {

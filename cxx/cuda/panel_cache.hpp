@@ -31,7 +31,8 @@ class PanelCache {
   /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
   void ask(const PanelName& name) const;
   /// Makes all panels of a list, without repetitions, present and keeps them until they are released. `consumer` waits
-  /// for those on their way. Waits while others hold too much; returns false where the list alone is too large.
+  /// for those on their way. Waits while others hold too much; returns false where the list alone is too large. Where
+  /// it throws, nothing of the list is held.
   bool acquire(std::span<const PanelName> names, std::vector<const double*>& pointers, cudaStream_t consumer);
   void release(std::span<const PanelName> names);
 
@@ -63,6 +64,10 @@ class PanelCache {
                std::unique_lock<std::mutex>& lock);
   void drop_unused();
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
+  double* place(std::int64_t offset) const;
+  /// Sends what is missing of a list that has its places, and lets `consumer` wait for all of it.
+  void send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
+                    const std::vector<std::size_t>& missing, cudaStream_t consumer);
   void send(const PanelName& name, double* to);
 
   const PanelStore& host_;

@@ -1,167 +1,165 @@
 #include "cxx/parallel/journal.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <xxhash.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 
-#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/parallel/team.hpp"
 
 namespace trifuse {
 
 namespace {
 
-struct Header {
-  std::array<char, 8> magic;
-  std::uint64_t energies_per_task;
-  std::uint64_t tasks;
-  Fingerprint fingerprint;
-  std::uint64_t checksum;
-};
-constexpr std::array<char, 8> magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '1'};
+constexpr const char* rank_suffix = ".rank";
 
-std::uint64_t checksum_of(const Header& header) {
-  return XXH3_64bits(&header, offsetof(Header, checksum));
+std::string file_of_rank(const std::string& path, int rank) {
+  return rank == 0 ? path : fmt::format("{}{}{}", path, rank_suffix, rank);
+}
+
+/// The files of a journal that this process sees, by the numbers of the ranks that wrote them.
+std::map<int, std::string> files_of(const std::string& path) {
+  std::map<int, std::string> files;
+  std::error_code ignored;  // what is wrong with the folder, opening the journal says
+  if (std::filesystem::exists(path, ignored)) files[0] = path;
+  const std::filesystem::path whole(path);
+  const std::string beginning = whole.filename().string() + rank_suffix;
+  const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
+  for (std::filesystem::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(beginning)) continue;
+    int rank = 0;
+    const char* const last = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + beginning.size(), last, rank);
+    if (error != std::errc() || stop != last || rank < 1 || name != beginning + std::to_string(rank)) continue;
+    files[rank] = file_of_rank(path, rank);
+  }
+  return files;
 }
 
 }  // namespace
 
-void Journal::fail(const std::string& action) const {
-  const int code = errno;
-  throw SystemError(
-      fmt::format("The journal {} cannot be {}: {}. {}", path_, action, std::strerror(code),
-                  code == ENOSPC || code == EDQUOT
-                      ? "Free some space and start the run again with the same journal; it goes on where it stopped."
-                      : "Give a file that can be written with --journal."));
-}
-
-std::size_t Journal::record_size() const {
-  return sizeof(std::uint64_t) + energies_per_task_ * sizeof(TaskEnergy) + sizeof(std::uint64_t);
-}
-
-Journal::Journal(const std::string& path, const Fingerprint& fingerprint, std::size_t tasks,
-                 std::size_t energies_per_task)
+Journal::Journal(const std::string& path, const JournalKey& key, Team* team, bool writes)
     : path_(path),
-      fingerprint_(fingerprint),
-      tasks_(tasks),
-      energies_per_task_(energies_per_task),
-      finished_(tasks),
-      energies_(tasks * energies_per_task) {
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) fail("opened");
-  try {
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) fail("locked");
-      throw UsageError(
-          fmt::format("The journal {} is in use by another run; wait for it or give another --journal.", path));
-    }
-    struct stat status {};
-    if (::fstat(file_, &status) != 0) fail("read");
-    if (!S_ISREG(status.st_mode)) {
-      throw UsageError(fmt::format("The journal {} is not a regular file; give another --journal.", path));
-    }
-    if (status.st_size == 0) {
-      write_header();
-    } else {
-      read_records(static_cast<std::size_t>(status.st_size));
-    }
-  } catch (...) {
-    ::close(file_);
-    throw;
+      key_(key),
+      finished_(key.tasks),
+      by_(key.tasks, WorkerKind::other),
+      energies_(key.tasks * key.energies_per_task) {
+  const int rank = team != nullptr ? team->rank() : 0, ranks = team != nullptr ? team->size() : 1;
+  const auto open = [&] {
+    file_ = std::make_unique<JournalFile>(
+        file_of_rank(path, rank), key,
+        [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
+  };
+  std::map<int, std::string> files;
+  together(team, [&] { files = files_of(path); });
+  // A journal that is refused is so before other files are made.
+  together(team, [&] {
+    if (writes && rank == 0) open();
+  });
+  together(team, [&] {
+    if (writes && rank != 0) open();
+    read_files(files, rank, ranks, writes);
+  });
+  if (team != nullptr) agree_on_finished(*team);
+  for (std::size_t task = 0; task < finished_.size(); ++task) {
+    if (!finished_[task]) continue;
+    ++finished_count_;
+    ++finished_by_[static_cast<std::size_t>(by_[task])];
   }
-  last_sync_ = wall_seconds();
 }
 
-Journal::~Journal() {
-  // Nothing can be done about a failure here, and nothing is lost: what was written was checked when it was.
-  static_cast<void>(::fdatasync(file_));
-  ::close(file_);
+std::optional<TileCut> Journal::tiles_in(const std::string& path, Team* team) {
+  std::optional<TileCut> cut;
+  together(team, [&] {
+    for (const auto& [rank, file] : files_of(path)) {
+      if (!cut) cut = JournalFile::tiles_in(file);
+    }
+  });
+  if (team == nullptr) return cut;
+  const std::array<double, 4> mine = {cut ? 1.0 : 0.0, cut ? static_cast<double>(cut->sizes.holes) : 0.0,
+                                      cut ? static_cast<double>(cut->sizes.particles) : 0.0,
+                                      cut && cut->aligned ? 1.0 : 0.0};
+  const std::vector<double> all = gather(*team, mine);
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+    if (all[at] == 0.0) continue;
+    return TileCut{{static_cast<std::int64_t>(all[at + 1]), static_cast<std::int64_t>(all[at + 2])},
+                   all[at + 3] != 0.0};
+  }
+  return {};
 }
 
-void Journal::write_header() {
-  Header header{magic, energies_per_task_, tasks_, fingerprint_, 0};
-  header.checksum = checksum_of(header);
-  write_all(&header, sizeof header);
+void Journal::read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes) {
+  for (const auto& [writer, file] : files) {
+    if (writer % ranks != rank || (writes && writer == rank)) continue;
+    JournalFile::read(
+        file, key_, [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
+  }
 }
 
-void Journal::read_records(std::size_t file_size) {
-  Header header{};
-  const ssize_t got = ::pread(file_, &header, sizeof header, 0);
-  if (got < 0) fail("read");
-  const auto kept = static_cast<std::size_t>(got);
-  if (kept < sizeof header && std::memcmp(&header, magic.data(), std::min(kept, magic.size())) == 0) {
-    // A kill while the header was written: nothing was finished yet.
-    if (::ftruncate(file_, 0) != 0) fail("written");
-    write_header();
-    return;
-  }
-  if (kept < sizeof header || header.magic != magic || header.checksum != checksum_of(header)) {
-    throw UsageError(
-        fmt::format("{} is not a Trifuse journal and will not be overwritten; give another --journal.", path_));
-  }
-  if (header.fingerprint != fingerprint_ || header.tasks != tasks_ || header.energies_per_task != energies_per_task_) {
-    throw UsageError(fmt::format(
-        "The journal {} belongs to a calculation with other input, options or program version; give another "
-        "--journal, or delete it to start afresh.",
-        path_));
-  }
-  end_ = sizeof header;
-  std::vector<char> record(record_size());
-  while (end_ + record.size() <= file_size) {
-    if (::pread(file_, record.data(), record.size(), static_cast<off_t>(end_)) != static_cast<ssize_t>(record.size())) {
-      fail("read");
+void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
+  // The file of a lower rank has been read before.
+  if (finished_[task]) return;
+  finished_[task] = true;
+  by_[task] = by;
+  std::copy(energies.begin(), energies.end(),
+            energies_.begin() + static_cast<std::ptrdiff_t>(task * key_.energies_per_task));
+}
+
+void Journal::agree_on_finished(Team& team) {
+  const std::size_t tasks = finished_.size(), count = key_.energies_per_task;
+  // Which rank gives a task's energies: a number has room for a bit of each of so many ranks.
+  constexpr int bits = 50;
+  constexpr int nobody = -1;
+  std::vector<int> giver(tasks, nobody);
+  std::vector<double> numbers;
+  for (int first = 0; first < team.size(); first += bits) {
+    const int place = team.rank() - first;
+    const double bit = place >= 0 && place < bits ? static_cast<double>(std::uint64_t{1} << place) : 0.0;
+    numbers.assign(tasks, 0.0);
+    for (std::size_t task = 0; task < tasks; ++task) numbers[task] = finished_[task] ? bit : 0.0;
+    team.sum(numbers);
+    for (std::size_t task = 0; task < tasks; ++task) {
+      if (giver[task] != nobody || numbers[task] == 0.0) continue;
+      giver[task] = first + std::countr_zero(static_cast<std::uint64_t>(numbers[task]));
     }
-    std::uint64_t task = 0, checksum = 0;
-    std::memcpy(&task, record.data(), sizeof task);
-    std::memcpy(&checksum, record.data() + record.size() - sizeof checksum, sizeof checksum);
-    if (checksum != XXH3_64bits_withSeed(record.data(), record.size() - sizeof checksum, fingerprint_[0]) ||
-        task >= tasks_) {
-      break;
+  }
+  // Exact, because all but one give zeros.
+  constexpr std::size_t numbers_of_energy = 4;
+  const std::size_t row = 1 + numbers_of_energy * count;
+  std::vector<std::size_t> given;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    if (giver[task] != nobody) given.push_back(task);
+  }
+  numbers.assign(given.size() * row, 0.0);
+  double* number = numbers.data();
+  for (const std::size_t task : given) {
+    const auto own = energies(task);
+    if (giver[task] == team.rank()) {
+      number[0] = static_cast<double>(by_[task]);
+      for (std::size_t w = 0; w < count; ++w) {
+        const TaskEnergy& e = own[w];
+        const std::array<double, numbers_of_energy> values = {e.same_bracket, e.same_paren, e.mixed_bracket,
+                                                              e.mixed_paren};
+        std::copy(values.begin(), values.end(), number + 1 + numbers_of_energy * w);
+      }
     }
-    std::memcpy(energies_.data() + task * energies_per_task_, record.data() + sizeof task,
-                energies_per_task_ * sizeof(TaskEnergy));
-    if (!finished_[task]) ++finished_count_;
+    number += row;
+  }
+  team.sum(numbers);
+  number = numbers.data();
+  for (const std::size_t task : given) {
     finished_[task] = true;
-    end_ += record.size();
-  }
-  if (::ftruncate(file_, static_cast<off_t>(end_)) != 0) fail("written");
-}
-
-void Journal::write_all(const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t written = ::pwrite(file_, at + done, size - done, static_cast<off_t>(end_ + done));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      if (written == 0) errno = ENOSPC;
-      fail("written");
+    by_[task] = static_cast<WorkerKind>(static_cast<int>(number[0]));
+    for (std::size_t w = 0; w < count; ++w) {
+      const double* e = number + 1 + numbers_of_energy * w;
+      energies_[task * count + w] = {e[0], e[1], e[2], e[3]};
     }
-    done += static_cast<std::size_t>(written);
-  }
-  end_ += size;
-}
-
-void Journal::append(std::size_t task, std::span<const TaskEnergy> energies) {
-  std::vector<char> record(record_size());
-  const std::uint64_t number = task;
-  std::memcpy(record.data(), &number, sizeof number);
-  std::memcpy(record.data() + sizeof number, energies.data(), energies.size_bytes());
-  const std::uint64_t checksum =
-      XXH3_64bits_withSeed(record.data(), record.size() - sizeof(std::uint64_t), fingerprint_[0]);
-  std::memcpy(record.data() + record.size() - sizeof checksum, &checksum, sizeof checksum);
-  write_all(record.data(), record.size());
-  // The page cache survives a kill; for a crash of the machine the disk is told now and then.
-  constexpr double seconds_between_syncs = 20.0;
-  if (wall_seconds() - last_sync_ > seconds_between_syncs) {
-    if (::fdatasync(file_) != 0) fail("written");
-    last_sync_ = wall_seconds();
+    number += row;
   }
 }
 

@@ -2,59 +2,66 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "cxx/triples/task.hpp"
+#include "cxx/parallel/journal_file.hpp"
 
 namespace trifuse {
 
-/// 128 bits that differ when the input or an option that could change a bit of a task's energies does.
-using Fingerprint = std::array<std::uint64_t, 2>;
+class Team;
 
-/// Energies of finished tasks, kept in a file so that a run that was stopped or killed goes on where it was.
+/// Energies of finished tasks, kept so that a run that was stopped or killed goes on where it was, with any number of
+/// processes.
 ///
-/// The file is a header and one checksummed record per task, appended as tasks finish. A record that a kill cut short
-/// fails its checksum; it and what follows are dropped and computed again. The energies are stored to the bit, so a
-/// continued run ends with the same bits as one that was never stopped.
+/// Rank 0, or a process alone, appends to the file that was named, rank n to that name with ".rank<n>" behind it; none
+/// waits for another. What all these files hold is read at the beginning, whoever wrote them: each file by one rank.
+/// Energies are stored to the bit, so a continued run ends with the same bits as one that was never stopped.
 class Journal {
  public:
-  /// Opens or creates the file. Throws UsageError when it belongs to another calculation, is no journal, or another run
-  /// holds it, and SystemError when it cannot be written.
-  Journal(const std::string& path, const Fingerprint& fingerprint, std::size_t tasks, std::size_t energies_per_task);
-  ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
+  /// Opens what there is, and creates the file of this rank if it is one that `writes`. With a team it is collective,
+  /// and all ranks find the same tasks finished, with the same energies: where several files have a task, those that
+  /// the lowest rank has read. Throws as `JournalFile`.
+  Journal(const std::string& path, const JournalKey& key, Team* team = nullptr, bool writes = true);
+
+  /// How the tiles of the plan were cut to which a journal belongs; none where there is none yet. Collective with a
+  /// team.
+  static std::optional<TileCut> tiles_in(const std::string& path, Team* team = nullptr);
 
   /// Whether the task was found finished when the journal was opened; its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }
   std::span<const TaskEnergy> energies(std::size_t task) const {
-    return std::span(energies_).subspan(task * energies_per_task_, energies_per_task_);
+    return std::span(energies_).subspan(task * key_.energies_per_task, key_.energies_per_task);
   }
   std::size_t finished_count() const { return finished_count_; }
+  /// How many of them workers of each kind computed.
+  const std::array<std::size_t, worker_kinds>& finished_by() const { return finished_by_; }
 
   /// Not thread-safe. Throws SystemError naming the file, e.g. when the disk is full; the records before stay valid.
-  void append(std::size_t task, std::span<const TaskEnergy> energies);
+  void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
+    file_->append(task, by, energies);
+  }
 
+  /// As it was named.
   const std::string& path() const { return path_; }
 
  private:
-  void write_header();
-  void read_records(std::size_t file_size);
-  void write_all(const void* data, std::size_t size);
-  [[noreturn]] void fail(const std::string& action) const;
-  std::size_t record_size() const;
+  void read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
+  void agree_on_finished(Team& team);
+  void keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
   std::string path_;
-  Fingerprint fingerprint_;
-  std::size_t tasks_, energies_per_task_;
-  int file_ = -1;
+  JournalKey key_;
+  std::unique_ptr<JournalFile> file_;  ///< of this rank
   std::vector<bool> finished_;
+  std::vector<WorkerKind> by_;
   std::vector<TaskEnergy> energies_;
   std::size_t finished_count_ = 0;
-  std::size_t end_ = 0;  ///< end of the last valid record
-  double last_sync_ = 0.0;
+  std::array<std::size_t, worker_kinds> finished_by_{};
 };
 
 }  // namespace trifuse

@@ -182,8 +182,9 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
       sharers += (computes[other] || !computes[r]) && same_cores(ranks[other], ranks[r]) ? 1 : 0;
     }
     shares[r].threads = threads(ranks[r], sharers);
-    shares[r].rate = ranks[r].gpu.empty() ? shares[r].threads * ranks[r].core_rate
-                                          : ranks[r].gpu_rate / sharers_of_gpu(ranks, static_cast<int>(r));
+    shares[r].rate_on_cores = shares[r].threads * ranks[r].core_rate;
+    shares[r].rate =
+        ranks[r].gpu.empty() ? shares[r].rate_on_cores : ranks[r].gpu_rate / sharers_of_gpu(ranks, static_cast<int>(r));
   }
 }
 

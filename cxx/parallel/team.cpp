@@ -4,56 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
-
-namespace {
-
-/// A failure as it travels to other ranks. The numbers of the kinds mean something among ranks only; 0 is none.
-enum class Kind { none, input, usage, system, interrupted, other };
-
-Kind kind_of(const std::exception_ptr& failure) {
-  if (!failure) return Kind::none;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const InputError&) {
-    return Kind::input;
-  } catch (const UsageError&) {
-    return Kind::usage;
-  } catch (const SystemError&) {
-    return Kind::system;
-  } catch (const Interrupted&) {
-    return Kind::interrupted;
-  } catch (const std::bad_alloc&) {
-    return Kind::system;
-  } catch (...) {
-    return Kind::other;
-  }
-}
-
-[[noreturn]] void throw_failure(Kind kind, const std::string& sentence) {
-  switch (kind) {
-    case Kind::input:
-      throw InputError(sentence);
-    case Kind::usage:
-      throw UsageError(sentence);
-    case Kind::system:
-      throw SystemError(sentence);
-    case Kind::interrupted:
-      throw Interrupted(sentence);
-    case Kind::none:
-    case Kind::other:
-      break;
-  }
-  throw Error(sentence);
-}
-
-}  // namespace
 
 std::unique_ptr<SharedArray> Team::make_array(std::span<const std::int64_t>) {
   throw Error("These ranks have no arrays in common.");
@@ -90,7 +46,8 @@ void agree(Team& team, const std::exception_ptr& failure) {
   const std::vector<std::string> sentences = gather(team, failure ? sentence_of(failure) : "", longest);
   if (failure) std::rethrow_exception(failure);
   const auto rank = static_cast<std::size_t>(first - kinds.begin());
-  throw_failure(static_cast<Kind>(static_cast<int>(*first)), fmt::format("Rank {} failed: {}", rank, sentences[rank]));
+  throw_error(static_cast<ErrorKind>(static_cast<int>(*first)),
+              fmt::format("Rank {} failed: {}", rank, sentences[rank]));
 }
 
 void expect_same(Team& team, std::span<const double> mine) {

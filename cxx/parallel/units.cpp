@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/parallel/team.hpp"
 
 namespace trifuse {
@@ -26,57 +27,153 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
   return units;
 }
 
-UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share)
-    : team_(team), units_(std::move(units)), operations_before_{0.0}, tasks_before_{0}, share_(share) {
+int ranks_to_cut_for(const std::vector<double>& rates) {
+  // There are 100 units for each of so many ranks.
+  constexpr double shares_of_slowest = 0.5, most = 2000.0;
+  double all = 0.0, slowest = 0.0;
+  for (const double rate : rates) {
+    if (rate <= 0.0) continue;
+    all += rate;
+    slowest = slowest > 0.0 ? std::min(slowest, rate) : rate;
+  }
+  const auto ranks = static_cast<int>(rates.size());
+  if (slowest <= 0.0) return ranks;
+  return std::max(ranks, static_cast<int>(std::min(most, std::ceil(shares_of_slowest * all / slowest))));
+}
+
+UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin)
+    : team_(team),
+      units_(std::move(units)),
+      operations_before_{0.0},
+      tasks_before_{0},
+      share_(share),
+      begin_(begin),
+      last_look_(wall_seconds()) {
   for (const Unit& unit : units_) {
     operations_before_.push_back(operations_before_.back() + unit.operations);
     tasks_before_.push_back(tasks_before_.back() + unit.last - unit.first);
   }
 }
 
-std::optional<Unit> UnitClaims::next() {
-  switch (share_.role) {
-    case TeamShare::Role::waiter:
-      break;
-    case TeamShare::Role::worker:
-      return claim_front();
-    case TeamShare::Role::helper: {
-      // Looked at first: a rank that would be the last to end must leave the unit to the others.
-      if (!worth_it(taken(team_.fetch_add(0, 0)))) break;
-      const Taken before = taken(team_.fetch_add(0, from_back));
-      if (!all_taken(before)) return units_[units_.size() - 1 - before.back];
-      break;
-    }
-  }
-  return std::nullopt;
+std::int64_t UnitClaims::counter_of(Team& team) {
+  return team.fetch_add(0, 0);
 }
 
-std::optional<Unit> UnitClaims::claim_front() {
-  const Taken before = taken(team_.fetch_add(0, from_front));
-  return all_taken(before) ? std::nullopt : std::optional(units_[before.front]);
+std::vector<Unit> UnitClaims::next() {
+  if (drained_) return {};
+  switch (share_.role) {
+    case TeamShare::Role::waiter:
+      return {};
+    case TeamShare::Role::worker:
+      return claim_front();
+    case TeamShare::Role::helper:
+      break;
+  }
+  return claim_back();
+}
+
+std::vector<Unit> UnitClaims::claim_front() {
+  if (too_slow()) return {};
+  const std::size_t wanted = group_from(seen_.front, units_.size() - std::min(units_.size(), seen_.back));
+  const Taken before = taken(team_.fetch_add(0, static_cast<std::int64_t>(wanted) * from_front));
+  if (all_taken(before)) return {};
+  const std::size_t end = std::min(before.front + wanted, units_.size() - before.back);
+  // Where the next claim is likely to begin.
+  seen_.front = end;
+  const auto at = [&](std::size_t n) { return units_.begin() + static_cast<std::ptrdiff_t>(n); };
+  return {at(before.front), at(end)};
+}
+
+std::vector<Unit> UnitClaims::claim_back() {
+  // Looked at first: a rank that would be the last to end must leave the unit to the others.
+  if (!worth_it(taken(counter_of(team_)))) return {};
+  const Taken before = taken(team_.fetch_add(0, from_back));
+  if (all_taken(before)) return {};
+  return {units_[units_.size() - 1 - before.back]};
+}
+
+/// How many units a worker takes at once, if those from `front` to `end` are left.
+std::size_t UnitClaims::group_from(std::size_t front, std::size_t end) const {
+  if (front >= end) return 1;
+  // Small enough to end together, and large enough for an executor to make batches of.
+  constexpr double part_of_all = 0.01, part_of_rest = 0.25;
+  const double rest = operations_before_[end] - operations_before_[front];
+  const double wanted =
+      std::min(part_of_all * operations_before_.back(), part_of_rest * rest) * share_.rate / share_.team_rate;
+  std::size_t last = front + 1;
+  while (last < end && operations_before_[last + 1] - operations_before_[front] <= wanted) ++last;
+  return last - front;
+}
+
+void UnitClaims::goes_on_with_cores() {
+  share_.role = TeamShare::Role::helper;
+  if (share_.rate_on_cores > 0.0) share_.rate = share_.rate_on_cores;
+  measured_rate_.reset();
 }
 
 void UnitClaims::drain() {
-  // One by one: a large amount from each of several ranks would run over into the other half.
-  while (claim_front()) {
-  }
+  static_cast<void>(taken(counter_of(team_)));
+  if (!drained_) static_cast<void>(taken(team_.fetch_add(0, mark)));
+  drained_ = true;
+}
+
+bool UnitClaims::drained() {
+  constexpr double seconds_between_looks = 1.0;
+  if (!drained_ && wall_seconds() - last_look_ > seconds_between_looks) static_cast<void>(taken(counter_of(team_)));
+  return drained_;
 }
 
 UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
-  const Taken taken{static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
+  const std::int64_t since = counter - begin_;
+  const Taken taken{static_cast<std::size_t>(since % from_back), static_cast<std::size_t>(since / from_back)};
+  if (since % from_back >= mark) drained_ = true;
   // Claims that came too late count nothing.
   const std::size_t front = std::min(taken.front, units_.size()),
                     back = std::max(front, units_.size() - std::min(units_.size(), taken.back));
   tasks_given_ = tasks_before_[front] + tasks_before_.back() - tasks_before_[back];
   operations_given_ = operations_before_[front] + operations_before_.back() - operations_before_[back];
+  seen_ = {front, units_.size() - back};
+  last_look_ = wall_seconds();
+  if (first_look_ == 0.0) {
+    first_look_ = last_look_;
+    given_at_first_look_ = operations_given_;
+  }
   return taken;
+}
+
+double UnitClaims::team_rate() const {
+  // Units that are under way make it a little too fast, which errs on the safe side.
+  const double watched = last_look_ - first_look_, given = operations_given_ - given_at_first_look_;
+  return measured_rate_ && watched > 0.0 && given > 0.0 ? given / watched : share_.team_rate;
+}
+
+double UnitClaims::seconds_of(const Unit& unit) const {
+  // A task is one thread's.
+  const auto threads = static_cast<double>(std::max(1, share_.threads)),
+             tasks = static_cast<double>(unit.last - unit.first);
+  return unit.operations / measured_rate_.value_or(share_.rate) * threads / std::min(threads, tasks);
 }
 
 bool UnitClaims::worth_it(const Taken& taken) const {
   if (all_taken(taken)) return false;
+  // Estimates come from a matrix product and a data sheet; what was measured errs less.
+  const double doubt = measured_rate_ ? 1.25 : 2.0;
   const std::size_t end = units_.size() - taken.back;
   const double left = operations_before_[end] - operations_before_[taken.front];
-  return units_[end - 1].operations / share_.rate < left / share_.team_rate;
+  return doubt * seconds_of(units_[end - 1]) < left / team_rate();
+}
+
+bool UnitClaims::too_slow() {
+  constexpr double doubt = 1.25;
+  if (!measured_rate_ || share_.worker_rate <= 0.0) return false;
+  const Taken now = taken(counter_of(team_));
+  if (all_taken(now)) return false;
+  const double others = share_.worker_rate * team_rate() / share_.team_rate;
+  if (doubt * *measured_rate_ > others) return false;
+  const std::size_t end = units_.size() - now.back;
+  const double left = operations_before_[end] - operations_before_[now.front];
+  const Unit& unit = units_[now.front];
+  return doubt * seconds_of(unit) > left / team_rate() + unit.operations / others;
 }
 
 }  // namespace trifuse

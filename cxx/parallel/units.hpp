@@ -26,43 +26,70 @@ std::vector<Unit> make_units(const Plan& plan, int ranks);
 /// What a rank of a team does in a run.
 struct TeamShare {
   enum class Role {
-    worker,  ///< takes units from the front
+    worker,  ///< takes units from the front, several at a time
     helper,  ///< slower than the workers by far: takes single units from the back, where they are small
     waiter,  ///< computes nothing, and is there where all ranks must be
   };
   Role role = Role::worker;
-  double rate = 1.0;       ///< of this rank, operations per second
-  double team_rate = 1.0;  ///< of all ranks that compute
-  int threads = 0;         ///< at most so many; 0: as many as was planned
-  double memory = 0.0;     ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
+  double rate = 1.0;           ///< of this rank, operations per second
+  double team_rate = 1.0;      ///< of all ranks that compute
+  int threads = 0;             ///< at most so many; 0: as many as was planned
+  double rate_on_cores = 0.0;  ///< of this rank if its GPU fails and it goes on with cores; 0: not known
+  double worker_rate = 0.0;    ///< of a worker, on average; 0: not known
+  double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
 };
+
+/// For how many ranks a plan is to be cut so that a unit takes the slowest of these rates about 2 % of the job.
+int ranks_to_cut_for(const std::vector<double>& rates);
 
 /// Gives each unit to exactly one rank. For one thread at a time.
 class UnitClaims {
  public:
-  UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share);
+  /// `begin`: what `counter_of` gave to all ranks after the last claim before these.
+  UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin = 0);
 
-  /// The next unit for this rank; none where all have been taken, or where the others will be done before this rank
-  /// could be.
-  std::optional<Unit> next();
+  /// What the counter shows now: where the next claims begin, when no claim is under way.
+  static std::int64_t counter_of(Team& team);
+
+  /// The next units for this rank, which follow each other in the list; none where all have been taken, or where the
+  /// others will be done before this rank could be. A worker gets about a hundredth of its share of all, less at the
+  /// end; a helper a single unit.
+  std::vector<Unit> next();
   /// The part of the plan that had been given out, to any rank, when this one asked last: tasks and operations.
   std::size_t tasks_given() const { return tasks_given_; }
   double operations_given() const { return operations_given_; }
+
+  /// This rank goes on with cores, as a helper of those that are faster.
+  void goes_on_with_cores();
+  /// What this rank has been seen to do, operations per second; from then on that decides, not the estimate.
+  void measured(double rate) { measured_rate_ = rate; }
+
   /// Leaves nothing to anybody: after a failure nobody needs to go on.
   void drain();
+  /// Whether a rank has drained them. Asks the team about every second only.
+  bool drained();
 
  private:
   // What is taken from the front and from the back are the two halves of one counter. Each claim changes it in one
-  // step, and holds if less than everything was taken before; a claim that comes too late changes nothing any more. The
-  // front half has room for all units and for one late claim of each thread of each rank.
-  static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 24;
+  // step, and holds what had not been taken before; a claim that comes too late changes nothing any more. The front
+  // half has room for all units, for late claims, and for the mark of ranks that drained them.
+  static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 30, mark = std::int64_t{1} << 24;
   struct Taken {
     std::size_t front, back;
   };
   Taken taken(std::int64_t counter);
-  std::optional<Unit> claim_front();
+  std::vector<Unit> claim_front();
+  std::vector<Unit> claim_back();
+  std::size_t group_from(std::size_t front, std::size_t end) const;
   bool all_taken(const Taken& taken) const { return taken.front + taken.back >= units_.size(); }
+  /// Whether this rank can do the unit at its end of the list before the others have done the rest.
   bool worth_it(const Taken& taken) const;
+  /// The same for a worker, of whom there must be some until the end: whether it is so slow that another one, which has
+  /// something to do, would still be done with the unit before.
+  bool too_slow();
+  double seconds_of(const Unit& unit) const;  ///< that this rank needs
+  /// Operations per second of all: what they have taken since this rank began, or else as estimated.
+  double team_rate() const;
 
   Team& team_;
   std::vector<Unit> units_;
@@ -71,6 +98,11 @@ class UnitClaims {
   std::size_t tasks_given_ = 0;
   double operations_given_ = 0.0;
   TeamShare share_;
+  std::int64_t begin_;
+  std::optional<double> measured_rate_;
+  double first_look_ = 0.0, given_at_first_look_ = 0.0, last_look_ = 0.0;
+  Taken seen_{0, 0};
+  bool drained_ = false;
 };
 
 }  // namespace trifuse

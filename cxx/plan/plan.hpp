@@ -31,8 +31,17 @@ inline constexpr double bytes_per_task = 200.0;
 /// journal, and not so small that the list of tasks becomes a burden.
 struct TileSizes {
   std::int64_t holes, particles;
+  bool operator==(const TileSizes&) const = default;
 };
 TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
+
+/// How tiles are cut from a list of runs: by `TileSpace::retiled`, or by `retiled_aligned` with `cuda_granule`. It
+/// decides which tasks there are.
+struct TileCut {
+  TileSizes sizes;
+  bool aligned = false;
+  bool operator==(const TileCut&) const = default;
+};
 
 /// The largest hole and particle tile of a space, 0 where there is none.
 TileSizes largest_tiles(const TileSpace& tiles);

@@ -108,7 +108,7 @@ class Report(ProgramTest):
         printed = CASES[SYMMETRIC_CARBENE]["printed"]
         self.assertEqual(report["input"]["printed"]["E(T)"], printed["E_(T)"])
         self.assertAlmostEqual(report["ccsd_correlation_energy"], printed["E_CCSD_corr"], delta=1e-10)
-        self.assertEqual(report["tasks"], {"total": report["plan"]["tasks"], "from_journal": 0})
+        self.assertEqual(report["tasks"], {"total": report["plan"]["tasks"], "from_journal": 0, "from_other_kind": 0})
         self.assertEqual(report["operations"]["executed"], report["plan"]["operations"])
         self.assertGreater(report["operations"]["executed"], 1e5)
         self.assertIn("a multiply and an add counted as two", report["operations"]["convention"])

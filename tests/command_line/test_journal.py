@@ -1,5 +1,6 @@
 """A run with --journal that was stopped, killed or that met a full disk goes on to the bits of a run that was not."""
 
+import json
 import os
 import random
 import shutil
@@ -11,9 +12,9 @@ from pathlib import Path
 
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import (DATA, Outcome, ProgramTest, TIME_LIMIT, checked, command, energies_as_text, environment, read_report,
-                             trifuse, trifuse_under_file_limit)
+                             trifuse, trifuse_as_nobody, trifuse_under_file_limit)
 
-HEADER_BYTES = 48
+HEADER_BYTES = 72
 OMEGA2 = ("--omega2", "0,0.1")
 RECORD_BYTES = 8 + 2 * 32 + 8
 # Half a second on one core, in thousands of tasks.
@@ -187,8 +188,8 @@ class Foreign(JournalTest):
         same = self.convert(self.source)
         common = ("--journal", self.journal, "--json", self.folder / "other.json")
         for arguments in ((self.source, *OPTIONS[2:], "--omega2", "0,0.2"), (self.source, *OPTIONS[2:], "--omega2", "0"),
-                          (self.source, *OPTIONS[2:], "--omega2", "0.1,0"), (self.source, *OPTIONS, "--executor", "reference"),
-                          (self.source, *OMEGA2, "--form", "spin-orbital", "--tile-size", 4), (self.source, *OMEGA2),
+                          (self.source, *OPTIONS[2:], "--omega2", "0.1,0"), (self.source, *OMEGA2),
+                          (self.source, *OMEGA2, "--form", "spin-orbital", "--tile-size", 4),
                           (other, *OPTIONS), (self.source, "--left", same, *OPTIONS), (WATER, *OMEGA2)):
             with self.subTest(arguments):
                 self.assert_one_sentence(trifuse("run", *arguments, *common, "--quiet"), 2, self.journal, "another")
@@ -200,6 +201,25 @@ class Foreign(JournalTest):
             self.journal.write_bytes(content)
             self.assert_one_sentence(trifuse(*self.arguments()), 2, self.journal, "not a Trifuse journal")
             self.assertEqual(self.journal.read_bytes(), content)
+
+    def test_tiles_of_another_size_are_refused_and_others_taken_from_the_journal(self):
+        expected, total = self.uninterrupted(*OPTIONS)
+        self.finish(*OPTIONS)
+        common = (self.source, *OMEGA2, "--form", "spin-orbital", "--journal", self.journal, "--quiet")
+        outcome = trifuse("run", *common, "--tile-size", 4, "--json", self.folder / "other.json")
+        self.assert_one_sentence(outcome, 2, self.journal, "was begun with tiles of 2", "--tile-size asks for 4")
+        self.succeed("run", *common, "--json", self.report)
+        self.assertEqual((energies_as_text(self.report), read_report(self.report)["tasks"]["from_journal"]), (expected, total))
+
+    def test_the_journal_of_an_older_version_is_refused(self):
+        self.journal.write_bytes(b"TRIFUSE1" + bytes(200))
+        self.assert_one_sentence(trifuse(*self.arguments()), 2, self.journal, "older version")
+
+    def test_a_journal_that_cannot_be_written_is_refused(self):
+        self.finish(*OPTIONS)
+        self.journal.chmod(0o444)
+        outcome = trifuse_as_nobody("run", self.source, "--journal", self.journal, *OPTIONS)
+        self.assert_one_sentence(outcome, 3, self.journal, "Permission denied")
 
     def test_places_that_cannot_hold_a_journal_are_refused(self):
         for place, code in ((self.folder, 3), (self.folder / "no" / "journal", 3), (Path("/dev/null"), 2)):
@@ -214,21 +234,38 @@ class Foreign(JournalTest):
         self.assert_one_sentence(trifuse(*self.arguments()), 2, self.journal, "in use")
 
 
+class AnotherKindOfWorker(JournalTest):
+    def test_it_goes_on_to_the_same_digits_and_says_so(self):
+        expected, _ = self.uninterrupted(*OPTIONS)
+        process = self.start(*SLOW_OPTIONS)
+        self.wait_for_tasks(process, 200)
+        self.end(process, signal.SIGKILL)
+        kept = tasks_in(self.journal)
+        out = self.succeed(*(argument for argument in self.arguments(*OPTIONS) if argument != "--quiet")).out
+        self.assertIn(f"\nJournal      {kept} of its tasks were computed on another kind of worker", out)
+        report = read_report(self.report)
+        self.assertEqual(report["tasks"]["from_other_kind"], kept)
+        for found, wanted in zip(report["energies"], json.loads(expected), strict=True):
+            for name in ("E[T]", "E(T)"):
+                self.assertAlmostEqual(found[name] / float(wanted[name]), 1.0, delta=1e-12)
+
+
 class Damaged(JournalTest):
     def test_records_that_are_cut_or_altered_are_computed_again(self):
         options = OPTIONS
         expected, total = self.uninterrupted(*options)
         self.finish(*options)
         whole = self.journal.read_bytes()
-        for size in (0, 1, 8, 47, 48, 49, 48 + RECORD_BYTES, 48 + 100 * RECORD_BYTES + 7, len(whole) - 1):
+        header = HEADER_BYTES
+        for size in (0, 1, 8, header - 1, header, header + 1, header + RECORD_BYTES, header + 100 * RECORD_BYTES + 7, len(whole) - 1):
             self.journal.write_bytes(whole[:size])
-            self.assertEqual(self.finish(*options), (expected, max(0, size - 48) // RECORD_BYTES))
+            self.assertEqual(self.finish(*options), (expected, max(0, size - header) // RECORD_BYTES))
         for _ in range(5):
             damaged = bytearray(whole)
-            place = self.random.randrange(48, len(whole))
+            place = self.random.randrange(header, len(whole))
             damaged[place] ^= 1 << self.random.randrange(8)
             self.journal.write_bytes(damaged)
-            self.assertEqual(self.finish(*options), (expected, (place - 48) // RECORD_BYTES))
+            self.assertEqual(self.finish(*options), (expected, (place - header) // RECORD_BYTES))
         self.journal.write_bytes(whole + bytes(3))
         self.assertEqual(self.finish(*options), (expected, total))
 

@@ -2,36 +2,18 @@
 
 import os
 import re
-import select
 import signal
 import struct
-import subprocess
-import time
 import unittest
-from pathlib import Path
 
+from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, REFUSAL_TIME_LIMIT, TIME_LIMIT, checked,
-                             energies_as_text, has_global_arrays, has_mpi, launched, mpirun, read_report, trifuse, without_launcher)
+from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
 ROHF = DATA / "ch2_631g_c2v_rohf_t3" / "c"
-# Seconds, on a busy machine. The longest run of these tests takes longer where nobody ends it.
-SOON = 30
 STOPPED = r"(?m)^trifuse: (Rank \d failed: )?Stopped before [^\n]*$"
-
-
-class SeveralProcesses(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        if not has_mpi():
-            self.skipTest("this build has no MPI")
-
-    def assert_told_once(self, outcome, code, *parts):
-        """One sentence of one rank, the exit code, and no energy."""
-        self.assert_one_sentence(outcome, code, *parts)
-        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome.out)
 
 
 class Energies(SeveralProcesses):
@@ -201,9 +183,9 @@ class Refusals(SeveralProcesses):
             with self.subTest(arguments):
                 self.assert_told_once(mpirun((2, ("run", WATER, *arguments)), limit=REFUSAL_TIME_LIMIT), 2, part)
 
-    def test_a_journal_is_refused(self):
-        journal = self.folder / "journal"
-        self.assert_told_once(mpirun((2, ("run", WATER, "--journal", journal)), limit=REFUSAL_TIME_LIMIT), 2, "journal")
+    def test_a_journal_of_some_ranks_only_is_refused(self):
+        outcome = mpirun((1, ("run", WATER, "--journal", self.folder / "journal")), (1, ("run", WATER)), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 1, "Ranks 0 and 1 compute different things")
         self.assert_nothing_but()
 
     def test_a_report_that_cannot_be_written_is_named_once(self):
@@ -224,7 +206,7 @@ class Refusals(SeveralProcesses):
         self.assert_nothing_but()
 
 
-class Endings(SeveralProcesses):
+class Endings(LaunchedRun):
     """A run that would go on for long is ended from outside, by its launcher or by what happens to one rank."""
 
     RANKS = 3
@@ -233,67 +215,18 @@ class Endings(SeveralProcesses):
         super().setUp()
         source = MadeUpMolecule(occupied=9, virtual=24).write(self.folder / "molecule")
         omega2 = ",".join(f"{0.01 * n:.2f}" for n in range(400))
-        line, variables = launched((self.RANKS, ("run", source, "--form", "spin-orbital", "--tile-size", 3, "--omega2", omega2,
-                                                 "--executor", "reference", "--threads", 1, "--json", self.folder / "report.json")))
-        self.launcher = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                         env=variables)
-        self.addCleanup(self.launcher.stderr.close)
-        self.addCleanup(self.launcher.stdout.close)
-        self.addCleanup(self.launcher.wait)
-        self.addCleanup(self.launcher.kill)
+        self.start(self.RANKS, source, "--form", "spin-orbital", "--tile-size", 3, "--omega2", omega2, "--executor", "reference",
+                   "--threads", 1, "--json", self.folder / "report.json")
         self.wait_for_table()
-        self.processes = self.children()
-        self.assertEqual(len(self.processes), self.RANKS)
-        for process in self.processes:
-            self.addCleanup(self.kill_if_there, process)
-
-    def wait_for_table(self):
-        deadline = time.monotonic() + TIME_LIMIT
-        seen = ""
-        while "computes on" not in seen:
-            ready, _, _ = select.select([self.launcher.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            self.assertTrue(ready, "The run does not begin.")
-            text = os.read(self.launcher.stdout.fileno(), 65536).decode()
-            self.assertNotEqual(text, "", "The run ended before it could be interrupted.")
-            seen += text
-        time.sleep(0.3)  # until tasks are executed
-
-    def children(self):
-        """The ranks in the order in which they were started."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                text = stat.read_text()
-            except OSError:
-                continue
-            name, fields = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
-            if name == Path(PROGRAM).name[:15] and int(fields[1]) == self.launcher.pid:
-                found.append(int(stat.parent.name))
-        return sorted(found)
-
-    @staticmethod
-    def is_there(process):
-        try:
-            return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
-
-    def kill_if_there(self, process):
-        if self.is_there(process):
-            os.kill(process, signal.SIGKILL)
+        self.find_processes(self.RANKS)
 
     def end(self, process, with_signal):
         """The outcome after the signal; nothing of the run is left."""
         self.assertIsNone(self.launcher.poll(), "The run ended before it could be interrupted.")
         os.kill(process, with_signal)
-        out, err = self.launcher.communicate(timeout=SOON)
-        deadline = time.monotonic() + SOON
-        while any(self.is_there(rank) for rank in self.processes):
-            self.assertLess(time.monotonic(), deadline, "A rank goes on.")
-            time.sleep(0.05)
+        outcome = self.wait_for_end()
         self.assert_nothing_but("molecule")
-        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(out), out)
-        return checked(Outcome(self.launcher.returncode, out, without_launcher(err)))
+        return outcome
 
     def test_the_death_of_a_rank_ends_all(self):
         self.assertNotEqual(self.end(self.processes[1], signal.SIGKILL).code, 0)

@@ -24,7 +24,7 @@ constexpr std::size_t task_count = 1000;
 const std::vector<TaskEnergy> energies = {{1.0, 2.0, 3.0, 4.0}};
 
 Journal open_journal(const std::string& path) {
-  return Journal(path, {1, 2}, task_count, energies.size());
+  return Journal(path, {{1, 2}, {{4, 16}, false}, task_count, energies.size()});
 }
 
 class AJournalCannotBe : public ::testing::Test {
@@ -87,7 +87,7 @@ class AJournalOnAFullDisk : public ::testing::Test {
 };
 
 TEST_F(AJournalOnAFullDisk, FailsAtOnceWhenItsHeaderDoesNotFit) {
-  for (const rlim_t bytes : {0, 1, 47}) {
+  for (const rlim_t bytes : {0, 1, 71}) {
     const FileSizeLimit limit(bytes);
     expect_failure<SystemError>([&] { open_journal(path); }, path + " cannot be written");
   }
@@ -95,7 +95,7 @@ TEST_F(AJournalOnAFullDisk, FailsAtOnceWhenItsHeaderDoesNotFit) {
 }
 
 TEST_F(AJournalOnAFullDisk, KeepsTheRecordsBeforeTheOneThatDidNotFit) {
-  constexpr std::size_t header = 48, record = 48, whole = 5;
+  constexpr std::size_t header = 72, record = 48, whole = 5;
   for (const std::size_t rest : {0, 1, 8, 47}) {
     fs::remove(path);
     std::size_t written = 0;
@@ -104,14 +104,14 @@ TEST_F(AJournalOnAFullDisk, KeepsTheRecordsBeforeTheOneThatDidNotFit) {
       Journal journal = open_journal(path);
       expect_failure<SystemError>(
           [&] {
-            for (; written < task_count; ++written) journal.append(written, energies);
+            for (; written < task_count; ++written) journal.append(written, WorkerKind::cpu, energies);
           },
           path + " cannot be written");
     }
     EXPECT_EQ(written, whole);
     Journal journal = open_journal(path);
     EXPECT_EQ(journal.finished_count(), whole);
-    journal.append(written, energies);
+    journal.append(written, WorkerKind::cpu, energies);
   }
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 using namespace trifuse::testing;
 
-constexpr Fingerprint fingerprint_of_this_run = {0x0123456789abcdef, 42};
 constexpr std::size_t task_count = 6, energies_per_task = 2;
-constexpr std::size_t header_size = 48, record_size = 8 + energies_per_task * sizeof(TaskEnergy) + 8;
+const JournalKey key_of_this_run = {{0x0123456789abcdef, 42}, {{4, 16}, false}, task_count, energies_per_task};
+constexpr std::size_t header_size = 72, record_size = 8 + energies_per_task * sizeof(TaskEnergy) + 8;
 
 /// Numbers whose every bit counts.
 std::vector<TaskEnergy> energies_of(std::size_t task) {
@@ -34,13 +34,11 @@ std::vector<TaskEnergy> energies_of(std::size_t task) {
 
 class AJournal : public ::testing::Test {
  protected:
-  std::unique_ptr<Journal> open() const {
-    return std::make_unique<Journal>(path, fingerprint_of_this_run, task_count, energies_per_task);
-  }
+  std::unique_ptr<Journal> open() const { return std::make_unique<Journal>(path, key_of_this_run); }
   /// Writes these tasks and closes the file.
   void write(const std::vector<std::size_t>& tasks) const {
     const auto journal = open();
-    for (const std::size_t task : tasks) journal->append(task, energies_of(task));
+    for (const std::size_t task : tasks) journal->append(task, WorkerKind::cpu, energies_of(task));
   }
   void expect_finished(const std::vector<std::size_t>& tasks) const {
     const auto journal = open();
@@ -152,19 +150,55 @@ TEST_F(AJournal, WithADamagedHeaderIsRefused) {
 }
 
 TEST_F(AJournal, OfAnotherCalculationIsRefused) {
-  { Journal(path, {1, 2}, task_count, energies_per_task); }
-  expect_refusal("belongs to a calculation with other input, options or program version");
-  fs::remove(path);
-  { Journal(path, fingerprint_of_this_run, task_count + 1, energies_per_task); }
-  expect_refusal("belongs to a calculation with other input");
-  fs::remove(path);
-  { Journal(path, fingerprint_of_this_run, task_count, energies_per_task + 1); }
-  expect_refusal("belongs to a calculation with other input");
+  const auto refused = [&](auto change) {
+    fs::remove(path);
+    JournalKey other = key_of_this_run;
+    change(other);
+    { Journal(path, other); }
+    expect_refusal("belongs to a calculation with other input, options or program version");
+  };
+  refused([](JournalKey& key) { key.fingerprint = {1, 2}; });
+  refused([](JournalKey& key) { ++key.tasks; });
+  refused([](JournalKey& key) { ++key.energies_per_task; });
+  refused([](JournalKey& key) { ++key.tiles.sizes.holes; });
+  refused([](JournalKey& key) { ++key.tiles.sizes.particles; });
+  refused([](JournalKey& key) { key.tiles.aligned = true; });
+}
+
+TEST_F(AJournal, OfAnOlderVersionIsRefused) {
+  write_text(path, "TRIFUSE1" + std::string(40 + 72, 'x'));
+  expect_refusal("was written by an older version of Trifuse");
+}
+
+TEST_F(AJournal, TellsTheTilesOfItsPlan) {
+  EXPECT_FALSE(Journal::tiles_in(path));
+  write_text(path, "");
+  EXPECT_FALSE(Journal::tiles_in(path));
+  write({});
+  EXPECT_EQ(Journal::tiles_in(path), key_of_this_run.tiles);
+  fs::rename(path, path + ".rank12");
+  EXPECT_EQ(Journal::tiles_in(path), key_of_this_run.tiles);
+  fs::rename(path + ".rank12", path + ".rank012");
+  EXPECT_FALSE(Journal::tiles_in(path));
+}
+
+TEST_F(AJournal, KnowsWhoComputedWhat) {
+  {
+    const auto journal = open();
+    journal->append(0, WorkerKind::cpu, energies_of(0));
+    journal->append(1, WorkerKind::cuda, energies_of(1));
+    journal->append(2, WorkerKind::cuda, energies_of(2));
+  }
+  EXPECT_EQ(open()->finished_by(), (std::array<std::size_t, worker_kinds>{0, 1, 0, 2}));
+  EXPECT_EQ(worker_kind("cuda"), WorkerKind::cuda);
+  EXPECT_EQ(worker_kind("cpu"), WorkerKind::cpu);
+  EXPECT_EQ(worker_kind("reference"), WorkerKind::reference);
+  EXPECT_EQ(worker_kind("made-up"), WorkerKind::other);
 }
 
 TEST_F(AJournal, BelongsToOneRunAtATime) {
   auto first = open();
-  first->append(0, energies_of(0));
+  first->append(0, WorkerKind::cpu, energies_of(0));
   expect_failure<UsageError>([&] { open(); }, "is in use by another run");
   first.reset();
   expect_finished({0});

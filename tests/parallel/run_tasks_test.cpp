@@ -30,6 +30,10 @@ TaskEnergy energy_of(const Task& task) {
   return {1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
 }
 
+JournalKey key_of(const Plan& plan, std::size_t energies_per_task) {
+  return {{1, 2}, {{2, 2}, false}, plan.tasks.size(), energies_per_task};
+}
+
 class TaskRun : public ::testing::TestWithParam<int> {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
@@ -154,7 +158,7 @@ TEST_P(TaskRun, GoesOnFromAJournalToTheSameBits) {
   const std::string path = (folder.path() / "journal").string();
   std::size_t stops = 0, before = 0;
   for (;; ++stops) {
-    Journal journal(path, {1, 2}, plan.tasks.size(), 2);
+    Journal journal(path, key_of(plan, 2));
     EXPECT_GE(journal.finished_count(), before);
     before = journal.finished_count();
     std::atomic<bool> stop{false};
@@ -180,11 +184,11 @@ TEST_P(TaskRun, ExecutesNothingWhenTheJournalHasEverything) {
   RunSettings chosen = settings();
   std::vector<double> expected;
   {
-    Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+    Journal journal(path, key_of(plan, 1));
     chosen.journal = &journal;
     expected = numbers_of(run_tasks(plan, MadeUpExecutor(energy_of), 1, chosen).energies);
   }
-  Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+  Journal journal(path, key_of(plan, 1));
   chosen.journal = &journal;
   const MadeUpExecutor idle([](const Task&) -> TaskEnergy { throw Error("There was nothing to do."); });
   const RunOutcome outcome = run_tasks(plan, idle, 1, chosen);
@@ -270,11 +274,11 @@ TEST_P(TaskRun, JournalsTheTasksOfABatchOneByOne) {
   chosen.progress = [&](const RunProgress&) { stop = true; };
   std::size_t kept = 0;
   {
-    Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+    Journal journal(path, key_of(plan, 1));
     chosen.journal = &journal;
     EXPECT_THROW(run_tasks(plan, BatchExecutor(fours), 1, chosen), Interrupted);
   }
-  Journal journal(path, {1, 2}, plan.tasks.size(), 1);
+  Journal journal(path, key_of(plan, 1));
   kept = journal.finished_count();
   EXPECT_GE(kept, 4u);
   EXPECT_LT(kept, plan.tasks.size());
@@ -306,31 +310,66 @@ INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto&
 });
 
 /// Through the whole road of a calculation, with a fingerprint of its own.
-TEST(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
-  const auto source = make_synthetic_source(closed_shell(4, 6));
+class CalculationWithAJournal : public ::testing::Test {
+ protected:
+  std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(4, 6));
+  TemporaryFolder folder;
+  CalculationOptions options = [this] {
+    CalculationOptions chosen = options_for();
+    chosen.journal = (folder.path() / "journal").string();
+    return chosen;
+  }();
+};
+
+TEST_F(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
   const auto other = make_synthetic_source(other_amplitudes(closed_shell(4, 6)));
-  const TemporaryFolder folder;
-  CalculationOptions options = options_for();
-  options.journal = (folder.path() / "journal").string();
   const auto expected = numbers_of(calculate(*source, options));
   const CalculationResult again = calculate(*source, options);
   EXPECT_EQ(numbers_of(again), expected);
   EXPECT_EQ(again.tasks_from_journal, again.tasks);
-  const auto refused = [&](const TileSource& right, const TileSource* left, auto change) {
+  const auto refused = [&](const TileSource& right, const TileSource* left, auto change,
+                           const std::string& why = "belongs to a calculation with other input") {
     CalculationOptions changed = options;
     change(changed);
-    expect_failure<UsageError>([&] { calculate(right, changed, left); }, "belongs to a calculation with other input");
+    expect_failure<UsageError>([&] { calculate(right, changed, left); }, why);
   };
   const auto nothing = [](CalculationOptions&) {};
   refused(*other, nullptr, nothing);
   refused(*source, other.get(), nothing);
   refused(*source, nullptr, [](CalculationOptions& o) { o.omega2 = {0.1}; });
-  refused(*source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; });
+  refused(
+      *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was begun with tiles of 4 occupied and 16");
   refused(*source, nullptr, [](CalculationOptions& o) { o.form = Form::spin_orbital; });
-  refused(*source, nullptr, [](CalculationOptions& o) { o.executor = ExecutorKind::reference; });
   CalculationOptions more_threads = options;
   more_threads.threads = 3;  // no bit depends on them
   EXPECT_EQ(numbers_of(calculate(*source, more_threads)), expected);
+}
+
+TEST_F(CalculationWithAJournal, GoesOnWithAnotherKindOfWorkerAndSaysSo) {
+  const auto expected = numbers_of(calculate(*source, options));
+  options.executor = ExecutorKind::reference;
+  const CalculationResult result = calculate(*source, options);
+  EXPECT_EQ(numbers_of(result), expected);
+  EXPECT_EQ(result.tasks_from_other_kind, result.tasks);
+  options.executor = ExecutorKind::cpu;
+  EXPECT_EQ(calculate(*source, options).tasks_from_other_kind, 0u);
+}
+
+TEST_F(CalculationWithAJournal, TakesTheTilesWithWhichItWasBegun) {
+  // As a run on GPUs cuts them.
+  options.plan_for = ExecutorKind::cuda;
+  const auto begun = calculate(*source, options);
+  options.plan_for.reset();
+  const auto result = calculate(*source, options);
+  EXPECT_EQ(result.tasks_from_journal, result.tasks);
+  EXPECT_EQ(numbers_of(result), numbers_of(begun));
+  fs::remove(options.journal);
+  options.tile_size = 2;
+  const auto small = calculate(*source, options);
+  EXPECT_GT(small.tasks, begun.tasks);
+  EXPECT_EQ(numbers_of(calculate(*source, options)), numbers_of(small));
+  options.tile_size.reset();
+  EXPECT_EQ(calculate(*source, options).tasks_from_journal, small.tasks);
 }
 
 }  // namespace

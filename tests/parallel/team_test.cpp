@@ -331,15 +331,5 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
   }
 }
 
-TEST(JournalOfATeam, IsRefused) {
-  const auto source = make_synthetic_source(closed_shell(2, 3));
-  CalculationOptions options = options_for();
-  options.journal = "journal";
-  Calculation calculation(*source, nullptr, options);
-  ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
-  expect_failure<UsageError>([&] { calculation.join(team, {}); }, "A journal is kept by a run of one process");
-}
-
 }  // namespace
 }  // namespace trifuse::testing

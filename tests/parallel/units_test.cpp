@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <mutex>
+#include <numeric>
 
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_team.hpp"
@@ -63,11 +66,11 @@ std::vector<std::vector<int>> claimers(const std::vector<Unit>& units, const std
   std::mutex mutex;
   const auto failures = failures_of_ranks(static_cast<int>(shares.size()), [&](Team& team) {
     UnitClaims claims(team, units, shares[static_cast<std::size_t>(team.rank())]);
-    while (const auto unit = claims.next()) {
+    for (auto given = claims.next(); !given.empty(); given = claims.next()) {
       const std::lock_guard lock(mutex);
-      by.at(unit->first).push_back(team.rank());
+      for (const Unit& unit : given) by.at(unit.first).push_back(team.rank());
     }
-    EXPECT_FALSE(claims.next());
+    EXPECT_TRUE(claims.next().empty());
   });
   EXPECT_EQ(failures, std::vector<std::string>(shares.size()));
   return by;
@@ -89,31 +92,94 @@ TEST(UnitClaims, AreOfOneRankEach) {
   }
 }
 
+/// The numbers of the units that one rank is given at once.
+std::vector<std::size_t> numbers_of(const std::vector<Unit>& units) {
+  std::vector<std::size_t> numbers;
+  for (const Unit& unit : units) numbers.push_back(unit.first);
+  return numbers;
+}
+
 TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
   ThreadRanks ranks(1);
   ThreadTeam team(ranks, 0);
-  // A tenth of all: it may begin a unit while ten or more are left.
+  // A tenth of all. As long as that is an estimate it may begin a unit while twenty or more are left.
   UnitClaims helper(team, equal_units(30), {Role::helper, 1.0, 10.0, 1});
   UnitClaims worker(team, equal_units(30), {Role::worker, 9.0, 10.0, 1});
-  EXPECT_EQ(worker.next()->first, 0u);
-  EXPECT_EQ(helper.next()->first, 29u);
-  EXPECT_EQ(helper.next()->first, 28u);
+  EXPECT_EQ(numbers_of(worker.next()), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{29}));
+  EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{28}));
   std::size_t helped = 2;
-  while (helper.next()) ++helped;
-  EXPECT_EQ(helped, 19u);  // 1 by the worker, and 10 left
+  while (!helper.next().empty()) ++helped;
+  EXPECT_EQ(helped, 9u);  // 1 by the worker, and 20 left
   std::size_t worked = 1;
-  while (worker.next()) ++worked;
-  EXPECT_EQ(worked, 11u);
+  while (!worker.next().empty()) ++worked;
+  EXPECT_EQ(worked, 21u);
+}
+
+TEST(UnitClaims, OfAWorkerAreAHundredthOfItsShareAndFewerAtTheEnd) {
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  UnitClaims claims(team, equal_units(1000), {Role::worker, 4.0, 8.0, 1});
+  std::vector<std::size_t> sizes;
+  for (auto given = claims.next(); !given.empty(); given = claims.next()) sizes.push_back(given.size());
+  EXPECT_EQ(sizes.front(), 5u);  // of 1000
+  EXPECT_EQ(sizes.back(), 1u);
+  EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end(), std::greater<>()));
+  EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 1000u);
+}
+
+TEST(UnitClaims, OfAWorkerThatTurnsOutToBeSlowEndEarly) {
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  const TeamShare share{.role = Role::worker, .rate = 1.0, .team_rate = 2.0, .threads = 1, .worker_rate = 1.0};
+  UnitClaims slow(team, equal_units(100), share), other(team, equal_units(100), share);
+  EXPECT_FALSE(slow.next().empty());
+  slow.measured(0.001);
+  // A hundred seconds of a unit are nothing to the others, who have done nearly all in no time.
+  for (int n = 0; n < 97; ++n) EXPECT_FALSE(other.next().empty());
+  EXPECT_TRUE(slow.next().empty());
+  other.measured(1e20);
+  EXPECT_FALSE(other.next().empty());
+}
+
+TEST(UnitClaims, OfAFailedGpuGoOnAsThoseOfCores) {
+  ThreadRanks ranks(1);
+  ThreadTeam team(ranks, 0);
+  const TeamShare share{.role = Role::worker,
+                        .rate = 100.0,
+                        .team_rate = 200.0,
+                        .threads = 1,
+                        .rate_on_cores = 1.0,
+                        .worker_rate = 100.0};
+  UnitClaims claims(team, equal_units(1000), share);
+  EXPECT_EQ(claims.next().front().first, 0u);
+  claims.goes_on_with_cores();
+  EXPECT_EQ(numbers_of(claims.next()), (std::vector<std::size_t>{999}));
 }
 
 TEST(UnitClaims, AreNoneAfterADrain) {
   ThreadRanks ranks(1);
   ThreadTeam team(ranks, 0);
-  UnitClaims one(team, equal_units(30), {}), other(team, equal_units(30), {Role::helper, 1.0, 2.0, 1});
-  EXPECT_TRUE(one.next());
+  UnitClaims one(team, equal_units(30), {}), other(team, equal_units(30), {Role::helper, 1.0, 2.0, 1}),
+      third(team, equal_units(30), {});
+  EXPECT_FALSE(one.next().empty());
   one.drain();
-  EXPECT_FALSE(one.next());
-  EXPECT_FALSE(other.next());
+  third.drain();
+  EXPECT_TRUE(one.drained());
+  EXPECT_TRUE(one.next().empty());
+  EXPECT_TRUE(other.next().empty());
+  EXPECT_TRUE(other.drained());
+  // Those of the next run are others.
+  UnitClaims next(team, equal_units(30), {}, UnitClaims::counter_of(team));
+  EXPECT_EQ(next.next().front().first, 0u);
+}
+
+TEST(UnitClaims, OfASlowRankAreSmall) {
+  EXPECT_EQ(ranks_to_cut_for({1.0, 1.0, 1.0}), 3);
+  EXPECT_EQ(ranks_to_cut_for({30.0, 0.0, 0.0}), 3);
+  // A unit is 1/100 of 1/16 of the job, and takes the slowest, which does 1/31 of it, 2 % of the time.
+  EXPECT_EQ(ranks_to_cut_for({30.0, 1.0}), 16);
+  EXPECT_EQ(ranks_to_cut_for({1e6, 1.0}), 2000);
 }
 
 }  // namespace

@@ -1,0 +1,232 @@
+#include "cxx/parallel/journal_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+namespace {
+
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t energies_per_task;
+  std::uint64_t tasks;
+  std::int64_t holes, particles;
+  std::uint64_t aligned;
+  Fingerprint fingerprint;
+  std::uint64_t checksum;
+};
+constexpr std::array<char, 8> magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '2'};
+constexpr std::array<char, 8> old_magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '1'};
+
+std::uint64_t checksum_of(const Header& header) {
+  return XXH3_64bits(&header, offsetof(Header, checksum));
+}
+
+Header header_of(const JournalKey& key) {
+  Header header{magic,
+                key.energies_per_task,
+                key.tasks,
+                key.tiles.sizes.holes,
+                key.tiles.sizes.particles,
+                key.tiles.aligned ? std::uint64_t{1} : std::uint64_t{0},
+                key.fingerprint,
+                0};
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+/// The header at the beginning of a file, none where a kill left a part of one. Throws UsageError for other files.
+std::optional<Header> header_in(const std::string& path, const char* data, std::size_t size) {
+  Header header{};
+  const std::size_t kept = std::min(size, sizeof header);
+  std::memcpy(&header, data, kept);
+  if (kept == sizeof header && header.magic == magic && header.checksum == checksum_of(header)) return header;
+  if (kept >= magic.size() && header.magic == old_magic) {
+    throw UsageError(
+        fmt::format("The journal {} was written by an older version of Trifuse, and only that one can go on from it; "
+                    "give another --journal, or delete it to start afresh.",
+                    path));
+  }
+  if (kept < sizeof header && std::memcmp(&header, magic.data(), std::min(kept, magic.size())) == 0) return {};
+  throw UsageError(
+      fmt::format("{} is not a Trifuse journal and will not be overwritten; give another --journal.", path));
+}
+
+// A record begins with the number of the task, and who computed it in the highest byte.
+constexpr int kind_bit = 56;
+
+}  // namespace
+
+WorkerKind worker_kind(const std::string& executor) {
+  constexpr std::array<const char*, worker_kinds> names = {"other", "cpu", "reference", "cuda"};
+  const auto name = std::find(names.begin(), names.end(), executor);
+  return name == names.end() ? WorkerKind::other : static_cast<WorkerKind>(name - names.begin());
+}
+
+void JournalFile::fail(const std::string& action) const {
+  const int code = errno;
+  throw SystemError(
+      fmt::format("The journal {} cannot be {}: {}. {}", path_, action, std::strerror(code),
+                  code == ENOSPC || code == EDQUOT
+                      ? "Free some space and start the run again with the same journal; it goes on where it stopped."
+                      : "Give a file that can be written with --journal."));
+}
+
+std::size_t JournalFile::record_size() const {
+  return sizeof(std::uint64_t) + key_.energies_per_task * sizeof(TaskEnergy) + sizeof(std::uint64_t);
+}
+
+void JournalFile::lock(int operation) {
+  if (::flock(file_, operation | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) fail("locked");
+  throw UsageError(
+      fmt::format("The journal {} is in use by another run; wait for it or give another --journal.", path_));
+}
+
+JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : path_(std::move(path)), key_(key) {
+  file_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
+  if (file_ < 0) fail("opened");
+}
+
+JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& found)
+    : JournalFile(std::move(path), key, O_RDWR | O_CREAT) {
+  lock(LOCK_EX);
+  const std::size_t size = size_of_file();
+  if (read_header()) {
+    read_records(size, found);
+    if (::ftruncate(file_, static_cast<off_t>(end_)) != 0) fail("written");
+  } else {
+    // New, or a kill while the header was written: nothing was finished yet.
+    if (::ftruncate(file_, 0) != 0) fail("written");
+    write_header();
+  }
+  last_sync_ = wall_seconds();
+}
+
+void JournalFile::read(const std::string& path, const JournalKey& key, const Found& found) {
+  JournalFile file(path, key, O_RDONLY | O_NONBLOCK);
+  file.lock(LOCK_SH);
+  const std::size_t size = file.size_of_file();
+  if (file.read_header()) file.read_records(size, found);
+}
+
+std::optional<TileCut> JournalFile::tiles_in(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {};
+  std::array<char, sizeof(Header)> data{};
+  struct stat status {};
+  const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const ssize_t got = regular ? ::pread(file, data.data(), data.size(), 0) : 0;
+  ::close(file);
+  if (got <= 0) return {};
+  const std::optional<Header> header = header_in(path, data.data(), static_cast<std::size_t>(got));
+  if (!header) return {};
+  return TileCut{{header->holes, header->particles}, header->aligned != 0};
+}
+
+JournalFile::~JournalFile() {
+  // Nothing can be done about a failure here, and nothing is lost: what was written was checked when it was.
+  static_cast<void>(::fdatasync(file_));
+  ::close(file_);
+}
+
+std::size_t JournalFile::size_of_file() const {
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) fail("read");
+  if (!S_ISREG(status.st_mode)) {
+    throw UsageError(fmt::format("The journal {} is not a regular file; give another --journal.", path_));
+  }
+  return static_cast<std::size_t>(status.st_size);
+}
+
+void JournalFile::write_header() {
+  const Header header = header_of(key_);
+  write_all(&header, sizeof header);
+}
+
+bool JournalFile::read_header() {
+  std::array<char, sizeof(Header)> data{};
+  const ssize_t got = ::pread(file_, data.data(), data.size(), 0);
+  if (got < 0) fail("read");
+  if (got == 0) return false;
+  const std::optional<Header> header = header_in(path_, data.data(), static_cast<std::size_t>(got));
+  if (!header) return false;
+  const Header wanted = header_of(key_);
+  if (std::memcmp(&*header, &wanted, sizeof wanted) != 0) {
+    throw UsageError(fmt::format(
+        "The journal {} belongs to a calculation with other input, options or program version; give another "
+        "--journal, or delete it to start afresh.",
+        path_));
+  }
+  end_ = sizeof(Header);
+  return true;
+}
+
+void JournalFile::read_records(std::size_t file_size, const Found& found) {
+  std::vector<char> record(record_size());
+  std::vector<TaskEnergy> energies(key_.energies_per_task);
+  while (end_ + record.size() <= file_size) {
+    if (::pread(file_, record.data(), record.size(), static_cast<off_t>(end_)) != static_cast<ssize_t>(record.size())) {
+      fail("read");
+    }
+    std::uint64_t first = 0, checksum = 0;
+    std::memcpy(&first, record.data(), sizeof first);
+    std::memcpy(&checksum, record.data() + record.size() - sizeof checksum, sizeof checksum);
+    const std::uint64_t task = first & ((std::uint64_t{1} << kind_bit) - 1), by = first >> kind_bit;
+    if (checksum != XXH3_64bits_withSeed(record.data(), record.size() - sizeof checksum, key_.fingerprint[0]) ||
+        task >= key_.tasks || by >= worker_kinds) {
+      break;
+    }
+    std::memcpy(energies.data(), record.data() + sizeof first, energies.size() * sizeof(TaskEnergy));
+    found(task, static_cast<WorkerKind>(by), energies);
+    end_ += record.size();
+  }
+}
+
+void JournalFile::write_all(const void* data, std::size_t size) {
+  const char* at = static_cast<const char*>(data);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t written = ::pwrite(file_, at + done, size - done, static_cast<off_t>(end_ + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      if (written == 0) errno = ENOSPC;
+      fail("written");
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  end_ += size;
+}
+
+void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
+  std::vector<char> record(record_size());
+  const std::uint64_t first = task | static_cast<std::uint64_t>(by) << kind_bit;
+  std::memcpy(record.data(), &first, sizeof first);
+  std::memcpy(record.data() + sizeof first, energies.data(), energies.size_bytes());
+  const std::uint64_t checksum =
+      XXH3_64bits_withSeed(record.data(), record.size() - sizeof(std::uint64_t), key_.fingerprint[0]);
+  std::memcpy(record.data() + record.size() - sizeof checksum, &checksum, sizeof checksum);
+  write_all(record.data(), record.size());
+  // The page cache survives a kill; for a crash of the machine the disk is told now and then.
+  constexpr double seconds_between_syncs = 20.0;
+  if (wall_seconds() - last_sync_ > seconds_between_syncs) {
+    if (::fdatasync(file_) != 0) fail("written");
+    last_sync_ = wall_seconds();
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/task.hpp"
+
+namespace trifuse {
+
+/// 128 bits that differ when the input or an option that could change a task's energies by more than rounding does.
+using Fingerprint = std::array<std::uint64_t, 2>;
+
+/// What energies in a journal belong to.
+struct JournalKey {
+  Fingerprint fingerprint{};
+  TileCut tiles{};  ///< of the plan
+  std::uint64_t tasks = 0, energies_per_task = 0;
+  bool operator==(const JournalKey&) const = default;
+};
+
+/// Who computed a task: energies of one kind agree to the bit, those of two kinds up to rounding.
+enum class WorkerKind : std::uint8_t { other, cpu, reference, cuda };
+constexpr std::size_t worker_kinds = 4;
+/// Of an executor of this name.
+WorkerKind worker_kind(const std::string& executor);
+
+/// One file with energies of finished tasks: a header and a checksummed record for each task, appended as tasks finish.
+/// A record that a kill cut short fails its checksum; it and what follows are dropped.
+class JournalFile {
+ public:
+  using Found = std::function<void(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies)>;
+
+  /// Opens or creates a file to append to, which is then this run's alone, and tells `found` what is in it. Throws
+  /// UsageError when it belongs to another calculation, is no journal, or another run holds it, and SystemError when it
+  /// cannot be written.
+  JournalFile(std::string path, const JournalKey& key, const Found& found);
+  ~JournalFile();
+  JournalFile(const JournalFile&) = delete;
+  JournalFile& operator=(const JournalFile&) = delete;
+
+  /// Tells what is in a file that stays as it is. Throws as the constructor.
+  static void read(const std::string& path, const JournalKey& key, const Found& found);
+
+  /// How the tiles of the plan were cut whose energies a file holds; none where there is nothing in it, or nothing that
+  /// can be read. Throws as the constructor for a file that is no journal.
+  static std::optional<TileCut> tiles_in(const std::string& path);
+
+  /// Not thread-safe. Throws SystemError naming the file, e.g. when the disk is full; the records before stay valid.
+  void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
+
+ private:
+  /// Only opens it.
+  JournalFile(std::string path, const JournalKey& key, int flags);
+  void lock(int operation);
+  /// Bytes of the file. It is a regular one.
+  std::size_t size_of_file() const;
+  /// False where there is none yet, else `end_` is behind it.
+  bool read_header();
+  void write_header();
+  void read_records(std::size_t file_size, const Found& found);
+  void write_all(const void* data, std::size_t size);
+  [[noreturn]] void fail(const std::string& action) const;
+  std::size_t record_size() const;
+
+  std::string path_;
+  JournalKey key_;
+  int file_ = -1;
+  std::size_t end_ = 0;  ///< end of the last valid record
+  double last_sync_ = 0.0;
+};
+
+}  // namespace trifuse

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/parallel/task_run.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Finds out together what each rank does now, and gets the claims ready: collective.
+void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finished) {
+  Team& team = *run.settings.team;
+  const bool computes = share.role != TeamShare::Role::waiter;
+  const std::int64_t begin = UnitClaims::counter_of(team);
+  const std::array<double, 3> mine = {computes ? share.rate : 0.0, computes ? 1.0 : 0.0,
+                                      share.role == TeamShare::Role::worker ? 1.0 : 0.0};
+  const std::vector<double> all = gather(team, mine);
+  std::vector<double> rates;
+  double workers = 0.0, rate_of_workers = 0.0;
+  share.team_rate = 0.0;
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+    rates.push_back(all[at]);
+    share.team_rate += all[at];
+    workers += all[at + 2];
+    rate_of_workers += all[at + 2] * all[at];
+  }
+  if (workers == 0.0 && computes) share.role = TeamShare::Role::worker;
+  share.worker_rate = workers > 0.0 ? rate_of_workers / workers : 0.0;
+  run.numbers_of_rest.clear();
+  run.before_claims = {0, run.plan.tasks.size(), 0.0, run.plan.total_operations};
+  for (std::size_t task = 0; task < finished.size(); ++task) {
+    if (!finished[task]) {
+      run.numbers_of_rest.push_back(task);
+      continue;
+    }
+    ++run.before_claims.tasks_done;
+    run.before_claims.operations_done += run.plan.operations[task];
+  }
+  run.rest = part_of(run.plan, run.numbers_of_rest);
+  run.batches.clear();
+  run.next = 0;
+  run.claims_ended = false;
+  run.claims.emplace(team, make_units(run.rest, ranks_to_cut_for(rates)), share, begin);
+}
+
+/// Does this rank's part of what is given out.
+void work_in_team(TaskRun& run, TeamShare& share) {
+  try {
+    while (run.executor != nullptr && !work_on_all_threads(run)) {
+      // What it had taken and not done is given out anew, when the others have done the rest.
+      share.role = TeamShare::Role::helper;
+      if (share.rate_on_cores > 0.0) share.rate = share.rate_on_cores;
+      run.batches.clear();
+      run.next = 0;
+      go_on_with_cores(run);
+      run.claims->goes_on_with_cores();
+      run.claims_ended = false;
+    }
+    if (run.stopped() && run.executor != nullptr && !run.everything_done()) throw_interrupted(run);
+  } catch (...) {
+    run.claims->drain();
+    throw;
+  }
+}
+
+/// Sums what all ranks did; energies that this rank does not have are zero here.
+void add_outcomes(TaskRun& run, double seconds) {
+  Team& team = *run.settings.team;
+  RankWork& mine = run.mine;
+  mine.seconds_idle = std::max(0.0, seconds - mine.seconds_busy);
+  const std::array<double, 8> row = {static_cast<double>(mine.kind),
+                                     mine.computed ? 1.0 : 0.0,
+                                     mine.device_failed ? 1.0 : 0.0,
+                                     static_cast<double>(mine.tasks),
+                                     mine.operations,
+                                     mine.seconds_busy,
+                                     mine.seconds_idle,
+                                     run.outcome.operations};
+  const std::vector<double> rows = gather(team, row);
+  run.outcome.operations = 0.0;
+  bool warned = false;
+  for (std::size_t at = 0; at < rows.size(); at += row.size()) {
+    const double* n = rows.data() + at;
+    run.outcome.ranks.push_back({static_cast<WorkerKind>(static_cast<int>(n[0])), n[1] != 0.0, n[2] != 0.0,
+                                 static_cast<std::size_t>(n[3]), n[4], n[5], n[6]});
+    run.outcome.operations += n[7];
+    warned = warned || n[2] != 0.0;
+  }
+  if (warned) {
+    constexpr std::size_t longest = 1000;
+    for (const std::string& warning : gather(team, run.warning, longest)) {
+      if (!warning.empty()) run.outcome.warnings.push_back(warning);
+    }
+  }
+  std::vector<double> numbers;
+  numbers.reserve(4 * run.outcome.energies.size());
+  for (const TaskEnergy& e : run.outcome.energies) {
+    numbers.insert(numbers.end(), {e.same_bracket, e.same_paren, e.mixed_bracket, e.mixed_paren});
+  }
+  team.sum(numbers);
+  const double* number = numbers.data();
+  for (TaskEnergy& e : run.outcome.energies) {
+    e = {number[0], number[1], number[2], number[3]};
+    number += 4;
+  }
+}
+
+/// Which tasks are finished now, on any rank: collective.
+void agree_on_finished(Team& team, const std::vector<bool>& done, std::vector<bool>& finished) {
+  std::vector<double> flags(done.begin(), done.end());
+  team.sum(flags);
+  for (std::size_t task = 0; task < flags.size(); ++task) {
+    if (flags[task] != 0.0) finished[task] = true;
+  }
+}
+
+}  // namespace
+
+/// Gives tasks out until all are done: what is left after the first time is what ranks with failed devices had taken.
+void run_in_team(TaskRun& run, std::vector<bool> finished) {
+  Team& team = *run.settings.team;
+  TeamShare share = run.settings.share;
+  const auto in_journal = static_cast<double>(run.progress.tasks_done), tasks = static_cast<double>(finished.size());
+  const double start = wall_seconds();
+  together(&team, [&] {
+    if (run.executor != nullptr || run.settings.failed_device.empty()) return;
+    share.role = TeamShare::Role::helper;
+    if (share.rate_on_cores > 0.0) share.rate = share.rate_on_cores;
+    go_on_with_cores(run);
+  });
+  if (run.executor == nullptr) share.role = TeamShare::Role::waiter;
+  run.mine.computed = run.executor != nullptr;
+  double done_before = in_journal, failed_before = -1.0;
+  while (true) {
+    begin_claims(run, share, finished);
+    together(&team, [&] { work_in_team(run, share); });
+    std::array<double, 2> sums = {static_cast<double>(run.mine.tasks), run.on_cores ? 1.0 : 0.0};
+    team.sum(sums);
+    const double done = in_journal + sums[0];
+    if (done == tasks) break;
+    // Either somebody did something, or there is one rank less whose devices can fail.
+    if (done > tasks || (done == done_before && sums[1] == failed_before)) {
+      throw Error(fmt::format("The ranks did {} of {} tasks; their shared counter does not count.", done, tasks));
+    }
+    done_before = done;
+    failed_before = sums[1];
+    agree_on_finished(team, run.done, finished);
+  }
+  add_outcomes(run, wall_seconds() - start);
+}
+
+}  // namespace trifuse

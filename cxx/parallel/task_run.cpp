@@ -1,0 +1,259 @@
+#include "cxx/parallel/task_run.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+namespace {
+
+bool finite(std::span<const TaskEnergy> energies) {
+  return std::all_of(energies.begin(), energies.end(), [](const TaskEnergy& e) {
+    return std::isfinite(e.same_bracket) && std::isfinite(e.same_paren) && std::isfinite(e.mixed_bracket) &&
+           std::isfinite(e.mixed_paren);
+  });
+}
+
+std::string describe(const Task& task) {
+  return fmt::format("particle tiles {} {} {}, hole tiles {} {} {}", task.particles[0] + 1, task.particles[1] + 1,
+                     task.particles[2] + 1, task.holes[0] + 1, task.holes[1] + 1, task.holes[2] + 1);
+}
+
+/// Takes the energies of one task in. The mutex is held.
+void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
+  if (!finite(energies)) {
+    throw Error(fmt::format(
+        "A task ({}) has no finite energy: the amplitudes, integrals or orbital energies are not sound; check "
+        "them with trifuse info.",
+        describe(run.plan.tasks[task])));
+  }
+  std::copy(energies.begin(), energies.end(),
+            run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * energies.size()));
+  if (run.settings.journal != nullptr) run.settings.journal->append(task, run.kind, energies);
+  run.done[task] = true;
+  ++run.mine.tasks;
+  run.mine.operations += run.plan.operations[task];
+  ++run.progress.tasks_done;
+  run.progress.operations_done += run.plan.operations[task];
+  if (run.settings.progress) run.settings.progress(run.claims ? run.progress_of_team : run.progress);
+}
+
+/// A list that leaves a task out, or has it twice, would make a wrong sum without a word.
+void check_batches(const Batches& batches, std::vector<bool> taken) {
+  for (const std::vector<std::size_t>& batch : batches) {
+    for (const std::size_t task : batch) {
+      if (task >= taken.size() || taken[task]) throw Error("An executor wants a task twice, or one that is not there.");
+      taken[task] = true;
+    }
+  }
+  if (std::find(taken.begin(), taken.end(), false) != taken.end()) throw Error("An executor leaves a task out.");
+}
+
+}  // namespace
+
+Batches checked_batches(const Plan& plan, const Executor& executor, const std::vector<bool>& finished) {
+  Batches batches = executor.batches(plan, finished);
+  check_batches(batches, finished);
+  return batches;
+}
+
+Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks) {
+  Plan part;
+  part.form = plan.form;
+  part.tiles = plan.tiles;
+  for (const std::size_t task : tasks) {
+    part.tasks.push_back(plan.tasks[task]);
+    part.operations.push_back(plan.operations[task]);
+    part.total_operations += plan.operations[task];
+  }
+  return part;
+}
+
+namespace {
+
+/// Batches of tasks that a rank got together.
+Batches batches_of(const std::vector<std::size_t>& tasks, const Plan& plan, const Executor& executor) {
+  const Plan part = part_of(plan, tasks);
+  Batches batches = checked_batches(part, executor, std::vector<bool>(tasks.size(), false));
+  for (std::vector<std::size_t>& batch : batches) {
+    for (std::size_t& task : batch) task = tasks[task];
+  }
+  return batches;
+}
+
+/// Gets more for this process from the team; false where there is nothing. The queue's mutex is held.
+bool claim_batches(TaskRun& run) {
+  if (!run.claims || run.claims_ended) return false;
+  if (run.seconds_busy > 0.0) {
+    run.claims->measured(run.operations_ended * run.threads / run.seconds_busy);
+  }
+  std::vector<std::size_t> tasks;
+  for (const Unit& unit : run.claims->next()) {
+    for (std::size_t t = unit.first; t < unit.last; ++t) tasks.push_back(run.numbers_of_rest[t]);
+  }
+  if (tasks.empty()) {
+    run.claims_ended = true;
+    return false;
+  }
+  {
+    const std::lock_guard lock(run.mutex);
+    const RunProgress& before = run.before_claims;
+    run.progress_of_team = {before.tasks_done + run.claims->tasks_given(), before.tasks,
+                            before.operations_done + run.claims->operations_given(), before.operations};
+  }
+  run.batches = batches_of(tasks, run.plan, *run.executor);
+  run.next = 0;
+  return true;
+}
+
+/// The tasks that a worker does next; empty at the end. While there are none but others are under way it waits: those
+/// may come back.
+std::vector<std::size_t> next_batch(TaskRun& run) {
+  std::unique_lock lock(run.queue_mutex);
+  while (!run.abandon && !run.stopped()) {
+    if (run.next < run.batches.size()) {
+      // Where another rank has failed what this one has taken is not needed any more.
+      if (run.claims && run.claims->drained()) return {};
+      ++run.under_way;
+      return std::move(run.batches[run.next++]);
+    }
+    if (claim_batches(run)) continue;
+    if (run.under_way == 0) break;
+    run.queue_changed.wait(lock);
+  }
+  return {};
+}
+
+void end_batch(TaskRun& run, const std::vector<std::size_t>& batch, double seconds) {
+  const std::lock_guard lock(run.queue_mutex);
+  --run.under_way;
+  run.seconds_busy += seconds;
+  for (const std::size_t task : batch) run.operations_ended += run.plan.operations[task];
+  run.queue_changed.notify_all();
+}
+
+void hand_back(TaskRun& run, std::vector<std::size_t> batch) {
+  const std::lock_guard lock(run.queue_mutex);
+  --run.under_way;
+  run.batches.push_back(std::move(batch));
+  run.queue_changed.notify_all();
+}
+
+}  // namespace
+
+void warn_of_device(TaskRun& run, const std::string& why) {
+  run.mine.device_failed = true;
+  if (!run.warning.empty()) return;
+  const Team* const team = run.settings.team;
+  run.warning = fmt::format("A GPU{} is given up, and its tasks are done by other workers or by cores: {}",
+                            team != nullptr ? fmt::format(" of rank {}", team->rank()) : "", why);
+  if (run.settings.warn) run.settings.warn(run.warning);
+}
+
+namespace {
+
+void give_up_worker(TaskRun& run, const DeviceError& why) {
+  const std::lock_guard lock(run.mutex);
+  ++run.workers_failed;
+  run.device_failure = std::current_exception();
+  // Where nobody can take its place that is no warning but the end.
+  if (run.settings.on_cores) warn_of_device(run, why.what());
+}
+
+void work(TaskRun& run) {
+  {
+    const std::lock_guard lock(run.mutex);
+    ++run.workers_begun;
+  }
+  double operations = 0.0;
+  std::vector<std::size_t> batch;
+  try {
+    const std::unique_ptr<Executor::Worker> worker = run.executor->make_worker();
+    std::vector<Task> tasks;
+    std::vector<TaskEnergy> energies;
+    for (operations = worker->operations();; operations = worker->operations()) {
+      batch = next_batch(run);
+      if (batch.empty()) break;
+      tasks.clear();
+      for (const std::size_t task : batch) tasks.push_back(run.plan.tasks[task]);
+      energies.assign(batch.size() * run.energies_per_task, TaskEnergy{});
+      const double begin = wall_seconds();
+      worker->execute(tasks, energies);
+      const double seconds = wall_seconds() - begin;
+      {
+        const std::lock_guard lock(run.mutex);
+        for (std::size_t position = 0; position < batch.size(); ++position) {
+          keep(run, batch[position],
+               std::span(energies).subspan(position * run.energies_per_task, run.energies_per_task));
+        }
+      }
+      end_batch(run, batch, seconds);
+    }
+  } catch (const DeviceError& error) {
+    give_up_worker(run, error);
+    if (!batch.empty()) hand_back(run, std::move(batch));
+  }
+  const std::lock_guard lock(run.mutex);
+  run.outcome.operations += operations;
+}
+
+}  // namespace
+
+bool work_on_all_threads(TaskRun& run) {
+  const int threads = run.on_cores ? run.settings.threads_on_cores : run.settings.threads;
+  run.threads = std::max(1, run.executor->workers() > 0 ? run.executor->workers() : threads);
+  run.workers_begun = run.workers_failed = 0;
+  run.operations_ended = run.seconds_busy = 0.0;
+  run.under_way = 0;
+#pragma omp parallel num_threads(run.threads)
+  {
+    // Nothing may leave a parallel region but through its end.
+    try {
+      work(run);
+    } catch (...) {
+      {
+        const std::lock_guard lock(run.mutex);
+        if (!run.error) run.error = std::current_exception();
+      }
+      const std::lock_guard lock(run.queue_mutex);
+      run.abandon = true;
+      run.queue_changed.notify_all();
+    }
+  }
+  run.mine.seconds_busy += run.seconds_busy / run.threads;
+  if (run.error) std::rethrow_exception(run.error);
+  return run.workers_failed < run.workers_begun;
+}
+
+void set_executor(TaskRun& run, const Executor* executor) {
+  run.executor = executor;
+  if (executor != nullptr) run.kind = worker_kind(executor->name());
+}
+
+void go_on_with_cores(TaskRun& run) {
+  if (!run.settings.on_cores || run.on_cores) {
+    if (run.device_failure) std::rethrow_exception(run.device_failure);
+    throw DeviceError(run.settings.failed_device);
+  }
+  run.executor = nullptr;
+  run.on_cores = run.settings.on_cores();
+  set_executor(run, run.on_cores.get());
+}
+
+void throw_interrupted(const TaskRun& run) {
+  const Journal* journal = run.settings.journal;
+  const std::size_t tasks = run.plan.tasks.size();
+  const std::string done = run.claims ? fmt::format("Stopped before all of {} tasks were done; ", tasks)
+                                      : fmt::format("Stopped after {} of {} tasks; ", run.progress.tasks_done, tasks);
+  throw Interrupted(done + (journal != nullptr
+                                ? fmt::format("the same command goes on from the journal {}.", journal->path())
+                                : "nothing was kept (use --journal FILE to be able to go on)."));
+}
+
+}  // namespace trifuse

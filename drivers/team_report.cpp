@@ -1,0 +1,116 @@
+#include "drivers/team_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace trifuse::cli {
+
+namespace {
+
+const char* name_of_kind(const RankWork& rank) {
+  if (!rank.computed) return "waiting";
+  if (rank.device_failed) return "GPU, then cores";
+  return rank.kind == WorkerKind::cuda ? "GPU" : "cores";
+}
+
+/// What all ranks of one kind did.
+struct KindWork {
+  std::string name;
+  std::size_t ranks = 0, tasks = 0;
+  double operations = 0.0;
+  double seconds_busy = 0.0, seconds_idle = 0.0, most_busy = 0.0;
+
+  double idle_share() const {
+    const double seconds = seconds_busy + seconds_idle;
+    return seconds > 0.0 ? seconds_idle / seconds : 0.0;
+  }
+  /// How much longer than on average the last one was busy.
+  double imbalance() const { return seconds_busy > 0.0 ? most_busy * static_cast<double>(ranks) / seconds_busy : 1.0; }
+};
+
+/// In the order in which they come among the ranks.
+std::vector<KindWork> kinds_of(const std::vector<RankWork>& ranks) {
+  std::vector<KindWork> kinds;
+  for (const RankWork& rank : ranks) {
+    const std::string name = name_of_kind(rank);
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const KindWork& it) { return it.name == name; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), KindWork{.name = name});
+    ++kind->ranks;
+    kind->tasks += rank.tasks;
+    kind->operations += rank.operations;
+    kind->seconds_busy += rank.seconds_busy;
+    kind->seconds_idle += rank.seconds_idle;
+    kind->most_busy = std::max(kind->most_busy, rank.seconds_busy);
+  }
+  return kinds;
+}
+
+double share_of(const KindWork& kind, const std::vector<KindWork>& kinds) {
+  double all = 0.0;
+  for (const KindWork& each : kinds) all += each.operations;
+  return all > 0.0 ? kind.operations / all : 0.0;
+}
+
+}  // namespace
+
+std::string describe_workers(const std::vector<RankWork>& ranks) {
+  const std::vector<KindWork> kinds = kinds_of(ranks);
+  std::string text = fmt::format("Workers      {:<16}{:>6}{:>10}{:>10}{:>10}{:>14}\n", "kind", "ranks", "tasks", "work",
+                                 "idle", "slowest/mean");
+  for (const KindWork& kind : kinds) {
+    text += fmt::format("             {:<16}{:>6}{:>10}{:>8.1f} %{:>8.1f} %{:>14.2f}\n", kind.name, kind.ranks,
+                        kind.tasks, 100.0 * share_of(kind, kinds), 100.0 * kind.idle_share(), kind.imbalance());
+  }
+  return text;
+}
+
+nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result) {
+  const std::vector<RankWork>& work = result.ranks;
+  const auto role = [](TeamShare::Role it) {
+    return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
+  };
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r < team.ranks.size(); ++r) {
+    const RankResources& rank = team.ranks[r];
+    const bool gpu = !rank.gpu.empty();
+    ranks.push_back(
+        {{"rank", r},
+         {"host", rank.host},
+         {"computes_on", describe_rank(team, r)},
+         {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
+         {"role", role(team.shares[r].role)},
+         {"threads", team.shares[r].threads},
+         {"share_of_rate",
+          team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate},
+         {"kind", name_of_kind(work[r])},
+         {"tasks", work[r].tasks},
+         {"operations", work[r].operations},
+         {"seconds", {{"busy", work[r].seconds_busy}, {"idle", work[r].seconds_idle}}}});
+    if (result.traffic.empty()) continue;
+    const OperandTraffic& traffic = result.traffic[r];
+    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},     {"bytes_of_others", traffic.bytes_of_others},
+                                {"read_bytes", traffic.read_bytes},   {"fetched_bytes", traffic.fetched_bytes},
+                                {"cache_bytes", traffic.cache_bytes}, {"panels_wanted", traffic.panels_wanted},
+                                {"panels_hit", traffic.panels_hit}};
+  }
+  return ranks;
+}
+
+nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks) {
+  const std::vector<KindWork> kinds = kinds_of(ranks);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const KindWork& kind : kinds) {
+    json.push_back({{"kind", kind.name},
+                    {"ranks", kind.ranks},
+                    {"tasks", kind.tasks},
+                    {"share_of_operations", share_of(kind, kinds)},
+                    {"seconds", {{"busy", kind.seconds_busy}, {"idle", kind.seconds_idle}}},
+                    {"idle_share", kind.idle_share()},
+                    {"slowest_over_mean", kind.imbalance()}});
+  }
+  return json;
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/parallel/run_tasks.hpp"
+#include "tests/support/made_up_executor.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/thread_team.hpp"
+
+/// Ranks of different speeds, which sleep as long as a task would take them.
+namespace trifuse::testing {
+namespace {
+
+using Role = TeamShare::Role;
+
+struct Rank {
+  Role role;
+  double rate;  ///< as estimated, of a rank that does the whole job in a second
+  double true_rate;
+};
+
+class SlowRanks : public ::testing::Test {
+ protected:
+  std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(6, 11, 1));
+  Plan plan = make_plan(source->tiles().retiled(2, 3), Form::spin_orbital);
+  std::map<std::array<int, 6>, double> operations = [this] {
+    std::map<std::array<int, 6>, double> all;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) all[tiles_of(plan.tasks[t])] = plan.operations[t];
+    return all;
+  }();
+
+  static std::array<int, 6> tiles_of(const Task& task) {
+    return {task.particles[0], task.particles[1], task.particles[2], task.holes[0], task.holes[1], task.holes[2]};
+  }
+
+  struct Times {
+    double seconds;
+    std::vector<RankWork> ranks;
+  };
+
+  /// How long the job takes, which takes a rank of rate 1 a second and a half.
+  Times time(const std::vector<Rank>& ranks) {
+    Times times{};
+    const auto failures = failures_of_ranks(static_cast<int>(ranks.size()), [&](Team& team) {
+      const Rank& rank = ranks[static_cast<std::size_t>(team.rank())];
+      const double seconds_per_operation = 1.5 / (rank.true_rate * plan.total_operations);
+      double owed = 0.0;
+      const MadeUpExecutor executor([&](const Task& task) {
+        // What a sleep takes too long is taken off the next ones.
+        owed += seconds_per_operation * operations.at(tiles_of(task));
+        const double start = wall_seconds();
+        if (owed > 0.0) std::this_thread::sleep_for(std::chrono::duration<double>(owed));
+        owed -= wall_seconds() - start;
+        return TaskEnergy{};
+      });
+      RunSettings settings;
+      settings.team = &team;
+      settings.share.role = rank.role;
+      settings.share.rate = rank.rate;
+      settings.share.threads = 1;
+      const double start = wall_seconds();
+      const RunOutcome outcome = run_tasks(plan, executor, 1, settings);
+      if (team.rank() == 0) times = {wall_seconds() - start, outcome.ranks};
+    });
+    EXPECT_EQ(failures, std::vector<std::string>(ranks.size()));
+    return times;
+  }
+
+  /// On a machine that does other things as well the shortest of several times is the one that counts.
+  void expect_no_longer(const std::vector<Rank>& without, const std::vector<Rank>& with) {
+    constexpr double at_most = 1.02;
+    double shortest_without = 1e9, shortest_with = 1e9;
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      shortest_without = std::min(shortest_without, time(without).seconds);
+      shortest_with = std::min(shortest_with, time(with).seconds);
+      if (shortest_with <= at_most * shortest_without) break;
+    }
+    EXPECT_LE(shortest_with, at_most * shortest_without);
+  }
+};
+
+constexpr Rank gpu = {Role::worker, 1.0, 1.0};
+
+TEST_F(SlowRanks, ThatHelpDoNotLengthenAJob) {
+  ASSERT_GT(plan.tasks.size(), 300u);
+  expect_no_longer({gpu}, {gpu, {Role::helper, 0.1, 0.1}});
+  expect_no_longer({gpu}, {gpu, {Role::helper, 0.01, 0.01}, {Role::helper, 0.01, 0.01}});
+}
+
+TEST_F(SlowRanks, ThatHelpAndAreSlowerThanEstimatedDoNotLengthenAJob) {
+  expect_no_longer({gpu}, {gpu, {Role::helper, 0.1, 0.02}});
+  expect_no_longer({gpu, gpu}, {gpu, gpu, {Role::helper, 0.05, 0.02}});
+}
+
+TEST_F(SlowRanks, ThatWorkAndAreSlowerThanEstimatedDoNotLengthenAJob) {
+  expect_no_longer({gpu, gpu}, {gpu, gpu, {Role::worker, 1.0, 0.05}});
+}
+
+TEST_F(SlowRanks, ThatHelpShortenAJobByNearlyWhatTheyCan) {
+  Times best{1e9, {}};
+  for (int repeat = 0; repeat < 4 && best.seconds > 1.5 / 1.4 * 1.1; ++repeat) {
+    Times now = time({gpu, {Role::helper, 0.2, 0.2}, {Role::helper, 0.2, 0.2}});
+    if (now.seconds < best.seconds) best = std::move(now);
+  }
+  EXPECT_LT(best.seconds, 1.5 / 1.4 * 1.1);
+  ASSERT_EQ(best.ranks.size(), 3u);
+  double share_of_helpers = (best.ranks[1].operations + best.ranks[2].operations) / plan.total_operations;
+  EXPECT_GT(share_of_helpers, 0.2);
+  EXPECT_LT(share_of_helpers, 0.4 / 1.4 * 1.1);
+  for (const RankWork& rank : best.ranks) {
+    EXPECT_TRUE(rank.computed);
+    EXPECT_GT(rank.seconds_busy, 0.5 * best.seconds);
+    EXPECT_NEAR(rank.seconds_busy + rank.seconds_idle, best.seconds, 0.1 * best.seconds);
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing
