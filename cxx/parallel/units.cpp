@@ -166,9 +166,12 @@ bool UnitClaims::worth_it(const Taken& taken) const {
 bool UnitClaims::too_slow() {
   constexpr double doubt = 1.25;
   if (!measured_rate_ || share_.worker_rate <= 0.0) return false;
+  const auto rate_of_others = [&] { return share_.worker_rate * team_rate() / share_.team_rate; };
+  // By what was seen last, so that those who are not slow need not ask.
+  if (doubt * *measured_rate_ > rate_of_others()) return false;
   const Taken now = taken(counter_of(team_));
   if (all_taken(now)) return false;
-  const double others = share_.worker_rate * team_rate() / share_.team_rate;
+  const double others = rate_of_others();
   if (doubt * *measured_rate_ > others) return false;
   const std::size_t end = units_.size() - now.back;
   const double left = operations_before_[end] - operations_before_[now.front];
