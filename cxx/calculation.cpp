@@ -335,12 +335,16 @@ std::int64_t Calculation::memory_for_operands() const {
   const bool limited = share_.memory > 0.0 && share_.memory < static_cast<double>(all);
   std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
   if (memory_asked_) memory = std::min(memory, *memory_asked_);
-  return memory == all ? all : memory - users_of_operands() * scratch_per_thread_;
+  if (memory == all) return all;
+  // One that waits has its piece alone, and to fill it what it would need to compute.
+  const bool waits = share_.role == TeamShare::Role::waiter;
+  return waits ? memory + working_bytes() : memory - users_of_operands() * scratch_per_thread_;
 }
 
 void Calculation::plan_shared_memory() {
   // A piece ends with a whole panel.
   piece_bytes_ = operand_bytes_ / team_->size() + in_use_per_thread_;
+  if (share_.role == TeamShare::Role::waiter) return;
   const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
   while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
   if (memory_for_operands() >= needed()) return;

@@ -118,8 +118,9 @@ class Calculation {
   int threads() const { return threads_; }
   /// Of the operands that this rank keeps, about, where a team shares them; else 0.
   std::int64_t piece_bytes() const { return piece_bytes_; }
-  /// The least that this rank needs beside its piece, to compute with one thread.
-  std::int64_t working_bytes() const { return scratch_per_thread_ + in_use_per_thread_; }
+  /// The least that this rank needs beside an equal part of the operands, to compute with one thread: also for the
+  /// panel with which its piece ends.
+  std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
   double largest_denominator() const { return largest_denominator_; }
 
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and

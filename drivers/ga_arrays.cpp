@@ -25,7 +25,11 @@ constexpr std::int64_t width = sizeof(double);
 /// Pieces of Global Arrays begin anywhere; ours begin on the first cache line of theirs.
 constexpr std::int64_t line = Buffer::alignment / sizeof(double);
 
-/// Global Arrays end the program where memory is short, so what can be known before is.
+/// What MPI libraries keep for each rank where processes of a host share memory, bytes; more than was seen.
+constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
+
+/// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
+/// are usually in its shared memory.
 void check_room(Team& team, std::span<const std::int64_t> sizes) {
   const std::vector<std::string> hosts = gather(team, host_of_this_process(), 64);
   together(&team, [&] {
@@ -34,7 +38,7 @@ void check_room(Team& team, std::span<const std::int64_t> sizes) {
     std::int64_t of_host = 0, neighbours = 0;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (hosts[rank] != hosts[mine]) continue;
-      of_host += sizes[rank] * width;
+      of_host += sizes[rank] * width + of_mpi;
       ++neighbours;
     }
     void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,14 +48,13 @@ void check_room(Team& team, std::span<const std::int64_t> sizes) {
                       hosts[mine], static_cast<double>(own) / 0x1p20));
     }
     munmap(place, own);
-    // MPI libraries put what processes of a host share there.
     const char* const shared_memory = "/dev/shm";
     struct statvfs room {};
     if (neighbours < 2 || statvfs(shared_memory, &room) != 0) return;
     const double free = static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize);
     if (static_cast<double>(of_host) <= free) return;
     throw SystemError(fmt::format(
-        "The ranks on {} keep {:.1f} MiB of operands in shared memory, and {} has {:.1f} MiB free; make it larger.",
+        "The ranks on {} need {:.1f} MiB of shared memory for operands, and {} has {:.1f} MiB free; make it larger.",
         hosts[mine], static_cast<double>(of_host) / 0x1p20, shared_memory, free / 0x1p20));
   });
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "cxx/panels/panel_loader.hpp"
+#include "cxx/plan/plan.hpp"
 
 namespace trifuse {
 
@@ -190,7 +191,7 @@ std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpac
 }
 
 std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
-  std::int64_t left = 0, right = 0, pairs = 0;
+  std::int64_t left = 0, right = 0;
   const int sides = problem.two_sided() ? 2 : 1;
   for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
     left = std::max(left, rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total()));
@@ -199,30 +200,35 @@ std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace&
     const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
     right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
   });
-  for_each_pair_block(tiles, problem.form,
-                      [&](int, int, int, int, std::int64_t size) { pairs = std::max(pairs, size); });
+  const auto [h, p] = largest_tiles(tiles);
   const std::int64_t terms = (problem.form == Form::spin_adapted ? 18 : 9) * (problem.fock_in_singles ? 2 : 1);
-  return left + right + terms * pairs;
+  return left + right + terms * h * h * p * p;
 }
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks)
+    : PanelStore(problem, tiles, rank, ranks, Buffer()) {}
+
+// Room first: where there is none, no list of countless panels is made.
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
+    : PanelStore(problem, tiles, 0, 1,
+                 Buffer(static_cast<std::size_t>(required_doubles(problem, tiles) + vector_margin))) {
+  advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
+  own_ = alone_.data();
+  fill_own(problem, buffered_alone);
+}
+
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks, Buffer alone)
     : form_(problem.form),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
       disconnected_(problem.fock_in_singles ? 2 : 1),
       pieces_(static_cast<std::size_t>(ranks) + 1),
-      rank_(rank) {
+      rank_(rank),
+      alone_(std::move(alone)) {
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
   plan_line();
-}
-
-PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles) : PanelStore(problem, tiles, 0, 1) {
-  alone_ = Buffer(static_cast<std::size_t>(piece_sizes().front()));
-  advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
-  own_ = alone_.data();
-  fill_own(problem, buffered_alone);
 }
 
 std::vector<std::int64_t> PanelStore::piece_sizes() const {

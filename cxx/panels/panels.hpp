@@ -104,6 +104,7 @@ class PanelStore {
     std::int64_t stride, begin, particle_part, hole_part;
   };
   Layout layout(Kind kind, const PanelTiles& tiles, Side side) const;
+  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks, Buffer alone);
   void plan_line();
   void fill_own(const Problem& problem, std::int64_t most_buffered);
   std::int64_t key(const PanelTiles& tiles) const;

@@ -15,7 +15,7 @@
 namespace trifuse::testing {
 namespace {
 
-constexpr std::int64_t size = 1000;              // doubles of a panel
+constexpr std::int64_t size = 1000;                   // doubles of a panel
 constexpr std::int64_t with_margin = (size + 8) * 8;  // bytes that it takes
 
 /// Panel n stands at n * size, and holds its places.

@@ -63,14 +63,14 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Problem, SharedOperands,
-    ::testing::Values(
-        Case{"RHF spin-adapted", closed_shell(5, 9, 2), Form::spin_adapted, false, false},
-        Case{"RHF spin-orbital", closed_shell(4, 7), Form::spin_orbital, false, false},
-        Case{"RHF spin-adapted two-sided", closed_shell(5, 9), Form::spin_adapted, true, false},
-        Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), Form::spin_orbital, false, false},
-        Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), Form::spin_orbital, true, false},
-        Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, false},
-        Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, true}),
+    ::testing::Values(Case{"RHF spin-adapted", closed_shell(5, 9, 2), Form::spin_adapted, false, false},
+                      Case{"RHF spin-orbital", closed_shell(4, 7), Form::spin_orbital, false, false},
+                      Case{"RHF spin-adapted two-sided", closed_shell(5, 9), Form::spin_adapted, true, false},
+                      Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), Form::spin_orbital, false, false},
+                      Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), Form::spin_orbital, true, false},
+                      Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, false},
+                      Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}),
+                           Form::spin_orbital, false, true}),
     [](const auto& test) { return as_test_name(test.param.name); });
 
 TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
@@ -101,7 +101,8 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
       expect_same_bits(ranks, all / ranks + cache, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
         EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
         // What a worker has in use, and what comes ahead of it.
-        const std::int64_t in_use = bytes_of(PanelStore::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
+        const std::int64_t in_use =
+            bytes_of(PanelStore::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
         EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
       });
     }
@@ -111,7 +112,8 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
 /// Rank 0 reads blocks of other tiles than the panels have.
 TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   std::vector<std::int64_t> read(4);
-  expect_same_bits(1, everything, [&](const TeamOperands&, const OperandTraffic& traffic) { read[0] = traffic.read_bytes; });
+  expect_same_bits(1, everything,
+                   [&](const TeamOperands&, const OperandTraffic& traffic) { read[0] = traffic.read_bytes; });
   const std::int64_t by_one = read[0];
   const auto failures = failures_of_ranks(
       4,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -311,6 +312,27 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
         true);
     EXPECT_EQ(failures, std::vector<std::string>(4));
   }
+}
+
+TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
+  const auto source = make_synthetic_source(closed_shell(8, 24));
+  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const std::vector<double> alone = numbers_of(calculate(*source, options));
+  const auto failures = failures_of_ranks(
+      3,
+      [&](Team& team) {
+        Calculation calculation(*source, nullptr, options);
+        TeamShare share{team.rank() == 2 ? Role::waiter : Role::worker, 1.0, 2.0, 1};
+        share.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
+        if (share.role == Role::worker) share.memory += static_cast<double>(calculation.working_bytes());
+        calculation.join(team, share);
+        const CalculationResult result = calculation.run();
+        EXPECT_EQ(numbers_of(result), alone);
+        EXPECT_EQ(result.traffic.at(2).fetched_bytes, 0);
+        EXPECT_GT(result.traffic.at(2).own_bytes, calculation.operand_bytes() / 4);
+      },
+      true);
+  EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
 TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
