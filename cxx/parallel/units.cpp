@@ -8,17 +8,26 @@
 namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
-  constexpr double units_per_rank = 100.0, most_units = 4e6;
+  constexpr double part_of_share = 0.25, smallest_part = 1.0 / 200.0, most_units = 4e6, nearly = 0.7;
   // Alone nothing has to be shared, and an executor sees the whole plan.
-  const double enough =
-      ranks > 1 ? plan.total_operations / std::min(units_per_rank * ranks, most_units) : 2.0 * plan.total_operations;
+  if (ranks <= 1) {
+    if (plan.tasks.empty()) return {};
+    return {{0, plan.tasks.size(), plan.total_operations}};
+  }
+  const double smallest = plan.total_operations * std::max(smallest_part / ranks, 1.0 / most_units);
+  double left = plan.total_operations, enough = 0.0;
   std::vector<Unit> units;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
     const double operations = plan.operations[t];
     // A large task is not put behind small ones.
-    if (units.empty() || units.back().operations + 0.5 * operations > enough) units.push_back({t, t, 0.0});
+    const bool full = units.empty() || units.back().operations + 0.5 * operations > enough;
+    if (full || (units.back().operations > nearly * enough && plan.tasks[t].particles != plan.tasks[t - 1].particles)) {
+      enough = std::max(part_of_share * left / ranks, smallest);
+      units.push_back({t, t, 0.0});
+    }
     units.back().last = t + 1;
     units.back().operations += operations;
+    left -= operations;
   }
   const auto magnitude = [](const Unit& unit) { return unit.operations > 0.0 ? std::ilogb(unit.operations) : 0; };
   std::stable_sort(units.begin(), units.end(),
@@ -26,13 +35,37 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
   return units;
 }
 
-UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share)
-    : team_(team), units_(std::move(units)), operations_before_{0.0}, tasks_before_{0}, share_(share) {
+UnitLedger::UnitLedger(std::vector<Unit> units) : units_(std::move(units)), operations_before_{0.0}, tasks_before_{0} {
   for (const Unit& unit : units_) {
     operations_before_.push_back(operations_before_.back() + unit.operations);
     tasks_before_.push_back(tasks_before_.back() + unit.last - unit.first);
   }
 }
+
+UnitLedger::Taken UnitLedger::taken(std::int64_t counter) {
+  return {static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
+}
+
+UnitLedger::Given UnitLedger::given(const Taken& taken) const {
+  // Claims that came too late count nothing.
+  const std::size_t front = std::min(taken.front, units_.size()),
+                    back = std::max(front, units_.size() - std::min(units_.size(), taken.back));
+  return {tasks_before_[front] + tasks_before_.back() - tasks_before_[back],
+          operations_before_[front] + operations_before_.back() - operations_before_[back]};
+}
+
+bool UnitLedger::worth_it(const Taken& taken, const TeamShare& share) const {
+  if (all_taken(taken)) return false;
+  const std::size_t end = units_.size() - taken.back;
+  const double left = operations_before_[end] - operations_before_[taken.front];
+  return units_[end - 1].operations / share.rate < left / share.team_rate;
+}
+
+UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share)
+    : UnitClaims(team, std::make_shared<const UnitLedger>(std::move(units)), share) {}
+
+UnitClaims::UnitClaims(Team& team, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share)
+    : team_(team), ledger_(std::move(ledger)), share_(share) {}
 
 std::optional<Unit> UnitClaims::next() {
   switch (share_.role) {
@@ -42,9 +75,9 @@ std::optional<Unit> UnitClaims::next() {
       return claim_front();
     case TeamShare::Role::helper: {
       // Looked at first: a rank that would be the last to end must leave the unit to the others.
-      if (!worth_it(taken(team_.fetch_add(0, 0)))) break;
-      const Taken before = taken(team_.fetch_add(0, from_back));
-      if (!all_taken(before)) return units_[units_.size() - 1 - before.back];
+      if (!ledger_->worth_it(ask(0), share_)) break;
+      const UnitLedger::Taken before = ask(UnitLedger::from_back);
+      if (!ledger_->all_taken(before)) return ledger_->at_back(before);
       break;
     }
   }
@@ -52,8 +85,8 @@ std::optional<Unit> UnitClaims::next() {
 }
 
 std::optional<Unit> UnitClaims::claim_front() {
-  const Taken before = taken(team_.fetch_add(0, from_front));
-  return all_taken(before) ? std::nullopt : std::optional(units_[before.front]);
+  const UnitLedger::Taken before = ask(UnitLedger::from_front);
+  return ledger_->all_taken(before) ? std::nullopt : std::optional(ledger_->at_front(before));
 }
 
 void UnitClaims::drain() {
@@ -62,21 +95,10 @@ void UnitClaims::drain() {
   }
 }
 
-UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
-  const Taken taken{static_cast<std::size_t>(counter % from_back), static_cast<std::size_t>(counter / from_back)};
-  // Claims that came too late count nothing.
-  const std::size_t front = std::min(taken.front, units_.size()),
-                    back = std::max(front, units_.size() - std::min(units_.size(), taken.back));
-  tasks_given_ = tasks_before_[front] + tasks_before_.back() - tasks_before_[back];
-  operations_given_ = operations_before_[front] + operations_before_.back() - operations_before_[back];
+UnitLedger::Taken UnitClaims::ask(std::int64_t amount) {
+  const UnitLedger::Taken taken = UnitLedger::taken(team_.fetch_add(0, amount));
+  given_ = ledger_->given(taken);
   return taken;
-}
-
-bool UnitClaims::worth_it(const Taken& taken) const {
-  if (all_taken(taken)) return false;
-  const std::size_t end = units_.size() - taken.back;
-  const double left = operations_before_[end] - operations_before_[taken.front];
-  return units_[end - 1].operations / share_.rate < left / share_.team_rate;
 }
 
 }  // namespace trifuse
