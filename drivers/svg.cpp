@@ -91,8 +91,8 @@ void Svg::text(double x, double y, const std::string& text, Anchor anchor, int s
   const char* where = anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
   body_ += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="{}"{}>{}</text>)"
                        "\n",
-                       x, y, where, size, turned ? fmt::format(R"( transform="rotate(-90 {:.1f} {:.1f})")", x, y) : "",
-                       escaped(text));
+                       x, y, where, size,
+                       turned ? fmt::format(R"x( transform="rotate(-90 {:.1f} {:.1f})")x", x, y) : "", escaped(text));
 }
 
 std::string Svg::finished() const {
@@ -159,7 +159,8 @@ std::string log_plot(const std::string& title, const std::string& x_title, const
 }
 
 std::string timeline_plot(const std::string& title, double seconds, const std::vector<std::string>& lanes,
-                          std::vector<TimelineSpan> spans, const std::string& thick_name, const std::string& thin_name) {
+                          std::vector<TimelineSpan> spans, const std::string& thick_name,
+                          const std::string& thin_name) {
   constexpr double width = 1000.0, lane_height = 16.0;
   constexpr const char *thick_color = "#2a6fb0", *thin_color = "#d9822b", *rest_color = "#eeeeee";
   const double end = top + lane_height * static_cast<double>(lanes.size());

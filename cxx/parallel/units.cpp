@@ -8,7 +8,7 @@
 namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
-  constexpr double part_of_share = 0.25, smallest_part = 1.0 / 200.0, most_units = 4e6, nearly = 0.7;
+  constexpr double part_of_share = 1.0 / 8, smallest_part = 1.0 / 400, most_units = 4e6, nearly = 0.7;
   // Alone nothing has to be shared, and an executor sees the whole plan.
   if (ranks <= 1) {
     if (plan.tasks.empty()) return {};

@@ -20,8 +20,8 @@ struct Unit {
   double operations;
 };
 
-/// Cuts a plan for so many ranks: each unit is a quarter of a rank's even share of what is then left, so that most of
-/// the work goes in long runs of tasks that share operands, down to a 200th of a rank's even share of everything, so
+/// Cuts a plan for so many ranks: each unit is an eighth of a rank's even share of what is then left, so that most of
+/// the work goes in long runs of tasks that share operands, down to a 400th of a rank's even share of everything, so
 /// that the ranks end together. A unit near its size ends where the particles of the tasks change. It depends on the
 /// plan and the number of ranks alone, so all ranks find the same. Large units come first, so that small ones fill the
 /// end; units whose operations have the same power of two stay in the order of the plan.

@@ -121,6 +121,7 @@ class Simulator {
     result_.first_idle = ends.empty() ? 0.0 : *std::min_element(ends.begin(), ends.end());
     for (const double end : ends) result_.seconds = std::max(result_.seconds, end);
     for (const double end : core_end) result_.seconds = std::max(result_.seconds, end);
+    for (const Gpu& gpu : gpus_) result_.idle_at_end += result_.seconds - gpu.kernels_end;
     return std::move(result_);
   }
 

@@ -29,9 +29,10 @@ struct Simulation {
   double seconds = 0.0;
   double first_idle = 0.0;  ///< when the first GPU (or, without any, rank) has nothing left to do
   int gpus = 0, core_ranks = 0;
-  double gpu_busy = 0.0;   ///< seconds in kernels, of all GPUs
-  double copy_busy = 0.0;  ///< seconds of copies, of all GPUs
-  double core_busy = 0.0;  ///< seconds of all ranks on cores
+  double gpu_busy = 0.0;     ///< seconds in kernels, of all GPUs
+  double idle_at_end = 0.0;  ///< seconds that GPUs have nothing left to do, of all
+  double copy_busy = 0.0;    ///< seconds of copies, of all GPUs
+  double core_busy = 0.0;    ///< seconds of all ranks on cores
   double core_operations = 0.0;
   double bytes_sent = 0.0, most_bytes_sent = 0.0;  ///< to all GPUs, and to the one that gets most
   double bytes_needed = 0.0;                       ///< the same if no panel entered a GPU twice; 0: not counted
