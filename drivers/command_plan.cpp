@@ -23,8 +23,8 @@ namespace {
 
 /// More tasks than this are not listed for a prediction: some 250 bytes each, and a minute of work.
 constexpr double most_tasks = 2e7;
-/// So many are planned once more for other tile sizes, and simulated for other numbers of GPUs.
-constexpr double many_tasks = 4e5;
+/// Plans of more are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
+constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
 /// A drawing that the user asked for, or none. That it cannot be written is noticed before the work.
 class DrawingFile {
@@ -101,7 +101,7 @@ struct PlanCommand {
     JobShape of_curve = report.prediction.job;
     of_curve.nodes = nodes.value_or(0);
     of_curve.lanes = 0;
-    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve);
+    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction);
     report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction);
     fmt::print("{}", describe(report));
     const std::vector<ComparedRun> compared = compare(runs, machine);
@@ -167,22 +167,21 @@ struct PlanCommand {
 
   /// Powers of two up to what was asked for; of large plans every third.
   static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
-                                               const MachineModel& machine, const JobShape& job) {
+                                               const MachineModel& machine, const JobShape& job,
+                                               const Prediction& asked_for) {
     std::vector<Prediction> curve;
     const bool on_gpus = job.gpus > 0;
     const int most = on_gpus ? job.gpus : job.ranks;
-    const int factor = static_cast<double>(plan.tasks.size()) > many_tasks ? 8 : 2;
-    for (std::int64_t n = 1;; n *= factor) {
+    const int factor = static_cast<double>(plan.tasks.size()) > many_curve_tasks ? 8 : 2;
+    for (int n = 1; n<most; n = n> most / factor ? most : n * factor) {
       JobShape smaller = job;
-      smaller.nodes = n >= most ? job.nodes : 0;
-      (on_gpus ? smaller.gpus : smaller.ranks) = static_cast<int>(std::min<std::int64_t>(n, most));
+      smaller.nodes = 0;
+      (on_gpus ? smaller.gpus : smaller.ranks) = n;
       // Processes for each GPU stay as many.
-      if (on_gpus) {
-        smaller.ranks = std::max<int>(1, static_cast<int>(std::int64_t{job.ranks} * smaller.gpus / job.gpus));
-      }
+      if (on_gpus) smaller.ranks = std::max(1, static_cast<int>(std::int64_t{job.ranks} * n / job.gpus));
       curve.push_back(predict(plan, problem, inspection, machine, smaller));
-      if (n >= most) break;
     }
+    curve.push_back(asked_for);
     return curve;
   }
 
@@ -196,7 +195,7 @@ struct PlanCommand {
     if (job.gpus == 0) return trials;
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
       const TileSpace tiles = tiles_of(molecule, size);
-      if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tasks) continue;
+      if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tiles_tasks) continue;
       const Plan other = make_plan(tiles, problem.form);
       const Inspection inspection(other, problem);
       const Prediction prediction = predict(other, problem, inspection, machine, job);

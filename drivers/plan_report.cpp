@@ -71,9 +71,10 @@ std::string describe_moved(const Prediction& p) {
 
 std::string describe_schedule(const Prediction& p) {
   const Simulation& tasks = p.tasks;
-  std::string text = fmt::format(
-      "Schedule     efficiency {:.1f} %, {}; {} units, {} of them claimed from a shared counter\n",
-      100.0 * tasks.efficiency(), rate(p.operations / tasks.seconds), tasks.units, p.job.ranks > 1 ? "all" : "none");
+  std::string text = fmt::format("Schedule     efficiency {:.1f} %, {}; {}\n", 100.0 * tasks.efficiency(),
+                                 rate(p.operations / tasks.seconds),
+                                 p.job.ranks > 1 ? fmt::format("{} units, claimed from a shared counter", tasks.units)
+                                                 : std::string("one process has all tasks"));
   text += fmt::format("             tail {:.2f} s: from the first {} without work to the last energy\n", tasks.tail(),
                       tasks.gpus > 0 ? "GPU" : "rank");
   if (tasks.gpus > 0) {
@@ -85,6 +86,13 @@ std::string describe_schedule(const Prediction& p) {
   if (tasks.core_ranks > 0 && tasks.gpus > 0) {
     text += fmt::format("             {} on cores: {:.2f} % of the operations\n", plural(tasks.core_ranks, "rank"),
                         100.0 * tasks.core_operations / std::max(1.0, p.operations));
+  }
+  const int waiting = p.job.ranks - std::min(p.job.ranks, p.job.gpus) - tasks.core_ranks;
+  if (waiting > 0) {
+    text += fmt::format(
+        "             {} wait: their cores would take longer to read operands than they save, or the "
+        "memory is too small\n",
+        plural(waiting, "rank"));
   }
   return text;
 }

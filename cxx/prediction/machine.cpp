@@ -34,6 +34,7 @@ MachineModel h200() {
   m.node_memory = 2048 * gib;
   m.link = 55e9;
   m.fill = 8.6e9;
+  m.fill_cores = 16;
   m.read = 2e9;
   m.startup = 0.3;
   m.plan_task = 3e-6;
@@ -85,7 +86,7 @@ double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 21> numbers = {{
+  static constexpr std::array<MachineNumber, 22> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
       {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
@@ -104,7 +105,8 @@ std::span<const MachineNumber> machine_numbers() {
       {"core-rate", &M::core_rate, "op/s", "of one core", "estimate"},
       {"node-memory", &M::node_memory, "B", "", "usual node"},
       {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
-      {"fill", &M::fill, "B/s", "panels made of tiles, a node", "measured: 16 cores, made-up tiles"},
+      {"fill", &M::fill, "B/s", "panels made of tiles by a process", "measured: 16 cores, made-up tiles"},
+      {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
       {"startup", &M::startup, "s", "driver and self-test", "measured"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},

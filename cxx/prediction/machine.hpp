@@ -30,11 +30,12 @@ struct MachineModel {
   double gpus_per_node = 0.0, cores_per_node = 0.0;
   double core_rate = 0.0;
   double node_memory = 0.0;
-  double link = 0.0;       ///< host to GPU, of each GPU
-  double fill = 0.0;       ///< bytes of panels that a node makes of tiles in a second
-  double read = 0.0;       ///< bytes of amplitudes and integrals that a node reads in a second
-  double startup = 0.0;    ///< until the first tile is read: driver, context, self-test
-  double plan_task = 0.0;  ///< seconds of planning for each task, on every rank
+  double link = 0.0;        ///< host to GPU, of each GPU
+  double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
+  double fill_cores = 0.0;  ///< that it needs for it
+  double read = 0.0;        ///< bytes of amplitudes and integrals that a node reads in a second
+  double startup = 0.0;     ///< until the first tile is read: driver, context, self-test
+  double plan_task = 0.0;   ///< seconds of planning for each task, on every rank
 
   // Between nodes.
   double network = 0.0;          ///< bytes per second of a node

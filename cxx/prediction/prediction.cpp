@@ -131,7 +131,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.seconds_startup = machine.startup;
   prediction.seconds_planning = tasks * machine.plan_task;
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
-  prediction.seconds_loading = prediction.node_bytes / machine.fill + file_bytes / machine.read;
+  // Processes of a node make their operands beside each other, as far as there are cores.
+  const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, ranks_on_node);
+  prediction.seconds_loading = prediction.node_bytes / (machine.fill * making) + file_bytes / machine.read;
   if (job.ranks > 1) {
     // Energies of all tasks, four numbers each, to all ranks: as a reduction by halves.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +

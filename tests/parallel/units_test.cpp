@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <mutex>
 
 #include "tests/support/molecules.hpp"
@@ -34,15 +34,41 @@ TEST(Units, HoldEveryTaskOnce) {
   }
 }
 
-TEST(Units, AreAHundredForEachRankWhereThereAreSoManyTasks) {
+TEST(Units, ShrinkFromAnEighthOfAShareToA400th) {
   const Plan plan = plan_of_tiles(1);
   for (const int ranks : {2, 5}) {
+    const double share = plan.total_operations / ranks;
     const auto units = make_units(plan, ranks);
-    ASSERT_GT(plan.tasks.size(), 400u * static_cast<std::size_t>(ranks));
-    EXPECT_GE(units.size(), 50u * static_cast<std::size_t>(ranks));
-    EXPECT_LE(units.size(), 200u * static_cast<std::size_t>(ranks));
+    const double largest_task = *std::max_element(plan.operations.begin(), plan.operations.end());
+    ASSERT_LT(largest_task, share / 400);
+    EXPECT_GT(units.front().operations, 0.7 * share / 8);
+    double least = share;
+    for (const Unit& unit : units) {
+      EXPECT_LE(unit.operations, share / 8 + largest_task);
+      // The last of the plan is what is left.
+      if (unit.last < plan.tasks.size()) least = std::min(least, unit.operations);
+    }
+    EXPECT_GE(least, 0.7 * share / 400 - largest_task);
+    EXPECT_LE(units.back().operations, 2.0 * share / 400 + largest_task);
+    EXPECT_GE(units.size(), 20u * static_cast<std::size_t>(ranks));
+    EXPECT_LE(units.size(), 60u * static_cast<std::size_t>(ranks));
   }
   EXPECT_EQ(make_units(plan, 1).size(), 1u);
+}
+
+// A rank eight times slower than the others, which gets a unit first of all, ends with them.
+TEST(Units, AreSmallEnoughForASlowRank) {
+  const Plan plan = plan_of_tiles(1);
+  const int ranks = 8;
+  const auto units = make_units(plan, ranks);
+  std::vector<double> free_at(ranks, 0.0), speed(ranks, 1.0);
+  speed[0] = 1.0 / 8;
+  for (const Unit& unit : units) {
+    const auto next = std::min_element(free_at.begin(), free_at.end()) - free_at.begin();
+    free_at[static_cast<std::size_t>(next)] += unit.operations / speed[static_cast<std::size_t>(next)];
+  }
+  const double ideal = plan.total_operations / (ranks - 1 + speed[0]);
+  EXPECT_LT(*std::max_element(free_at.begin(), free_at.end()), 1.05 * ideal);
 }
 
 TEST(Units, ComeLargestFirst) {
