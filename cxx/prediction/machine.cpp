@@ -33,10 +33,10 @@ MachineModel h200() {
   m.core_rate = 30e9;
   m.node_memory = 2048 * gib;
   m.link = 55e9;
-  m.fill = 8.6e9;
+  m.fill = 9e9;
   m.fill_cores = 16;
   m.read = 2e9;
-  m.startup = 0.3;
+  m.startup = 0.2;
   m.plan_task = 3e-6;
   m.network = 200e9;
   m.counter_latency = 5e-6;
@@ -105,10 +105,10 @@ std::span<const MachineNumber> machine_numbers() {
       {"core-rate", &M::core_rate, "op/s", "of one core", "estimate"},
       {"node-memory", &M::node_memory, "B", "", "usual node"},
       {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
-      {"fill", &M::fill, "B/s", "panels made of tiles by a process", "measured: 16 cores, made-up tiles"},
+      {"fill", &M::fill, "B/s", "panels made of tiles by a process", "fitted to ten measured runs with made-up tiles"},
       {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
-      {"startup", &M::startup, "s", "driver and self-test", "measured"},
+      {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},
       {"network", &M::network, "B/s", "of a node", "half of 8 x 400 Gbit/s by data sheet"},
       {"counter-latency", &M::counter_latency, "s", "of a claim", "assumed: remote atomic of MPI"},

@@ -34,7 +34,7 @@ struct MachineModel {
   double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
   double fill_cores = 0.0;  ///< that it needs for it
   double read = 0.0;        ///< bytes of amplitudes and integrals that a node reads in a second
-  double startup = 0.0;     ///< until the first tile is read: driver, context, self-test
+  double startup = 0.0;     ///< until the first tile is read: self-test, first touch of a GPU
   double plan_task = 0.0;   ///< seconds of planning for each task, on every rank
 
   // Between nodes.

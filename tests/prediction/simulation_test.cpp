@@ -16,7 +16,7 @@ constexpr Form form = Form::spin_adapted;
 class Simulated : public ::testing::Test {
  protected:
   Simulated()
-      : molecule_(make_synthetic_source(closed_shell(24, 120))),
+      : molecule_(make_synthetic_source(closed_shell(40, 200))),
         plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, cuda_granule), form)),
         inspection_(plan_, problem()),
         machine_(machine_model("h200")) {
@@ -52,7 +52,7 @@ TEST_F(Simulated, DoesEveryTaskOnce) {
     EXPECT_NEAR(result.gpu_busy, kernels_, 1e-9 * kernels_);
     EXPECT_GE(result.seconds, kernels_ / ranks);
     EXPECT_LE(result.efficiency(), 1.0);
-    EXPECT_NEAR(result.gpu_busy + result.idle_at_end, ranks * result.seconds, 0.2 * ranks * result.seconds);
+    EXPECT_LE(result.gpu_busy + result.idle_at_end, ranks * result.seconds * (1.0 + 1e-9));
     EXPECT_LE(result.first_idle, result.seconds);
     EXPECT_EQ(result.gpus, ranks);
     EXPECT_GE(result.counter_calls, result.units);
@@ -87,7 +87,7 @@ TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
   EXPECT_LE(limited.most_held, narrow.panel_bytes);
   EXPECT_GT(limited.bytes_sent, all.bytes_sent);
   // And on a slow way they hold up the kernels.
-  narrow.copy_rate = limited.bytes_sent / kernels_;
+  narrow.copy_rate = limited.bytes_sent / (4.0 * kernels_);
   EXPECT_GT(run(narrow).seconds, 1.5 * limited.seconds);
 }
 
@@ -152,11 +152,13 @@ TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
 
 TEST_F(Simulated, ATaskThatDoesNotFitOnAGpuIsSaid) {
   JobShape job;
-  job.gpu_memory = 1.5e9;
-  const Prediction p = predict(plan_, problem(), inspection_, machine_, job);
-  ASSERT_EQ(p.obstacles.size(), p.gpu.working_set > p.gpu.panels ? 1u : 0u);
-  job.gpu_memory = 1.1e9;
-  EXPECT_EQ(predict(plan_, problem(), inspection_, machine_, job).obstacles.size(), 1u);
+  job.gpu_memory = 2e9;
+  const auto predicted = [&] { return predict(plan_, problem(), inspection_, machine_, job); };
+  const GpuMemory memory = predicted().gpu;
+  job.gpu_memory = memory.scratch + 2.0 * memory.working_set;
+  EXPECT_TRUE(predicted().obstacles.empty());
+  job.gpu_memory = memory.scratch + 0.5 * memory.working_set;
+  EXPECT_EQ(predicted().obstacles.size(), 1u);
 }
 
 TEST(Machine, NumbersCanBeChangedByName) {
