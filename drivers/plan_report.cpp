@@ -22,6 +22,7 @@ int units_of(const Prediction& prediction) {
 }
 
 std::string amount(double bytes) {
+  if (bytes < gib) return fmt::format("{:.1f} MiB", bytes / 0x1p20);
   return bytes >= 100 * gib ? fmt::format("{:.0f} GiB", bytes / gib) : fmt::format("{:.2f} GiB", bytes / gib);
 }
 
@@ -166,11 +167,13 @@ std::string describe(const PlanReport& report) {
       p.seconds(), p.seconds_startup, p.seconds_planning, p.seconds_loading,
       p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.tasks.seconds, p.seconds_sum);
   text += describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
+  const std::string kernels = p.job.gpus == 0 ? fmt::format("cores of {:.0f} GF/s", report.machine.core_rate * 1e-9)
+                              : report.machine.measured
+                                  ? "kernels as measured on one H200"
+                                  : "kernels with the shares of peak of an H200, not measured on this GPU";
   text += fmt::format(
       "\nAssumed      {}; {:.0f} GPUs, {:.0f} cores and {} a node, network {:.0f} GB/s a node, files {:.1f} GB/s\n",
-      report.machine.measured ? "kernels as measured on one H200"
-                              : "kernels with the shares of peak of an H200, not measured on this GPU",
-      report.machine.gpus_per_node, report.machine.cores_per_node, amount(report.machine.node_memory),
+      kernels, report.machine.gpus_per_node, report.machine.cores_per_node, amount(report.machine.node_memory),
       report.machine.network * 1e-9, report.machine.read * 1e-9);
   return text + "             (--assume changes these and others, which --json lists with their sources)\n";
 }
