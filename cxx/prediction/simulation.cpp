@@ -43,6 +43,7 @@ struct Process {
   std::size_t next = 0;
   int workers;
   double rate;
+  double claimed = 0.0;  ///< when its last claim was answered: its threads claim one after the other
 };
 
 struct Gpu {
@@ -69,7 +70,7 @@ class Simulator {
     result_.units = std::ssize(ledger->units());
     for (const SimulatedRank& rank : settings.ranks) {
       const int workers = rank.gpus > 0 ? rank.gpus * settings.workers_per_gpu : 1;
-      processes_.push_back({UnitClaims(team_, ledger, rank.share), {}, 0, workers, rank.share.rate});
+      processes_.push_back({UnitClaims(team_, ledger, rank.share), {}, 0, workers, rank.share.rate, 0.0});
       const bool waits = rank.share.role == TeamShare::Role::waiter;
       for (int w = 0; w < workers && !waits; ++w) {
         // Workers are dealt to the GPUs of a process in turn.
@@ -136,7 +137,7 @@ class Simulator {
     counter_free_ = begin + calls * machine_.counter_service;
     const double end = counter_free_ + calls * machine_.counter_latency;
     result_.counter_waiting += end - now;
-    now = end;
+    process.claimed = now = end;
     return unit;
   }
 
@@ -169,6 +170,7 @@ class Simulator {
   std::optional<double> on_gpu(const Worker& worker, double now) {
     Process& process = processes_[worker.process];
     if (process.next == process.batches.size()) {
+      if (process.claimed > now) return process.claimed;  // and looks again then
       const std::optional<Unit> unit = claim(process, now);
       if (!unit) return std::nullopt;
       cut(*unit, process);
