@@ -31,6 +31,7 @@ int run_program(int argc, char** argv, Team* team) {
   int exit_code = success;
   add_run(app, team);
   add_info(app, exit_code);
+  add_plan(app, exit_code);
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);

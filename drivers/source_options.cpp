@@ -10,9 +10,9 @@
 
 namespace trifuse::cli {
 
-void SourceOptions::add_to(CLI::App& command) {
+void SourceOptions::add_to(CLI::App& command, bool required) {
   command.add_option("PATH", path, "Amplitudes: a Trifuse dump (HDF5), or the prefix or directory of NWChem's files")
-      ->required();
+      ->required(required);
   const std::string group = "NWChem files (only where they cannot be found or deduced)";
   command.add_option("--nwchem-output", nwchem_output, "NWChem's output file")->group(group);
   command.add_option("--nwchem-movecs", nwchem_movecs, "NWChem's movecs file")->group(group);

@@ -16,7 +16,8 @@ struct SourceOptions {
   std::string nwchem_output, nwchem_movecs;
   std::optional<std::int64_t> nwchem_tile_size, frozen_core, frozen_virtual;
 
-  void add_to(CLI::App& command);
+  /// `required`: whether the command can do nothing without.
+  void add_to(CLI::App& command, bool required = true);
   std::unique_ptr<TileSource> open() const;
   /// Another set of amplitudes over the same orbitals, for the left side.
   std::unique_ptr<TileSource> open_left(const std::string& left_path) const;

@@ -9,17 +9,26 @@
 namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
-  constexpr double units_per_rank = 100.0, most_units = 4e6;
+  constexpr double part_of_share = 1.0 / 8, smallest_part = 1.0 / 400, most_units = 4e6, nearly = 0.7;
   // Alone nothing has to be shared, and an executor sees the whole plan.
-  const double enough =
-      ranks > 1 ? plan.total_operations / std::min(units_per_rank * ranks, most_units) : 2.0 * plan.total_operations;
+  if (ranks <= 1) {
+    if (plan.tasks.empty()) return {};
+    return {{0, plan.tasks.size(), plan.total_operations}};
+  }
+  const double smallest = plan.total_operations * std::max(smallest_part / ranks, 1.0 / most_units);
+  double left = plan.total_operations, enough = 0.0;
   std::vector<Unit> units;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
     const double operations = plan.operations[t];
     // A large task is not put behind small ones.
-    if (units.empty() || units.back().operations + 0.5 * operations > enough) units.push_back({t, t, 0.0});
+    const bool full = units.empty() || units.back().operations + 0.5 * operations > enough;
+    if (full || (units.back().operations > nearly * enough && plan.tasks[t].particles != plan.tasks[t - 1].particles)) {
+      enough = std::max(part_of_share * left / ranks, smallest);
+      units.push_back({t, t, 0.0});
+    }
     units.back().last = t + 1;
     units.back().operations += operations;
+    left -= operations;
   }
   const auto magnitude = [](const Unit& unit) { return unit.operations > 0.0 ? std::ilogb(unit.operations) : 0; };
   std::stable_sort(units.begin(), units.end(),
@@ -28,7 +37,7 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
 }
 
 int ranks_to_cut_for(const std::vector<double>& rates) {
-  // There are 100 units for each of so many ranks.
+  // Units end with a 400th of the share of one of so many ranks.
   constexpr double shares_of_slowest = 0.5, most = 2000.0;
   double all = 0.0, slowest = 0.0;
   for (const double rate : rates) {
@@ -41,19 +50,18 @@ int ranks_to_cut_for(const std::vector<double>& rates) {
   return std::max(ranks, static_cast<int>(std::min(most, std::ceil(shares_of_slowest * all / slowest))));
 }
 
-UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin)
-    : team_(team),
-      units_(std::move(units)),
-      operations_before_{0.0},
-      tasks_before_{0},
-      share_(share),
-      begin_(begin),
-      last_look_(wall_seconds()) {
+UnitLedger::UnitLedger(std::vector<Unit> units) : units_(std::move(units)), operations_before_{0.0}, tasks_before_{0} {
   for (const Unit& unit : units_) {
     operations_before_.push_back(operations_before_.back() + unit.operations);
     tasks_before_.push_back(tasks_before_.back() + unit.last - unit.first);
   }
 }
+
+UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin)
+    : UnitClaims(team, std::make_shared<const UnitLedger>(std::move(units)), share, begin) {}
+
+UnitClaims::UnitClaims(Team& team, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share, std::int64_t begin)
+    : team_(team), ledger_(std::move(ledger)), share_(share), begin_(begin), last_look_(wall_seconds()) {}
 
 std::int64_t UnitClaims::counter_of(Team& team) {
   return team.fetch_add(0, 0);
@@ -74,13 +82,13 @@ std::vector<Unit> UnitClaims::next() {
 
 std::vector<Unit> UnitClaims::claim_front() {
   if (too_slow()) return {};
-  const std::size_t wanted = group_from(seen_.front, units_.size() - std::min(units_.size(), seen_.back));
+  const std::size_t wanted = group_from(seen_.front, ledger_->size() - std::min(ledger_->size(), seen_.back));
   const Taken before = taken(team_.fetch_add(0, static_cast<std::int64_t>(wanted) * from_front));
   if (all_taken(before)) return {};
-  const std::size_t end = std::min(before.front + wanted, units_.size() - before.back);
+  const std::size_t end = std::min(before.front + wanted, ledger_->size() - before.back);
   // Where the next claim is likely to begin.
   seen_.front = end;
-  const auto at = [&](std::size_t n) { return units_.begin() + static_cast<std::ptrdiff_t>(n); };
+  const auto at = [&](std::size_t n) { return ledger_->units().begin() + static_cast<std::ptrdiff_t>(n); };
   return {at(before.front), at(end)};
 }
 
@@ -89,19 +97,17 @@ std::vector<Unit> UnitClaims::claim_back() {
   if (!worth_it(taken(counter_of(team_)))) return {};
   const Taken before = taken(team_.fetch_add(0, from_back));
   if (all_taken(before)) return {};
-  return {units_[units_.size() - 1 - before.back]};
+  return {(*ledger_)[ledger_->size() - 1 - before.back]};
 }
 
 /// How many units a worker takes at once, if those from `front` to `end` are left.
 std::size_t UnitClaims::group_from(std::size_t front, std::size_t end) const {
   if (front >= end) return 1;
-  // Small enough to end together, and large enough for an executor to make batches of.
-  constexpr double part_of_all = 0.01, part_of_rest = 0.25;
-  const double rest = operations_before_[end] - operations_before_[front];
-  const double wanted =
-      std::min(part_of_all * operations_before_.back(), part_of_rest * rest) * share_.rate / share_.team_rate;
+  // Units are so for a rank of average speed; a faster one gets several.
+  constexpr double part_of_rest = 1.0 / 8;
+  const double wanted = part_of_rest * ledger_->operations(front, end) * share_.rate / share_.team_rate;
   std::size_t last = front + 1;
-  while (last < end && operations_before_[last + 1] - operations_before_[front] <= wanted) ++last;
+  while (last < end && ledger_->operations(front, last + 1) <= wanted) ++last;
   return last - front;
 }
 
@@ -128,11 +134,11 @@ UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
   const Taken taken{static_cast<std::size_t>(since % from_back), static_cast<std::size_t>(since / from_back)};
   if (since % from_back >= mark) drained_ = true;
   // Claims that came too late count nothing.
-  const std::size_t front = std::min(taken.front, units_.size()),
-                    back = std::max(front, units_.size() - std::min(units_.size(), taken.back));
-  tasks_given_ = tasks_before_[front] + tasks_before_.back() - tasks_before_[back];
-  operations_given_ = operations_before_[front] + operations_before_.back() - operations_before_[back];
-  seen_ = {front, units_.size() - back};
+  const std::size_t front = std::min(taken.front, ledger_->size()),
+                    back = std::max(front, ledger_->size() - std::min(ledger_->size(), taken.back));
+  tasks_given_ = ledger_->tasks(0, front) + ledger_->tasks(back, ledger_->size());
+  operations_given_ = ledger_->operations(0, front) + ledger_->operations(back, ledger_->size());
+  seen_ = {front, ledger_->size() - back};
   last_look_ = wall_seconds();
   if (first_look_ == 0.0) {
     first_look_ = last_look_;
@@ -158,9 +164,9 @@ bool UnitClaims::worth_it(const Taken& taken) const {
   if (all_taken(taken)) return false;
   // Estimates come from a matrix product and a data sheet; what was measured errs less.
   const double doubt = measured_rate_ ? 1.25 : 2.0;
-  const std::size_t end = units_.size() - taken.back;
-  const double left = operations_before_[end] - operations_before_[taken.front];
-  return doubt * seconds_of(units_[end - 1]) < left / team_rate();
+  const std::size_t end = ledger_->size() - taken.back;
+  const double left = ledger_->operations(taken.front, end);
+  return doubt * seconds_of((*ledger_)[end - 1]) < left / team_rate();
 }
 
 bool UnitClaims::too_slow() {
@@ -173,9 +179,9 @@ bool UnitClaims::too_slow() {
   if (all_taken(now)) return false;
   const double others = rate_of_others();
   if (doubt * *measured_rate_ > others) return false;
-  const std::size_t end = units_.size() - now.back;
-  const double left = operations_before_[end] - operations_before_[now.front];
-  const Unit& unit = units_[now.front];
+  const std::size_t end = ledger_->size() - now.back;
+  const double left = ledger_->operations(now.front, end);
+  const Unit& unit = (*ledger_)[now.front];
   return doubt * seconds_of(unit) > left / team_rate() + unit.operations / others;
 }
 

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cxx/plan/plan.hpp"
@@ -18,9 +20,11 @@ struct Unit {
   double operations;
 };
 
-/// Cuts a plan for so many ranks: some 100 units for each of them, where there are so many tasks. It depends on nothing
-/// else, so all ranks find the same. Large units come first, so that small ones fill the end; units whose operations
-/// have the same power of two stay in the order of the plan.
+/// Cuts a plan for so many ranks: each unit is an eighth of a rank's even share of what is then left, so that most of
+/// the work goes in long runs of tasks that share operands, down to a 400th of a rank's even share of everything, so
+/// that the ranks end together. A unit near its size ends where the particles of the tasks change. It depends on the
+/// plan and the number of ranks alone, so all ranks find the same. Large units come first, so that small ones fill the
+/// end; units whose operations have the same power of two stay in the order of the plan.
 std::vector<Unit> make_units(const Plan& plan, int ranks);
 
 /// What a rank of a team does in a run.
@@ -39,21 +43,44 @@ struct TeamShare {
   double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
 };
 
-/// For how many ranks a plan is to be cut so that a unit takes the slowest of these rates about 2 % of the job.
+/// For how many ranks a plan is to be cut so that a unit from its end takes the slowest of these rates less than 1 % of
+/// the job.
 int ranks_to_cut_for(const std::vector<double>& rates);
+
+/// A list of units, and how much of it lies before each. Runs and simulations with many ranks share one.
+class UnitLedger {
+ public:
+  explicit UnitLedger(std::vector<Unit> units);
+
+  std::size_t size() const { return units_.size(); }
+  const std::vector<Unit>& units() const { return units_; }
+  const Unit& operator[](std::size_t n) const { return units_[n]; }
+  /// Of units [begin, end).
+  double operations(std::size_t begin, std::size_t end) const {
+    return operations_before_[end] - operations_before_[begin];
+  }
+  std::size_t tasks(std::size_t begin, std::size_t end) const { return tasks_before_[end] - tasks_before_[begin]; }
+
+ private:
+  std::vector<Unit> units_;
+  std::vector<double> operations_before_;  ///< [units + 1]
+  std::vector<std::size_t> tasks_before_;  ///< [units + 1]
+};
 
 /// Gives each unit to exactly one rank. For one thread at a time.
 class UnitClaims {
  public:
   /// `begin`: what `counter_of` gave to all ranks after the last claim before these.
   UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin = 0);
+  /// With a ledger that several share.
+  UnitClaims(Team& team, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share, std::int64_t begin = 0);
 
   /// What the counter shows now: where the next claims begin, when no claim is under way.
   static std::int64_t counter_of(Team& team);
 
   /// The next units for this rank, which follow each other in the list; none where all have been taken, or where the
-  /// others will be done before this rank could be. A worker gets about a hundredth of its share of all, less at the
-  /// end; a helper a single unit.
+  /// others will be done before this rank could be. A worker gets an eighth of its share of what is left, or a single
+  /// unit where that is more; a helper a single unit.
   std::vector<Unit> next();
   /// The part of the plan that had been given out, to any rank, when this one asked last: tasks and operations.
   std::size_t tasks_given() const { return tasks_given_; }
@@ -81,7 +108,7 @@ class UnitClaims {
   std::vector<Unit> claim_front();
   std::vector<Unit> claim_back();
   std::size_t group_from(std::size_t front, std::size_t end) const;
-  bool all_taken(const Taken& taken) const { return taken.front + taken.back >= units_.size(); }
+  bool all_taken(const Taken& taken) const { return taken.front + taken.back >= ledger_->size(); }
   /// Whether this rank can do the unit at its end of the list before the others have done the rest.
   bool worth_it(const Taken& taken) const;
   /// The same for a worker, of whom there must be some until the end: whether it is so slow that another one, which has
@@ -92,9 +119,7 @@ class UnitClaims {
   double team_rate() const;
 
   Team& team_;
-  std::vector<Unit> units_;
-  std::vector<double> operations_before_;  ///< [units + 1]
-  std::vector<std::size_t> tasks_before_;  ///< [units + 1]
+  std::shared_ptr<const UnitLedger> ledger_;
   std::size_t tasks_given_ = 0;
   double operations_given_ = 0.0;
   TeamShare share_;

@@ -1,0 +1,98 @@
+#include "cxx/prediction/inspector.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cxx/cuda/layout.hpp"
+
+namespace trifuse {
+
+namespace {
+
+std::uint64_t key_of(const gpu::PanelName& name) {
+  // Numbers of tiles have 12 bits: a plan of more would have more tasks than can be listed.
+  std::uint64_t key = static_cast<std::uint64_t>(name.kind) << 2 | static_cast<std::uint64_t>(name.side) << 1 |
+                      static_cast<std::uint64_t>(name.set) << 4 | static_cast<std::uint64_t>(name.swapped);
+  for (const int tile : name.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
+  return key;
+}
+
+/// Doubles of a panel as the host has them, rows padded to full vectors.
+std::int64_t host_doubles(const gpu::Packing& packing) {
+  std::int64_t doubles = packing.kind == gpu::PanelKind::pairs ? packing.extent[3] : (packing.inner + 7) / 8 * 8;
+  for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
+  return doubles;
+}
+
+}  // namespace
+
+Inspection::Inspection(const Plan& plan, const Problem& problem) {
+  constexpr int step = gpu::Fp64::step;
+  KernelWorkModel model(plan.form);
+  std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
+  std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
+  std::vector<std::size_t> last_task;  // that has listed a panel
+  Recipe recipe;
+  gpu::TaskProgram program;
+  kind_.reserve(plan.tasks.size());
+  panel_begin_.reserve(plan.tasks.size() + 1);
+  panel_begin_.push_back(0);
+  double bytes = 0.0;
+  const auto add = [&](const gpu::PanelName& name) {
+    const auto [it, is_new] = panel_numbers.try_emplace(key_of(name), static_cast<std::uint32_t>(sent_.size()));
+    const std::uint32_t number = it->second;
+    if (is_new) {
+      const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.form, name, 1);
+      sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
+      kept_.push_back(static_cast<double>(gpu::packed_size<gpu::Fp64>(packing)) * sizeof(double));
+      last_task.push_back(plan.tasks.size());
+    }
+    if (last_task[number] == kind_.size()) return;
+    last_task[number] = kind_.size();
+    panels_.push_back(number);
+    bytes += kept_[number];
+  };
+  for (const Task& task : plan.tasks) {
+    gpu::write_program(problem, plan.tiles, task, step, recipe, program);
+    bytes = 0.0;
+    for (const auto& phase : program.phases) {
+      if (phase.steps == 0) continue;
+      add(phase.a);
+      add(phase.b);
+    }
+    for (const auto& pair : program.pairs) {
+      if (pair.used) add(pair.name);
+    }
+    largest_task_ = std::max(largest_task_, bytes);
+    panel_begin_.push_back(panels_.size());
+    const KernelWork& work = model.work(program);
+    const auto [it, is_new] = kind_numbers.try_emplace(&work, static_cast<std::uint32_t>(kinds_.size()));
+    if (is_new) kinds_.push_back(work);
+    kind_.push_back(it->second);
+  }
+}
+
+std::span<const std::uint32_t> Inspection::panels(std::size_t task) const {
+  return std::span(panels_).subspan(panel_begin_[task], panel_begin_[task + 1] - panel_begin_[task]);
+}
+
+double Inspection::all_bytes_sent() const {
+  return std::accumulate(sent_.begin(), sent_.end(), 0.0);
+}
+
+double Inspection::all_bytes_kept() const {
+  return std::accumulate(kept_.begin(), kept_.end(), 0.0);
+}
+
+double Inspection::needed_bytes(std::size_t first, std::size_t last) const {
+  std::unordered_set<std::uint32_t> seen;
+  double bytes = 0.0;
+  for (std::uint64_t n = panel_begin_[first]; n < panel_begin_[last]; ++n) {
+    if (seen.insert(panels_[n]).second) bytes += sent_[panels_[n]];
+  }
+  return bytes;
+}
+
+}  // namespace trifuse

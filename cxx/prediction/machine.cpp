@@ -1,0 +1,155 @@
+#include "cxx/prediction/machine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+namespace {
+
+constexpr double gib = 0x1p30;
+
+/// An H200 in a node of eight, everything about the GPU measured on one (drivers/docs/performance-gpu.md).
+MachineModel h200() {
+  MachineModel m;
+  m.gpu = "h200";
+  m.multiprocessors = 132;
+  m.rate_zeros = 65.3e12;
+  m.rate_spin_orbital = 53.2e12;
+  m.rate_spin_adapted = 49.4e12;
+  m.target_spin_orbital = 10.5e-6;
+  m.target_spin_adapted = 15.5e-6;
+  m.gpu_memory = 138.5 * gib;
+  m.launch = 60e-6;
+  m.prepare_task = 20e-6;
+  m.gpus_per_node = 8;
+  m.cores_per_node = 112;
+  m.core_rate = 30e9;
+  m.node_memory = 2048 * gib;
+  m.link = 55e9;
+  m.fill = 9e9;
+  m.fill_cores = 16;
+  m.read = 2e9;
+  m.startup = 0.2;
+  m.plan_task = 3e-6;
+  m.network = 200e9;
+  m.counter_latency = 5e-6;
+  m.counter_service = 1e-6;
+  return m;
+}
+
+/// What data sheets say of a GPU beside the H200.
+struct DataSheet {
+  const char* name;
+  double multiprocessors, matrix_peak, vector_peak, memory_gib, link;
+};
+constexpr DataSheet h200_sheet{"h200", 132, 66.9e12, 33.5e12, 0, 0};
+constexpr std::array<DataSheet, 4> other_gpus = {{{"h100", 132, 66.9e12, 33.5e12, 78.5, 55e9},
+                                                  {"h100-pcie", 114, 51.2e12, 25.6e12, 78.5, 55e9},
+                                                  {"a100", 108, 19.5e12, 9.7e12, 78.5, 25e9},
+                                                  {"a100-40gb", 108, 19.5e12, 9.7e12, 38.9, 25e9}}};
+
+/// The same shares of the peaks as on the H200.
+MachineModel scaled(const DataSheet& sheet) {
+  MachineModel m = h200();
+  m.gpu = sheet.name;
+  m.measured = false;
+  const double matrix = sheet.matrix_peak / h200_sheet.matrix_peak;
+  const double vector_of_one =
+      sheet.vector_peak / sheet.multiprocessors / (h200_sheet.vector_peak / h200_sheet.multiprocessors);
+  m.multiprocessors = sheet.multiprocessors;
+  m.rate_zeros *= matrix;
+  m.rate_spin_orbital *= matrix;
+  m.rate_spin_adapted *= matrix;
+  m.target_spin_orbital /= vector_of_one;
+  m.target_spin_adapted /= vector_of_one;
+  m.gpu_memory = sheet.memory_gib * gib;
+  m.link = sheet.link;
+  return m;
+}
+
+}  // namespace
+
+double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
+  const bool adapted = form == Form::spin_adapted;
+  const double filled = work.filled(), operations = work.steps * KernelWork::operations_of_step;
+  const double products =
+      operations * ((1.0 - filled) / rate_zeros + filled / (adapted ? rate_spin_adapted : rate_spin_orbital));
+  return products + work.targets * (adapted ? target_spin_adapted : target_spin_orbital) / multiprocessors;
+}
+
+std::span<const MachineNumber> machine_numbers() {
+  using M = MachineModel;
+  static constexpr std::array<MachineNumber, 22> numbers = {{
+      {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
+      {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
+      {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
+       "fitted to five measured runs"},
+      {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", "products, spin-adapted form",
+       "fitted to four measured runs"},
+      {"target-spin-orbital", &M::target_spin_orbital, "s", "of a multiprocessor for a block besides its products",
+       "measured: parts left out in turn"},
+      {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
+       "fitted to four measured runs"},
+      {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},
+      {"launch", &M::launch, "s", "of a launch besides its kernel", "estimate"},
+      {"prepare-task", &M::prepare_task, "s", "of a host thread for each task", "measured: a plan with tiles of 4"},
+      {"gpus-per-node", &M::gpus_per_node, "", "", "usual node"},
+      {"cores-per-node", &M::cores_per_node, "", "", "usual node"},
+      {"core-rate", &M::core_rate, "op/s", "of one core", "estimate"},
+      {"node-memory", &M::node_memory, "B", "", "usual node"},
+      {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
+      {"fill", &M::fill, "B/s", "panels made of tiles by a process", "fitted to ten measured runs with made-up tiles"},
+      {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
+      {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
+      {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
+      {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},
+      {"network", &M::network, "B/s", "of a node", "half of 8 x 400 Gbit/s by data sheet"},
+      {"counter-latency", &M::counter_latency, "s", "of a claim", "assumed: remote atomic of MPI"},
+      {"counter-service", &M::counter_service, "s", "that a claim keeps the counter", "assumed: remote atomic of MPI"},
+  }};
+  return numbers;
+}
+
+std::vector<std::string> gpu_models() {
+  std::vector<std::string> names = {h200_sheet.name};
+  for (const DataSheet& sheet : other_gpus) names.emplace_back(sheet.name);
+  return names;
+}
+
+MachineModel machine_model(const std::string& gpu) {
+  if (gpu == h200_sheet.name) return h200();
+  for (const DataSheet& sheet : other_gpus) {
+    if (gpu == sheet.name) return scaled(sheet);
+  }
+  throw UsageError(fmt::format("There is no model of a GPU \"{}\"; known are {}.", gpu, fmt::join(gpu_models(), ", ")));
+}
+
+void assume(MachineModel& machine, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  const std::string name = assignment.substr(0, equals);
+  for (const MachineNumber& number : machine_numbers()) {
+    if (name != number.name) continue;
+    const std::string text = equals == std::string::npos ? "" : assignment.substr(equals + 1);
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0.0) {
+      throw UsageError(
+          fmt::format("--assume {} needs a number above 0 after the sign of equality, for example {}={:g}.", assignment,
+                      name, machine.*number.value));
+    }
+    machine.*number.value = value;
+    return;
+  }
+  std::string names;
+  for (const MachineNumber& number : machine_numbers()) names += (names.empty() ? "" : ", ") + std::string(number.name);
+  throw UsageError(fmt::format("--assume {} names no number of the model; there are {}.", assignment, names));
+}
+
+}  // namespace trifuse

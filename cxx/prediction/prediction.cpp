@@ -1,0 +1,145 @@
+#include "cxx/prediction/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+#include "cxx/panels/panels.hpp"
+#include "cxx/parallel/ranks.hpp"
+
+namespace trifuse {
+
+namespace {
+
+constexpr double mib = 0x1p20, gib = 0x1p30;
+
+int nodes_of(const JobShape& job, const MachineModel& machine) {
+  if (job.nodes > 0) return job.nodes;
+  if (job.gpus == 0) return job.ranks;
+  return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
+}
+
+/// Processes with GPUs first, then those on cores.
+std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
+                                    double operations, double operand_bytes) {
+  const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
+  std::vector<SimulatedRank> ranks(static_cast<std::size_t>(job.ranks));
+  for (int r = 0; r < with_gpus; ++r) {
+    ranks[static_cast<std::size_t>(r)].gpus = job.gpus / with_gpus + (r < job.gpus % with_gpus ? 1 : 0);
+  }
+  if (on_cores == 0) return ranks;
+  // A run decides who helps from what ranks have; so is it done here.
+  std::vector<RankResources> resources(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto of_kind = static_cast<int>(r) - (ranks[r].gpus > 0 ? 0 : with_gpus);
+    const int kind = ranks[r].gpus > 0 ? with_gpus : on_cores;
+    resources[r].host = std::to_string(static_cast<std::int64_t>(of_kind) * nodes / kind);
+    resources[r].core_count = static_cast<int>(machine.cores_per_node);
+    resources[r].memory = machine.node_memory;
+    resources[r].core_rate = machine.core_rate;
+    resources[r].operand_bytes = operand_bytes;
+    if (ranks[r].gpus == 0) continue;
+    resources[r].gpu = machine.gpu;
+    resources[r].gpu_identity = std::to_string(r);
+    resources[r].gpu_rate = gpu_rate * ranks[r].gpus;
+  }
+  const std::vector<TeamShare> shares = share_out(resources, operations);
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].share = shares[r];
+  return ranks;
+}
+
+void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
+  const GpuMemory& gpu = prediction.gpu;
+  if (prediction.job.gpus > 0 && gpu.working_set > gpu.panels) {
+    prediction.obstacles.push_back(
+        fmt::format("The panels of one task take {:.1f} GiB and a GPU has {:.1f} GiB for them: a run will cut tiles "
+                    "further, and be slower than predicted; take a smaller --tile-size.",
+                    gpu.working_set / gib, std::max(0.0, gpu.panels) / gib));
+  }
+  if (prediction.node_bytes > machine.node_memory) {
+    prediction.obstacles.push_back(fmt::format(
+        "Operands take {:.0f} GiB on each of {} node{}, which have {:.0f} GiB: it does not fit; {}.",
+        prediction.node_bytes / gib, nodes, nodes == 1 ? "" : "s", machine.node_memory / gib,
+        prediction.shared_operands
+            ? fmt::format("take at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / machine.node_memory))
+            : "have them shared between ranks (--operands shared), or fewer ranks on a node"));
+  }
+}
+
+}  // namespace
+
+GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
+                     const MachineModel& machine, double allowed) {
+  // As the executor lays it out (cxx/cuda/cuda_executor.cpp).
+  constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
+  constexpr double kept_of_block = 16384 * sizeof(double);
+  GpuMemory memory;
+  const double available = machine.gpu_memory - reserve;
+  memory.budget = allowed > 0.0 ? std::min(allowed, available) : available;
+  const double worker = machine.multiprocessors * problem.targets() * kept_of_block + launch;
+  memory.workers = static_cast<int>(std::clamp(std::floor(memory.budget / 10 / worker), 3.0, 8.0));
+  // A slot holds a block of holes of the largest panel.
+  const auto [holes, particles] = largest_tiles(plan.tiles);
+  const auto inner = static_cast<double>(plan.tiles.range(OrbitalClass::particle_alpha, 0).size +
+                                         2 * plan.tiles.range(OrbitalClass::hole_alpha, 0).size + 8);
+  const double slot =
+      std::max(least_slot,
+               static_cast<double>(gpu::hole_block * particles * std::max(particles, holes)) * inner * sizeof(double));
+  memory.scratch = memory.workers * worker + slots * slot;
+  memory.all_panels = inspection.all_bytes_kept();
+  memory.panels = std::min(memory.budget - memory.scratch, memory.all_panels + 64 * mib);
+  memory.working_set = inspection.largest_task_bytes();
+  memory.read_ahead = std::max(0.0, memory.panels - memory.working_set);
+  return memory;
+}
+
+Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
+                   const JobShape& job) {
+  Prediction prediction;
+  prediction.job = job;
+  const int nodes = nodes_of(job, machine);
+  prediction.job.nodes = nodes;
+  const double operands = static_cast<double>(PanelStore::required_doubles(problem, plan.tiles)) * sizeof(double);
+  const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
+  using enum JobShape::Operands;
+  prediction.shared_operands =
+      job.operands == shared || (job.operands == automatic && operands * ranks_on_node > machine.node_memory);
+  prediction.operand_bytes = prediction.shared_operands ? operands / job.ranks : operands;
+  prediction.node_bytes = prediction.shared_operands ? operands / nodes : operands * ranks_on_node;
+  prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
+
+  KernelWork all;
+  for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
+  prediction.operations = all.operations;
+  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.form));
+
+  SimulationSettings settings;
+  settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, prediction.operand_bytes);
+  settings.workers_per_gpu = prediction.gpu.workers;
+  settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
+  settings.copy_rate = machine.link;
+  if (prediction.shared_operands && nodes > 1 && job.gpus > 0) {
+    settings.copy_rate = std::min(machine.link, machine.network * nodes / job.gpus);
+  }
+  settings.lanes = job.lanes;
+  find_obstacles(prediction, nodes, machine);
+  prediction.tasks = simulate(plan, inspection, machine, settings);
+
+  const auto tasks = static_cast<double>(plan.tasks.size());
+  prediction.seconds_startup = machine.startup;
+  prediction.seconds_planning = tasks * machine.plan_task;
+  const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
+  // Processes of a node make their operands beside each other, as far as there are cores.
+  const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, ranks_on_node);
+  prediction.seconds_loading = prediction.node_bytes / (machine.fill * making) + file_bytes / machine.read;
+  if (job.ranks > 1) {
+    // Energies of all tasks, four numbers each, to all ranks: as a reduction by halves.
+    prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +
+                             2.0 * std::log2(job.ranks) * machine.counter_latency;
+  }
+  return prediction;
+}
+
+}  // namespace trifuse

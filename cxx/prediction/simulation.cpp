@@ -1,0 +1,248 @@
+#include "cxx/prediction/simulation.hpp"
+
+#include <algorithm>
+#include <queue>
+
+#include "cxx/parallel/team.hpp"
+#include "cxx/prediction/panel_memory.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Operations of a batch, as the executor cuts it (cxx/cuda/cuda_executor.cpp).
+constexpr double largest_batch = 2e12, smallest_batch = 2e10, batches_per_worker = 8.0;
+/// Which panels each GPU ever had is counted with up to so many bits.
+constexpr double most_bits = 8e9;
+
+/// A counter, and nothing else, of all ranks.
+class SimulatedTeam final : public Team {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  std::int64_t fetch_add(int, std::int64_t amount) override {
+    ++calls_;
+    const std::int64_t before = counter_;
+    counter_ += amount;
+    return before;
+  }
+  void sum(std::span<double>) override {}
+  std::int64_t calls() const { return calls_; }
+
+ private:
+  std::int64_t counter_ = 0, calls_ = 0;
+};
+
+struct Batch {
+  std::size_t first, last;  ///< tasks
+};
+
+struct Process {
+  UnitClaims claims;
+  std::vector<Batch> batches;
+  std::size_t next = 0;
+  int workers;
+  double rate;
+  double claimed = 0.0;  ///< when its last claim was answered: its threads claim one after the other
+};
+
+struct Gpu {
+  explicit Gpu(double panel_bytes) : memory(panel_bytes) {}
+  PanelMemory memory;
+  std::vector<bool> had;
+  double copies_end = 0.0, kernels_end = 0.0, bytes = 0.0;
+  int lane = -1;
+};
+
+struct Worker {
+  std::size_t process;
+  int gpu;  ///< -1: cores
+};
+
+class Simulator {
+ public:
+  Simulator(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
+            const SimulationSettings& settings)
+      : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
+    for (const KernelWork& work : inspection.kinds())
+      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.form));
+    std::vector<double> rates;
+    for (const SimulatedRank& rank : settings.ranks) {
+      rates.push_back(rank.share.role == TeamShare::Role::waiter ? 0.0 : rank.share.rate);
+    }
+    auto ledger = std::make_shared<const UnitLedger>(make_units(plan, ranks_to_cut_for(rates)));
+    result_.units = std::ssize(ledger->units());
+    for (const SimulatedRank& rank : settings.ranks) {
+      const int workers = rank.gpus > 0 ? rank.gpus * settings.workers_per_gpu : 1;
+      processes_.push_back({UnitClaims(team_, ledger, rank.share), {}, 0, workers, rank.share.rate, 0.0});
+      const bool waits = rank.share.role == TeamShare::Role::waiter;
+      for (int w = 0; w < workers && !waits; ++w) {
+        // Workers are dealt to the GPUs of a process in turn.
+        const int gpu = rank.gpus > 0 ? result_.gpus + w % rank.gpus : -1;
+        workers_.push_back({processes_.size() - 1, gpu});
+      }
+      if (rank.gpus == 0 && !waits) ++result_.core_ranks;
+      result_.gpus += rank.gpus;
+    }
+    for (int g = 0; g < result_.gpus; ++g) gpus_.emplace_back(settings.panel_bytes);
+    count_needed_ = static_cast<double>(result_.gpus) * static_cast<double>(inspection.panel_count()) < most_bits;
+    for (Gpu& gpu : gpus_) {
+      if (count_needed_) gpu.had.assign(inspection.panel_count(), false);
+    }
+    const int lanes = std::min(settings.lanes, result_.gpus);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int gpu = static_cast<int>(std::int64_t{result_.gpus} * lane / lanes);
+      gpus_[static_cast<std::size_t>(gpu)].lane = lane;
+      result_.lanes.push_back(gpu);
+    }
+  }
+
+  Simulation run() {
+    using Event = std::pair<double, std::size_t>;  // a worker is free
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+    for (std::size_t w = 0; w < workers_.size(); ++w) events.emplace(0.0, w);
+    std::vector<double> core_end;
+    while (!events.empty()) {
+      const auto [now, w] = events.top();
+      events.pop();
+      const Worker& worker = workers_[w];
+      const std::optional<double> end = worker.gpu >= 0 ? on_gpu(worker, now) : on_cores(worker, now);
+      if (end) {
+        events.emplace(*end, w);
+      } else if (worker.gpu < 0) {
+        core_end.push_back(now);
+      }
+    }
+    result_.counter_calls = team_.calls();
+    std::vector<double> ends;
+    for (const Gpu& gpu : gpus_) {
+      ends.push_back(gpu.kernels_end);
+      result_.bytes_sent += gpu.bytes;
+      result_.most_bytes_sent = std::max(result_.most_bytes_sent, gpu.bytes);
+      result_.most_held = std::max(result_.most_held, gpu.memory.most_held());
+      result_.panels_dropped += gpu.memory.dropped();
+    }
+    if (ends.empty()) ends = core_end;
+    result_.first_idle = ends.empty() ? 0.0 : *std::min_element(ends.begin(), ends.end());
+    for (const double end : ends) result_.seconds = std::max(result_.seconds, end);
+    for (const double end : core_end) result_.seconds = std::max(result_.seconds, end);
+    for (const Gpu& gpu : gpus_) result_.idle_at_end += result_.seconds - gpu.kernels_end;
+    return std::move(result_);
+  }
+
+ private:
+  /// The next units of a process; `now` becomes the time at which they are known.
+  std::vector<Unit> claim(Process& process, double& now) {
+    const std::int64_t before = team_.calls();
+    std::vector<Unit> units = process.claims.next();
+    const auto calls = static_cast<double>(team_.calls() - before);
+    if (settings_.ranks.size() == 1) return units;  // nobody to ask
+    const double begin = std::max(now, counter_free_);
+    counter_free_ = begin + calls * machine_.counter_service;
+    const double end = counter_free_ + calls * machine_.counter_latency;
+    result_.counter_waiting += end - now;
+    process.claimed = now = end;
+    return units;
+  }
+
+  void cut(const std::vector<Unit>& units, Process& process) const {
+    process.batches.clear();
+    process.next = 0;
+    for (const Unit& unit : units) add_batches(unit, process);
+  }
+
+  void add_batches(const Unit& unit, Process& process) const {
+    const double enough =
+        std::clamp(unit.operations / (batches_per_worker * process.workers), smallest_batch, largest_batch);
+    double operations = enough;
+    for (std::size_t t = unit.first; t < unit.last; ++t) {
+      if (operations >= enough) {
+        process.batches.push_back({t, t});
+        operations = 0.0;
+      }
+      process.batches.back().last = t + 1;
+      operations += plan_.operations[t];
+    }
+  }
+
+  std::optional<double> on_cores(const Worker& worker, double now) {
+    Process& process = processes_[worker.process];
+    const std::vector<Unit> units = claim(process, now);
+    if (units.empty()) return std::nullopt;
+    double operations = 0.0;
+    for (const Unit& unit : units) operations += unit.operations;
+    const double seconds = operations / process.rate;
+    result_.core_busy += seconds;
+    result_.core_operations += operations;
+    return now + seconds;
+  }
+
+  std::optional<double> on_gpu(const Worker& worker, double now) {
+    Process& process = processes_[worker.process];
+    if (process.next == process.batches.size()) {
+      if (process.claimed > now) return process.claimed;  // and looks again then
+      const std::vector<Unit> units = claim(process, now);
+      if (units.empty()) return std::nullopt;
+      cut(units, process);
+    }
+    const Batch batch = process.batches[process.next++];
+    ++result_.batches;
+    Gpu& gpu = gpus_[static_cast<std::size_t>(worker.gpu)];
+    double kernel = 0.0, bytes = 0.0;
+    for (std::size_t t = batch.first; t < batch.last; ++t) {
+      kernel += seconds_of_kind_[inspection_.kind(t)];
+      for (const std::uint32_t panel : inspection_.panels(t)) {
+        if (gpu.memory.use(panel, inspection_.bytes_kept(panel))) continue;
+        const double sent = inspection_.bytes_sent(panel);
+        bytes += sent;
+        if (!count_needed_ || gpu.had[panel]) continue;
+        gpu.had[panel] = true;
+        result_.bytes_needed += sent;
+      }
+    }
+    double ready = now + static_cast<double>(batch.last - batch.first) * machine_.prepare_task;
+    if (bytes > 0.0) {
+      const double begin = std::max(ready, gpu.copies_end);
+      ready = gpu.copies_end = begin + bytes / settings_.copy_rate;
+      gpu.bytes += bytes;
+      result_.copy_busy += ready - begin;
+      keep_span(worker.gpu, begin, ready, true);
+    }
+    const double begin = std::max(ready, gpu.kernels_end) + machine_.launch;
+    gpu.kernels_end = begin + kernel;
+    result_.gpu_busy += kernel;
+    keep_span(worker.gpu, begin, gpu.kernels_end, false);
+    return gpu.kernels_end;
+  }
+
+  void keep_span(int gpu, double begin, double end, bool copy) {
+    if (gpus_[static_cast<std::size_t>(gpu)].lane >= 0) result_.spans.push_back({gpu, begin, end, copy});
+  }
+
+  const Plan& plan_;
+  const Inspection& inspection_;
+  const MachineModel& machine_;
+  const SimulationSettings& settings_;
+  SimulatedTeam team_;
+  std::vector<double> seconds_of_kind_;
+  std::vector<Process> processes_;
+  std::vector<Gpu> gpus_;
+  std::vector<Worker> workers_;
+  bool count_needed_ = false;
+  double counter_free_ = 0.0;
+  Simulation result_;
+};
+
+}  // namespace
+
+double Simulation::efficiency() const {
+  if (seconds <= 0.0) return 1.0;
+  return gpus > 0 ? gpu_busy / (gpus * seconds) : core_busy / (std::max(1, core_ranks) * seconds);
+}
+
+Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
+                    const SimulationSettings& settings) {
+  return Simulator(plan, inspection, machine, settings).run();
+}
+
+}  // namespace trifuse

@@ -1,0 +1,288 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "cxx/base/error.hpp"
+#include "cxx/prediction/prediction.hpp"
+#include "drivers/commands.hpp"
+#include "drivers/measured_runs.hpp"
+#include "drivers/plan_report.hpp"
+#include "drivers/report.hpp"
+#include "drivers/source_options.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+/// More tasks than this are not listed for a prediction: some 250 bytes each, and a minute of work.
+constexpr double most_tasks = 2e7;
+/// Plans of more are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
+constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
+
+/// A drawing that the user asked for, or none. That it cannot be written is noticed before the work.
+class DrawingFile {
+ public:
+  DrawingFile(const std::string& path, const char* option) : path_(path), option_(option) {
+    if (path_.empty()) return;
+    const bool was_there = std::filesystem::exists(path_);
+    if (!std::ofstream(path_, std::ios::app)) fail();
+    if (!was_there) std::filesystem::remove(path_);
+  }
+  template <typename Draw>
+  void write(Draw draw) const {
+    if (path_.empty()) return;
+    std::ofstream file(path_, std::ios::trunc);
+    file << draw();
+    file.close();
+    if (!file) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw SystemError(
+        fmt::format("{} cannot be written: {}; give another {} file.", path_, std::strerror(errno), option_));
+  }
+
+  std::string path_;
+  const char* option_;
+};
+
+struct PlanCommand {
+  SourceOptions source;
+  std::optional<std::int64_t> occupied, virtuals;
+  int irreps = 1;
+  std::string reference = "rhf", form = "auto", gpu_model = "h200", memory, operands = "auto", json, svg, timeline;
+  std::optional<std::int64_t> tile_size;
+  std::optional<int> ranks, gpus, nodes;
+  std::vector<std::string> assumptions, measured;
+
+  void execute() const {
+    MachineModel machine = machine_model(gpu_model);
+    for (const std::string& each : assumptions) assume(machine, each);
+    const std::unique_ptr<TileSource> molecule = open();
+    const JobShape job = job_shape();
+    if (job.gpus == 0 && !timeline.empty()) throw UsageError("--timeline draws GPUs, and --gpus 0 has none.");
+    JsonFile json_file(json);
+    const DrawingFile curve_file(svg, "--svg"), timeline_file(timeline, "--timeline");
+    const std::vector<MeasuredRun> runs = read_measured_runs(measured);
+
+    Problem problem;
+    problem.right = molecule.get();
+    problem.form = form_of(*molecule);
+    const TileSpace tiles =
+        job.gpus > 0 ? tiles_of(*molecule, tile_size) : tiles_on_cores(*molecule, problem.form, tile_size);
+    const double estimate = estimated_tasks(tiles, problem.form);
+    if (estimate > most_tasks) {
+      throw UsageError(
+          fmt::format("These tiles make about {:.2g} tasks, more than a prediction can list ({:.0g}); take "
+                      "a larger --tile-size.",
+                      estimate, most_tasks));
+    }
+    const Plan plan = make_plan(tiles, problem.form);
+    if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
+    const Inspection inspection(plan, problem);
+
+    PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
+                      {},        {}};
+    if (report.prediction.job.read_bytes > 0.0) {
+      // What is read has about the size of the operands that are made of it.
+      JobShape reads = job;
+      reads.read_bytes =
+          report.prediction.operand_bytes * (report.prediction.shared_operands ? static_cast<double>(job.ranks) : 1.0);
+      report.prediction = predict(plan, problem, inspection, machine, reads);
+    }
+    JobShape of_curve = report.prediction.job;
+    of_curve.nodes = nodes.value_or(0);
+    of_curve.lanes = 0;
+    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction);
+    report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction);
+    fmt::print("{}", describe(report));
+    const std::vector<ComparedRun> compared = compare(runs, machine);
+    if (!compared.empty()) fmt::print("\n{}", describe(compared));
+    curve_file.write([&] { return draw_curve(report, compared); });
+    timeline_file.write([&] { return draw_timeline(report); });
+    json_file.write(json_plan_report(report, compared));
+  }
+
+ private:
+  std::unique_ptr<TileSource> open() const {
+    if (!source.path.empty()) {
+      if (occupied || virtuals) {
+        throw UsageError("Give either amplitudes (PATH) or --occupied and --virtual, not both.");
+      }
+      return source.open();
+    }
+    if (!occupied || !virtuals) {
+      throw UsageError("Give amplitudes (PATH), or the numbers of orbitals: --occupied O --virtual V.");
+    }
+    SyntheticMolecule made_up;
+    made_up.reference = reference == "rhf" ? Reference::rhf : Reference::uhf;
+    made_up.occupied_alpha = made_up.occupied_beta = *occupied;
+    made_up.virtual_alpha = made_up.virtual_beta = *virtuals;
+    made_up.irreps = irreps;
+    made_up.hole_tile = made_up.particle_tile = std::int64_t{1} << 20;
+    return make_synthetic_source(made_up);
+  }
+
+  Form form_of(const TileSource& molecule) const {
+    const bool restricted = molecule.tiles().restricted();
+    if (form == "spin-adapted" && !restricted) {
+      throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
+    }
+    return form == "spin-orbital" || !restricted ? Form::spin_orbital : Form::spin_adapted;
+  }
+
+  /// The tiles of a run on GPUs.
+  static TileSpace tiles_of(const TileSource& molecule, std::optional<std::int64_t> size) {
+    TileSizes sizes = default_cuda_tile_sizes(molecule.tiles());
+    if (size) sizes = {*size, *size};
+    return molecule.tiles().retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
+  }
+  static TileSpace tiles_on_cores(const TileSource& molecule, Form form, std::optional<std::int64_t> size) {
+    TileSizes sizes = default_tile_sizes(molecule.tiles(), form);
+    if (size) sizes = {*size, *size};
+    return molecule.tiles().retiled(sizes.holes, sizes.particles);
+  }
+
+  JobShape job_shape() const {
+    JobShape job;
+    job.gpus = gpus.value_or(ranks.value_or(1));
+    job.ranks = ranks.value_or(std::max(1, job.gpus));
+    job.nodes = nodes.value_or(0);
+    if (!memory.empty()) job.gpu_memory = static_cast<double>(parse_memory(memory));
+    job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // how much is known with the plan
+    job.lanes = timeline.empty() ? 0 : 32;
+    job.operands = operands == "own"      ? JobShape::Operands::own
+                   : operands == "shared" ? JobShape::Operands::shared
+                                          : JobShape::Operands::automatic;
+    return job;
+  }
+
+  /// Powers of two up to what was asked for; of large plans every third.
+  static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
+                                               const MachineModel& machine, const JobShape& job,
+                                               const Prediction& asked_for) {
+    std::vector<Prediction> curve;
+    const bool on_gpus = job.gpus > 0;
+    const int most = on_gpus ? job.gpus : job.ranks;
+    const int factor = static_cast<double>(plan.tasks.size()) > many_curve_tasks ? 8 : 2;
+    for (int n = 1; n<most; n = n> most / factor ? most : n * factor) {
+      JobShape smaller = job;
+      smaller.nodes = 0;
+      (on_gpus ? smaller.gpus : smaller.ranks) = n;
+      // Processes for each GPU stay as many.
+      if (on_gpus) smaller.ranks = std::max(1, static_cast<int>(std::int64_t{job.ranks} * n / job.gpus));
+      curve.push_back(predict(plan, problem, inspection, machine, smaller));
+    }
+    curve.push_back(asked_for);
+    return curve;
+  }
+
+  /// The same job with other tiles, where that is quickly known.
+  static std::vector<TileSizeTrial> other_tiles(const TileSource& molecule, const Problem& problem, const Plan& plan,
+                                                const MachineModel& machine, const JobShape& job,
+                                                const Prediction& chosen) {
+    std::vector<TileSizeTrial> trials;
+    const TileSizes largest = largest_tiles(plan.tiles);
+    trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
+    if (job.gpus == 0) return trials;
+    for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
+      const TileSpace tiles = tiles_of(molecule, size);
+      if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tiles_tasks) continue;
+      const Plan other = make_plan(tiles, problem.form);
+      const Inspection inspection(other, problem);
+      const Prediction prediction = predict(other, problem, inspection, machine, job);
+      if (!prediction.obstacles.empty() && chosen.obstacles.empty()) continue;
+      const TileSizes sizes = largest_tiles(tiles);
+      trials.push_back({sizes, other.tasks.size(), prediction.seconds(), prediction.tasks.efficiency(), size});
+    }
+    return trials;
+  }
+
+  /// What these runs would have been predicted to take, each on the machine of this command.
+  std::vector<ComparedRun> compare(const std::vector<MeasuredRun>& runs, const MachineModel& machine) const {
+    std::vector<ComparedRun> compared;
+    for (const MeasuredRun& run : runs) {
+      Problem problem;
+      problem.form = run.form;
+      const std::unique_ptr<TileSource> made_up = run.molecule();
+      problem.right = made_up.get();
+      const Plan plan = make_plan(run.tiles ? *run.tiles : tiles_of(*made_up, {}), run.form);
+      const Inspection inspection(plan, problem);
+      JobShape job;
+      job.ranks = run.ranks;
+      job.gpus = run.gpus;
+      if (run.memory_budget > 0.0) job.gpu_memory = run.memory_budget;
+      compared.push_back({run, predict(plan, problem, inspection, machine, job)});
+    }
+    return compared;
+  }
+};
+
+}  // namespace
+
+void add_plan(CLI::App& app, int&) {
+  auto command = std::make_shared<PlanCommand>();
+  CLI::App* plan = app.add_subcommand(
+      "plan", "Predict a job before it is submitted: memory, bytes moved, time, efficiency, for any number of GPUs");
+  command->source.add_to(*plan, false);
+  plan->add_option("--occupied", command->occupied,
+                   "Occupied orbitals (of each spin), where there are no amplitudes yet")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
+  plan->add_option("--virtual", command->virtuals, "Virtual orbitals (of each spin)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
+  plan->add_option("--irreps", command->irreps, "Irreps that the orbitals are spread over: 1, 2, 4 or 8")
+      ->check(CLI::IsMember({1, 2, 4, 8}))
+      ->capture_default_str();
+  plan->add_option("--reference", command->reference, "Reference of these orbitals")
+      ->check(CLI::IsMember({"rhf", "uhf"}))
+      ->capture_default_str();
+  plan->add_option("--form", command->form, "How the energy is written")
+      ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
+      ->capture_default_str();
+  plan->add_option("--tile-size", command->tile_size, "Largest tile, as of `run`; default: the one of a run")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  plan->add_option("--gpus", command->gpus,
+                   "GPUs in all, over all nodes; 0: CPU cores alone. Default: one for each rank")
+      ->check(CLI::Range(0, 200000));
+  plan->add_option("--ranks", command->ranks,
+                   "Processes in all; those beyond one for each GPU compute on cores, fewer have several GPUs each. "
+                   "Default: one for each GPU")
+      ->check(CLI::Range(1, 200000));
+  plan->add_option("--nodes", command->nodes, "Nodes; default: as many as have so many GPUs, without GPUs one a rank")
+      ->check(CLI::Range(1, 200000));
+  plan->add_option("--gpu-model", command->gpu_model, "Kind of the GPUs")
+      ->check(CLI::IsMember(gpu_models()))
+      ->capture_default_str();
+  plan->add_option("--memory", command->memory,
+                   "Memory that may be used of each GPU, e.g. 40GiB; default: what it has");
+  plan->add_option("--operands", command->operands,
+                   "Whether every rank has operands of its own, or all together once; auto: the first where it fits")
+      ->check(CLI::IsMember({"auto", "own", "shared"}))
+      ->capture_default_str();
+  plan->add_option("--assume", command->assumptions,
+                   "Change a number of the machine's model, as network=100e9; --json lists all with their sources");
+  plan->add_option(
+      "--measured", command->measured,
+      "Reports of measured runs (--json of `run` or of `bench --device cuda`): each beside its prediction");
+  plan->add_option("--json", command->json, "Write all figures to this file");
+  plan->add_option("--svg", command->svg, "Draw time against GPUs to this file");
+  plan->add_option("--timeline", command->timeline, "Draw what the GPUs do when to this file");
+  plan->footer(
+      "Examples:\n"
+      "  trifuse plan water.h5 --gpus 4\n"
+      "  trifuse plan --occupied 150 --virtual 1500 --gpus 10000 --svg scaling.svg --timeline run.svg\n"
+      "  trifuse plan --occupied 40 --virtual 360 --gpus 2 --measured one.json two.json\n"
+      "  trifuse plan --occupied 40 --virtual 360 --gpus 64 --gpu-model a100 --assume gpus-per-node=4 --assume "
+      "network=100e9");
+  plan->callback([command] { command->execute(); });
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,122 @@
+#include "drivers/measured_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// The tiles of a report's plan; their classes are words there.
+TileSpace tiles_of(const Json& plan, bool restricted) {
+  std::vector<Tile> tiles;
+  for (const Json& entry : plan.at("tiles")) {
+    const std::string name = entry.at("class");
+    const auto found = std::find_if(orbital_classes.begin(), orbital_classes.end(),
+                                    [&](OrbitalClass each) { return to_string(each) == name; });
+    if (found == orbital_classes.end()) throw InputError(fmt::format("There is no class of orbitals \"{}\".", name));
+    tiles.push_back({*found, entry.at("irrep"), entry.at("size"), 0, 0});
+  }
+  return TileSpace(std::move(tiles), restricted);
+}
+
+void read_cuda(const Json& cuda, MeasuredRun& run) {
+  run.gpus = static_cast<int>(cuda.at("devices").size());
+  run.memory_budget = cuda.value("memory_budget_bytes", 0.0);
+  if (cuda.contains("bytes_sent")) run.bytes_sent = cuda.at("bytes_sent").get<double>();
+}
+
+void read_ranks(const Json& ranks, MeasuredRun& run) {
+  std::set<std::string> gpus;
+  for (const Json& rank : ranks) {
+    if (!rank.at("gpu").is_null()) gpus.insert(rank.at("host").get<std::string>() + " " + rank.at("gpu").dump());
+  }
+  run.ranks = static_cast<int>(ranks.size());
+  run.gpus = static_cast<int>(gpus.size());
+}
+
+Form form_of(const Json& name) {
+  return name == to_string(Form::spin_adapted) ? Form::spin_adapted : Form::spin_orbital;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) throw InputError("There are no times.");
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
+  MeasuredRun run;
+  run.path = path;
+  const Json& input = report.at("input");
+  run.restricted = input.at("reference") == to_string(Reference::rhf);
+  run.occupied = input.at("occupied");
+  run.virtuals = input.at("virtual");
+  run.irreps = input.at("irreps");
+  if (report.contains("results")) {  // of bench
+    std::vector<MeasuredRun> runs;
+    for (const Json& result : report.at("results")) {
+      if (!result.contains("cuda")) continue;
+      MeasuredRun each = run;
+      each.form = form_of(result.at("form"));
+      each.seconds_tasks = median(result.at("seconds").get<std::vector<double>>());
+      each.seconds_loading = result.at("load_seconds");
+      read_cuda(result.at("cuda"), each);
+      if (each.bytes_sent) *each.bytes_sent /= static_cast<double>(result.at("seconds").size());
+      runs.push_back(std::move(each));
+    }
+    return runs;
+  }
+  run.form = form_of(report.at("plan").at("form"));
+  run.tiles = tiles_of(report.at("plan"), run.restricted);
+  run.seconds_tasks = report.at("timings").at("task_seconds");
+  run.seconds_loading = report.at("timings").at("load_seconds");
+  if (report.contains("cuda")) {
+    read_cuda(report.at("cuda"), run);
+  } else if (report.contains("ranks")) {
+    run.gpus = 0;
+  } else {
+    return {};
+  }
+  if (report.contains("ranks")) read_ranks(report.at("ranks"), run);
+  if (run.gpus == 0) return {};
+  return {std::move(run)};
+}
+
+}  // namespace
+
+std::unique_ptr<TileSource> MeasuredRun::molecule() const {
+  return make_synthetic_source({restricted ? Reference::rhf : Reference::uhf, occupied[0], occupied[1], virtuals[0],
+                                virtuals[1], irreps, std::int64_t{1} << 20, std::int64_t{1} << 20, 1});
+}
+
+std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& paths) {
+  std::vector<MeasuredRun> all;
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    if (!file) throw InputError(fmt::format("--measured {} cannot be read.", path));
+    std::vector<MeasuredRun> runs;
+    try {
+      runs = runs_of(Json::parse(file), path);
+    } catch (const std::exception& error) {  // of the parser, of what is missing, of tiles that make no space
+      throw InputError(fmt::format(
+          "--measured {} is not a report of `trifuse run --json` or `trifuse bench --json` ({}).", path, error.what()));
+    }
+    if (runs.empty()) {
+      throw InputError(fmt::format("--measured {} holds no run on GPUs, and only those are predicted.", path));
+    }
+    all.insert(all.end(), std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
+  }
+  return all;
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,337 @@
+#include "drivers/plan_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "drivers/report.hpp"
+#include "drivers/svg.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+constexpr double gib = 0x1p30;
+constexpr double enough_efficiency = 0.9;
+
+/// What the ranks of a job compute with, GPUs if it has any.
+int units_of(const Prediction& prediction) {
+  return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
+}
+
+std::string amount(double bytes) {
+  if (bytes < gib) return fmt::format("{:.1f} MiB", bytes / 0x1p20);
+  return bytes >= 100 * gib ? fmt::format("{:.0f} GiB", bytes / gib) : fmt::format("{:.2f} GiB", bytes / gib);
+}
+
+std::string rate(double operations_per_second) {
+  return operations_per_second >= 1e15 ? fmt::format("{:.1f} PF/s", operations_per_second * 1e-15)
+                                       : fmt::format("{:.1f} TF/s", operations_per_second * 1e-12);
+}
+
+std::string plural(double count, const std::string& what) {
+  return fmt::format("{:.0f} {}{}", count, what, count == 1.0 ? "" : "s");
+}
+
+/// Where the time of all GPUs goes while tasks are computed, shares of 1.
+struct Shares {
+  double kernels, end, rest;
+};
+Shares shares_of(const Simulation& tasks) {
+  const double all = std::max(1e-12, tasks.gpus * tasks.seconds);
+  const double kernels = tasks.gpu_busy / all, end = tasks.idle_at_end / all;
+  return {kernels, end, std::max(0.0, 1.0 - kernels - end)};
+}
+
+std::string describe_memory(const Prediction& p, const MachineModel& machine) {
+  std::string text = fmt::format("Memory       node: {} of operands (it has {}), {}; rank: {}\n", amount(p.node_bytes),
+                                 amount(machine.node_memory),
+                                 p.shared_operands ? "which all ranks hold once together" : "as every rank has its own",
+                                 amount(p.operand_bytes));
+  if (p.job.gpus == 0) return text;
+  const GpuMemory& gpu = p.gpu;
+  text += fmt::format("             GPU: {} to use; {} scratch of {} workers, {} the panels of the largest task,\n",
+                      amount(gpu.budget), amount(gpu.scratch), gpu.workers, amount(gpu.working_set));
+  return text + fmt::format("             {} to read ahead and keep; all panels are {}\n", amount(gpu.read_ahead),
+                            amount(gpu.all_panels));
+}
+
+std::string describe_moved(const Prediction& p) {
+  const Simulation& tasks = p.tasks;
+  if (tasks.gpus == 0) return "";
+  std::string text = fmt::format("Moved        {} to each GPU, {} to the one that gets most",
+                                 amount(tasks.bytes_sent / tasks.gpus), amount(tasks.most_bytes_sent));
+  if (tasks.bytes_needed > 0.0) {
+    text += fmt::format("; {:.2f} times what they need at least", tasks.bytes_sent / tasks.bytes_needed);
+  }
+  return text + fmt::format("\n             copies take {:.1f} % of the time, beside kernels\n",
+                            100.0 * tasks.copy_busy / std::max(1e-12, tasks.gpus * tasks.seconds));
+}
+
+std::string describe_schedule(const Prediction& p) {
+  const Simulation& tasks = p.tasks;
+  std::string text = fmt::format("Schedule     efficiency {:.1f} %, {}; {}\n", 100.0 * tasks.efficiency(),
+                                 rate(p.operations / tasks.seconds),
+                                 p.job.ranks > 1 ? fmt::format("{} units, claimed from a shared counter", tasks.units)
+                                                 : std::string("one process has all tasks"));
+  text += fmt::format("             tail {:.2f} s: from the first {} without work to the last energy\n", tasks.tail(),
+                      tasks.gpus > 0 ? "GPU" : "rank");
+  if (tasks.gpus > 0) {
+    const Shares shares = shares_of(tasks);
+    text +=
+        fmt::format("             kernels {:.1f} %, idle at the end {:.1f} %, waiting for panels and work {:.1f} %\n",
+                    100.0 * shares.kernels, 100.0 * shares.end, 100.0 * shares.rest);
+  }
+  if (tasks.core_ranks > 0 && tasks.gpus > 0) {
+    text += fmt::format("             {} on cores: {:.2f} % of the operations\n", plural(tasks.core_ranks, "rank"),
+                        100.0 * tasks.core_operations / std::max(1.0, p.operations));
+  }
+  const int waiting = p.job.ranks - std::min(p.job.ranks, p.job.gpus) - tasks.core_ranks;
+  if (waiting > 0) {
+    text += fmt::format(
+        "             {} wait: their cores would take longer to read operands than they save, or the "
+        "memory is too small\n",
+        plural(waiting, "rank"));
+  }
+  return text;
+}
+
+std::string describe_curve(const PlanReport& report) {
+  const bool gpus = report.prediction.job.gpus > 0;
+  std::string text = fmt::format("\n{:>8} {:>11} {:>11} {:>10} {:>10} {:>12}\n", gpus ? "GPUs" : "ranks", "tasks, s",
+                                 "in all, s", "schedule", "scaling", "rate");
+  for (const Prediction& point : report.curve) {
+    text +=
+        fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", units_of(point), point.tasks.seconds,
+                    point.seconds(), 100.0 * point.tasks.efficiency(), 100.0 * report.scaling(point),
+                    rate(point.operations / point.tasks.seconds), point.obstacles.empty() ? "" : "  does not fit");
+  }
+  return text;
+}
+
+const TileSizeTrial& fastest(const PlanReport& report) {
+  return *std::min_element(report.sizes.begin(), report.sizes.end(),
+                           [](const TileSizeTrial& x, const TileSizeTrial& y) { return x.seconds < y.seconds; });
+}
+
+std::string describe_suggestions(const PlanReport& report) {
+  const Prediction& efficient = report.largest_efficient();
+  std::string text =
+      fmt::format("\nSuggested    {}: the most of these that keep 90 % of the speed of the first for each\n",
+                  plural(units_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
+  const TileSizeTrial& asked = report.sizes.front();
+  const TileSizeTrial& best = fastest(report);
+  constexpr double worth_saying = 0.98;
+  if (&best == &asked || best.seconds > worth_saying * asked.seconds) {
+    const std::string tried = report.sizes.size() > 1 ? fmt::format(" (of {} tried)", report.sizes.size())
+                                                      : std::string(" (no other was tried)");
+    return text + fmt::format("             these tiles{}\n", tried);
+  }
+  return text +
+         fmt::format("             {}: tiles of at most {} holes and {} particles, {:.2f} s in all instead of {:.2f}\n",
+                     best.option ? fmt::format("--tile-size {}", *best.option) : "the default tiles",
+                     best.largest.holes, best.largest.particles, best.seconds, asked.seconds);
+}
+
+}  // namespace
+
+double PlanReport::scaling(const Prediction& point) const {
+  const Prediction& first = curve.front();
+  return first.seconds() * units_of(first) / (point.seconds() * units_of(point));
+}
+
+const Prediction& PlanReport::largest_efficient() const {
+  const Prediction* found = &curve.front();
+  for (const Prediction& point : curve) {
+    if (scaling(point) >= enough_efficiency) found = &point;
+  }
+  return *found;
+}
+
+std::string describe(const PlanReport& report) {
+  const Prediction& p = report.prediction;
+  const TileSizes largest = largest_tiles(report.plan.tiles);
+  std::string text = describe_source(report.molecule);
+  text += fmt::format(
+      "Job          {}{} on {}, {}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
+      p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"), plural(p.job.ranks, "rank"));
+  text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {:.3g} operations\n",
+                      to_string(report.plan.form), largest.holes, largest.particles, report.plan.tasks.size(),
+                      report.plan.total_operations);
+  for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
+  text += describe_memory(p, report.machine) + describe_moved(p);
+  text += fmt::format(
+      "Time         {:.2f} s: {:.2f} to start, {:.2f} planning, {:.2f} {}, {:.2f} tasks, {:.2f} adding up\n",
+      p.seconds(), p.seconds_startup, p.seconds_planning, p.seconds_loading,
+      p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.tasks.seconds, p.seconds_sum);
+  text += describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
+  const std::string kernels = p.job.gpus == 0 ? fmt::format("cores of {:.0f} GF/s", report.machine.core_rate * 1e-9)
+                              : report.machine.measured
+                                  ? "kernels as measured on one H200"
+                                  : "kernels with the shares of peak of an H200, not measured on this GPU";
+  text += fmt::format(
+      "\nAssumed      {}; {:.0f} GPUs, {:.0f} cores and {} a node, network {:.0f} GB/s a node, files {:.1f} GB/s\n",
+      kernels, report.machine.gpus_per_node, report.machine.cores_per_node, amount(report.machine.node_memory),
+      report.machine.network * 1e-9, report.machine.read * 1e-9);
+  return text + "             (--assume changes these and others, which --json lists with their sources)\n";
+}
+
+std::string describe(const std::vector<ComparedRun>& runs) {
+  std::string text = fmt::format("{:<28} {:>5} {:>6} {:>11} {:>11} {:>8} {:>11} {:>11}\n", "measured", "GPUs", "ranks",
+                                 "tasks, s", "predicted", "off by", "sent, GiB", "predicted");
+  for (const auto& [run, prediction] : runs) {
+    std::string name = run.path;
+    constexpr std::size_t longest = 28;
+    if (name.size() > longest) name = "..." + name.substr(name.size() - longest + 3);
+    text += fmt::format(
+        "{:<28} {:>5} {:>6} {:>11.2f} {:>11.2f} {:>6.1f} % {:>11} {:>11.2f}\n", name, run.gpus, run.ranks,
+        run.seconds_tasks, prediction.tasks.seconds, 100.0 * (prediction.tasks.seconds / run.seconds_tasks - 1.0),
+        run.bytes_sent ? fmt::format("{:.2f}", *run.bytes_sent / gib) : "", prediction.tasks.bytes_sent / gib);
+  }
+  return text;
+}
+
+namespace {
+
+nlohmann::ordered_json json_prediction(const Prediction& p) {
+  const Simulation& tasks = p.tasks;
+  const Shares shares = shares_of(tasks);
+  return {{"gpus", p.job.gpus},
+          {"ranks", p.job.ranks},
+          {"nodes", p.job.nodes},
+          {"seconds", p.seconds()},
+          {"seconds_of",
+           {{"start", p.seconds_startup},
+            {"planning", p.seconds_planning},
+            {"operands", p.seconds_loading},
+            {"tasks", tasks.seconds},
+            {"sum", p.seconds_sum}}},
+          {"operations", p.operations},
+          {"operations_per_second", p.operations / tasks.seconds},
+          {"schedule",
+           {{"efficiency", tasks.efficiency()},
+            {"tail_seconds", tasks.tail()},
+            {"kernels", shares.kernels},
+            {"idle_at_end", shares.end},
+            {"waiting", shares.rest},
+            {"units", tasks.units},
+            {"batches", tasks.batches},
+            {"counter_calls", tasks.counter_calls},
+            {"counter_waiting_seconds", tasks.counter_waiting},
+            {"operations_on_cores", tasks.core_operations}}},
+          {"bytes_sent", tasks.bytes_sent},
+          {"most_bytes_sent_to_a_gpu", tasks.most_bytes_sent},
+          {"bytes_needed",
+           tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed) : nlohmann::ordered_json()},
+          {"panels_dropped", tasks.panels_dropped},
+          {"memory",
+           {{"operands_shared", p.shared_operands},
+            {"rank_bytes", p.operand_bytes},
+            {"node_bytes", p.node_bytes},
+            {"gpu",
+             {{"budget", p.gpu.budget},
+              {"workers", p.gpu.workers},
+              {"scratch", p.gpu.scratch},
+              {"panels", p.gpu.panels},
+              {"working_set", p.gpu.working_set},
+              {"read_ahead", p.gpu.read_ahead},
+              {"all_panels", p.gpu.all_panels}}}}},
+          {"obstacles", p.obstacles}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs) {
+  nlohmann::ordered_json machine = nlohmann::ordered_json::object();
+  const MachineModel usual = machine_model(report.machine.gpu);
+  for (const MachineNumber& number : machine_numbers()) {
+    const double value = report.machine.*number.value;
+    const char* source = value != usual.*number.value ? "given by --assume"
+                         : usual.measured             ? number.source
+                                                      : "as for h200, or scaled by data sheets";
+    machine[number.name] = {{"value", value}, {"unit", number.unit}, {"meaning", number.meaning}, {"source", source}};
+  }
+  const TileSizes largest = largest_tiles(report.plan.tiles);
+  nlohmann::ordered_json json = {{"program", "trifuse plan"},
+                                 {"version", version},
+                                 {"input", json_source(report.molecule)},
+                                 {"form", to_string(report.plan.form)},
+                                 {"tasks", report.plan.tasks.size()},
+                                 {"operations", report.plan.total_operations},
+                                 {"largest_tiles", {{"holes", largest.holes}, {"particles", largest.particles}}},
+                                 {"gpu_model", report.machine.gpu},
+                                 {"machine", machine},
+                                 {"prediction", json_prediction(report.prediction)},
+                                 {"curve", nlohmann::ordered_json::array()},
+                                 {"tile_sizes", nlohmann::ordered_json::array()}};
+  for (const Prediction& point : report.curve) {
+    json["curve"].push_back(json_prediction(point));
+    json["curve"].back()["scaling"] = report.scaling(point);
+  }
+  for (const TileSizeTrial& trial : report.sizes) {
+    json["tile_sizes"].push_back({{"holes", trial.largest.holes},
+                                  {"particles", trial.largest.particles},
+                                  {"tasks", trial.tasks},
+                                  {"seconds", trial.seconds},
+                                  {"efficiency", trial.efficiency}});
+  }
+  const TileSizeTrial& best = fastest(report);
+  json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", units_of(report.largest_efficient())},
+                       {"tiles", {{"holes", best.largest.holes}, {"particles", best.largest.particles}}}};
+  for (const auto& [run, prediction] : runs) {
+    json["measured"].push_back(
+        {{"path", run.path},
+         {"gpus", run.gpus},
+         {"ranks", run.ranks},
+         {"form", to_string(run.form)},
+         {"task_seconds", run.seconds_tasks},
+         {"load_seconds", run.seconds_loading},
+         {"bytes_sent", run.bytes_sent ? nlohmann::ordered_json(*run.bytes_sent) : nlohmann::ordered_json()},
+         {"prediction", json_prediction(prediction)}});
+  }
+  return json;
+}
+
+std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>& runs) {
+  Curve predicted{"predicted, in all", "#2a6fb0", true, false, {}},
+      tasks{"predicted, tasks", "#3a9e5c", true, false, {}}, ideal{"ideal", "#999999", true, true, {}},
+      measured{"measured, tasks", "#d9822b", false, false, {}};
+  const double first = report.curve.front().tasks.seconds * units_of(report.curve.front());
+  for (const Prediction& point : report.curve) {
+    const double x = units_of(point);
+    predicted.points.push_back({x, point.seconds()});
+    tasks.points.push_back({x, point.tasks.seconds});
+    ideal.points.push_back({x, first / x});
+  }
+  const auto same_plan = [&](const ComparedRun& each) {
+    return std::abs(each.prediction.operations / report.prediction.operations - 1.0) < 1e-6;
+  };
+  std::vector<Curve> curves = {predicted, tasks, ideal};
+  for (const ComparedRun& each : runs) {
+    // Others are in the table only.
+    if (same_plan(each)) measured.points.push_back({static_cast<double>(each.run.gpus), each.run.seconds_tasks});
+  }
+  if (!measured.points.empty()) curves.push_back(measured);
+  return log_plot(fmt::format("Strong scaling: {:.3g} operations, {} form", report.plan.total_operations,
+                              to_string(report.plan.form)),
+                  report.prediction.job.gpus > 0 ? fmt::format("GPUs ({})", report.machine.gpu) : "ranks", "seconds",
+                  curves);
+}
+
+std::string draw_timeline(const PlanReport& report) {
+  const Simulation& tasks = report.prediction.tasks;
+  std::vector<std::string> lanes;
+  for (const int gpu : tasks.lanes) lanes.push_back(fmt::format("GPU {}", gpu));
+  std::vector<TimelineSpan> spans;
+  for (const Simulation::Span& span : tasks.spans) {
+    const auto lane = std::lower_bound(tasks.lanes.begin(), tasks.lanes.end(), span.gpu) - tasks.lanes.begin();
+    spans.push_back({static_cast<int>(lane), span.begin, span.end, span.copy});
+  }
+  return timeline_plot(
+      fmt::format("Tasks on {}, {:.1f} % in kernels", plural(tasks.gpus, "GPU"), 100.0 * tasks.efficiency()),
+      tasks.seconds, lanes, std::move(spans), "kernels", "panels arriving");
+}
+
+}  // namespace trifuse::cli

@@ -1,0 +1,194 @@
+"""The command that predicts a job."""
+
+import json
+import unittest
+import xml.etree.ElementTree as xml
+
+from trifuse_program import DATA, ProgramTest, read_report, trifuse
+
+WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
+SIZES = ("--occupied", 24, "--virtual", 120)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class PlanTest(ProgramTest):
+    def plan(self, *arguments):
+        """The JSON report, and what was printed."""
+        path = self.folder / "plan.json"
+        text = self.succeed("plan", *arguments, "--json", path).out
+        return read_report(path), text
+
+    def assert_usage(self, *arguments, saying):
+        self.assert_one_sentence(trifuse("plan", *arguments), 2, saying)
+
+
+class Prediction(PlanTest):
+    def test_it_says_memory_bytes_time_and_schedule(self):
+        report, text = self.plan(*SIZES, "--gpus", 4)
+        for line in ("Job          4 GPUs (h200) on 1 node, 4 ranks", "Plan         spin-adapted form", "Memory       node: ",
+                     "Moved  ", "Time  ", "Schedule     efficiency", "tail ", "Suggested ", "Assumed "):
+            self.assertIn(line, text)
+        prediction = report["prediction"]
+        self.assertAlmostEqual(sum(prediction["seconds_of"].values()), prediction["seconds"], delta=1e-9)
+        schedule = prediction["schedule"]
+        self.assertAlmostEqual(schedule["kernels"] + schedule["idle_at_end"] + schedule["waiting"], 1.0, delta=1e-9)
+        self.assertEqual(schedule["kernels"], schedule["efficiency"])
+        self.assertGreaterEqual(prediction["bytes_sent"], prediction["bytes_needed"] * (1 - 1e-9))
+        gpu = prediction["memory"]["gpu"]
+        self.assertLessEqual(gpu["scratch"] + gpu["panels"], gpu["budget"])
+        self.assertEqual([point["gpus"] for point in report["curve"]], [1, 2, 4])
+        self.assertEqual(report["curve"][-1]["seconds"], prediction["seconds"])
+        self.assertEqual(report["curve"][0]["scaling"], 1.0)
+        for entry in report["machine"].values():
+            self.assertGreater(entry["value"], 0.0)
+            self.assertTrue(entry["source"])
+
+    def test_it_plans_what_a_run_would_do(self):
+        dump = self.convert(WATER)
+        for form in ("spin-adapted", "spin-orbital"):
+            planned, _ = self.plan(dump, "--form", form, "--tile-size", 4, "--gpus", 0)
+            run = self.report_of(dump, "--form", form, "--tile-size", 4, "--threads", 1)
+            self.assertEqual(planned["tasks"], run["plan"]["tasks"])
+            self.assertEqual(planned["operations"], run["plan"]["operations"])
+            self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
+            self.assertEqual(planned["input"], run["input"])
+
+    def test_more_gpus_take_less_time_and_slower_ones_more(self):
+        large = ("--occupied", 40, "--virtual", 200)
+        seconds = {gpus: self.plan(*large, "--gpus", gpus)[0]["prediction"]["seconds_of"]["tasks"] for gpus in (1, 2, 8)}
+        self.assertLess(seconds[2], 0.55 * seconds[1])
+        self.assertLess(seconds[8], 0.3 * seconds[2])
+        self.assertGreater(self.plan(*large, "--gpu-model", "a100")[0]["prediction"]["seconds_of"]["tasks"], 2 * seconds[1])
+
+    def test_ten_thousand_gpus_are_simulated(self):
+        report, text = self.plan("--occupied", 60, "--virtual", 600, "--gpus", 10000)
+        self.assertIn("10000 GPUs", text)
+        self.assertEqual(report["prediction"]["nodes"], 1250)
+        efficiencies = [point["schedule"]["efficiency"] for point in report["curve"]]
+        self.assertGreater(efficiencies[0], 0.95)
+        self.assertLess(efficiencies[-1], efficiencies[0])
+        self.assertLess(report["suggested"]["gpus"], 10000)
+
+    def test_ranks_beyond_the_gpus_compute_on_cores(self):
+        large = ("--occupied", 64, "--virtual", 600, "--gpus", 1, "--ranks", 4)
+        report, text = self.plan(*large, "--assume", "core-rate=1e12")
+        self.assertIn("3 ranks on cores", text)
+        self.assertGreater(report["prediction"]["schedule"]["operations_on_cores"], 0.0)
+        self.assertIn("3 ranks wait", self.plan(*large, "--assume", "core-rate=1e9")[1])
+        report, _ = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)
+        self.assertEqual((report["prediction"]["gpus"], report["prediction"]["ranks"]), (2, 1))
+
+    def test_memory_decides_who_holds_operands(self):
+        own, _ = self.plan(*SIZES, "--gpus", 8)
+        self.assertFalse(own["prediction"]["memory"]["operands_shared"])
+        shared, _ = self.plan(*SIZES, "--gpus", 8, "--operands", "shared")
+        self.assertTrue(shared["prediction"]["memory"]["operands_shared"])
+        self.assertAlmostEqual(own["prediction"]["memory"]["rank_bytes"], 8 * shared["prediction"]["memory"]["rank_bytes"],
+                               delta=8)
+        report, text = self.plan(*SIZES, "--gpus", 8, "--assume", "node-memory=1e6")
+        self.assertIn("does not fit", text)
+        self.assertEqual(len(report["prediction"]["obstacles"]), 1)
+
+    def test_little_memory_of_gpus_means_more_bytes(self):
+        ample, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital")
+        narrow, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital", "--memory", "8GB")
+        self.assertGreater(narrow["prediction"]["bytes_sent"], 2 * ample["prediction"]["bytes_sent"])
+        self.assertEqual(narrow["prediction"]["bytes_needed"], ample["prediction"]["bytes_needed"])
+
+    def test_numbers_of_the_model_can_be_changed(self):
+        report, _ = self.plan(*SIZES, "--assume", "rate-spin-adapted=1e12", "--assume", "rate-zeros=1e12")
+        usual, _ = self.plan(*SIZES)
+        self.assertGreater(report["prediction"]["seconds_of"]["tasks"], 20 * usual["prediction"]["seconds_of"]["tasks"])
+        self.assertEqual(report["machine"]["rate-zeros"]["source"], "given by --assume")
+
+
+class Drawings(PlanTest):
+    def texts(self, path):
+        root = xml.parse(path).getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        return [element.text for element in root.iter(SVG + "text")], root
+
+    def test_the_curve_has_axes_and_points(self):
+        path = self.folder / "curve.svg"
+        self.succeed("plan", *SIZES, "--gpus", 16, "--svg", path)
+        texts, root = self.texts(path)
+        self.assertIn("seconds", texts)
+        self.assertIn("GPUs (h200)", texts)
+        self.assertEqual(len(list(root.iter(SVG + "polyline"))), 2)
+        self.assertEqual(len(list(root.iter(SVG + "circle"))), 2 * 5)
+
+    def test_the_timeline_has_a_lane_for_each_gpu(self):
+        path = self.folder / "timeline.svg"
+        self.succeed("plan", *SIZES, "--gpus", 5, "--timeline", path)
+        texts, root = self.texts(path)
+        self.assertEqual([text for text in texts if text.startswith("GPU ")], [f"GPU {n}" for n in range(5)])
+        right = max(float(box.get("x", 0)) + float(box.get("width")) for box in root.iter(SVG + "rect"))
+        self.assertLessEqual(right, 1000.0)
+
+    def test_a_place_that_cannot_be_written_is_said_at_once(self):
+        for option in ("--svg", "--timeline", "--json"):
+            self.assert_one_sentence(trifuse("plan", *SIZES, option, self.folder / "absent" / "x"), 3, "absent")
+        self.assert_nothing_but()
+
+
+def bench_report(gpus, seconds, **changes):
+    """What `trifuse bench --device cuda --json` writes, as far as it is read."""
+    return {"input": {"reference": "RHF", "occupied": [24, 24], "virtual": [120, 120], "irreps": 1},
+            "results": [{"form": "spin-adapted", "seconds": [seconds], "load_seconds": 0.5,
+                         "cuda": {"devices": [{}] * gpus, "memory_budget_bytes": 1e11, "bytes_sent": 2e9}}], **changes}
+
+
+class Measured(PlanTest):
+    def write(self, name, document):
+        path = self.folder / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    def test_measured_runs_stand_beside_their_predictions(self):
+        predicted = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)[0]["prediction"]["seconds_of"]["tasks"]
+        measured = self.write("bench.json", bench_report(2, 1.25 * predicted))
+        curve = self.folder / "curve.svg"
+        report, text = self.plan(*SIZES, "--gpus", 2, "--measured", measured, "--svg", curve)
+        self.assertEqual(len(report["measured"]), 1)
+        entry = report["measured"][0]
+        self.assertEqual(entry["gpus"], 2)
+        self.assertAlmostEqual(entry["prediction"]["seconds_of"]["tasks"], predicted, delta=1e-9)
+        self.assertIn("-20.0 %", text)
+        self.assertIn("measured, tasks", curve.read_text())
+
+    def test_reports_of_runs_are_read(self):
+        report = self.report_of(WATER, "--threads", 1)
+        report["cuda"] = bench_report(1, 1.0)["results"][0]["cuda"]
+        planned, _ = self.plan(WATER, "--measured", self.write("run.json", report))
+        self.assertEqual(planned["measured"][0]["task_seconds"], report["timings"]["task_seconds"])
+        del report["cuda"]
+        report["ranks"] = [{"host": "a", "gpu": "0"}, {"host": "a", "gpu": "1"}, {"host": "b", "gpu": "0"},
+                           {"host": "b", "gpu": None}]
+        planned, _ = self.plan(WATER, "--measured", self.write("ranks.json", report))
+        self.assertEqual((planned["measured"][0]["gpus"], planned["measured"][0]["ranks"]), (3, 4))
+
+    def test_what_is_no_report_is_refused(self):
+        for name, content in (("text", "seconds"), ("empty", ""), ("other", "{}"), ("list", "[1]"),
+                              ("cores", self.report_of(WATER, "--threads", 1))):
+            path = self.write(name, content)
+            self.assert_one_sentence(trifuse("plan", *SIZES, "--measured", path), 1, path)
+        self.assert_one_sentence(trifuse("plan", *SIZES, "--measured", self.folder / "absent"), 1, "absent")
+
+
+class Usage(PlanTest):
+    def test_what_cannot_be_planned_is_refused(self):
+        self.assert_usage(saying="--occupied")
+        self.assert_usage("--occupied", 5, saying="--virtual")
+        self.assert_usage(WATER, *SIZES, saying="not both")
+        self.assert_usage(*SIZES, "--reference", "uhf", "--form", "spin-adapted", saying="RHF")
+        self.assert_usage(*SIZES, "--assume", "speed=3", saying="rate-spin-adapted")
+        self.assert_usage(*SIZES, "--memory", "much", saying="much")
+        self.assert_usage(*SIZES, "--gpus", 0, "--timeline", self.folder / "x", saying="--timeline")
+        self.assert_usage("--occupied", 300, "--virtual", 3000, "--tile-size", 4, saying="--tile-size")
+        for wrong in (("--gpus", -1), ("--ranks", 0), ("--gpu-model", "abacus"), ("--irreps", 3)):
+            self.assertEqual(trifuse("plan", *SIZES, *wrong).code, 2)
+        self.assert_one_sentence(trifuse("plan", self.folder / "absent"), 1, "absent")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+#include "cxx/prediction/inspector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cxx/panels/panels.hpp"
+#include "tests/support/molecules.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+struct Inspected {
+  Problem problem;
+  Plan plan;
+  Inspection inspection;
+
+  Inspected(const TileSpace& tiles, Form form)
+      : problem(of(form)), plan(make_plan(tiles, form)), inspection(plan, problem) {}
+  static Problem of(Form form) {
+    Problem problem;
+    problem.form = form;
+    return problem;
+  }
+};
+
+std::vector<Inspected> examples() {
+  std::vector<Inspected> all;
+  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+    for (const int irreps : {1, 4}) {
+      const auto molecule = make_synthetic_source(closed_shell(9, 22, irreps));
+      all.emplace_back(molecule->tiles().retiled_aligned(4, 8, cuda_granule), form);
+    }
+  }
+  return all;
+}
+
+TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
+  for (const Inspected& each : examples()) {
+    const Inspection& inspection = each.inspection;
+    ASSERT_EQ(inspection.tasks(), each.plan.tasks.size());
+    Recipe recipe;
+    gpu::TaskProgram program;
+    std::set<gpu::PanelName> all;
+    double largest = 0.0;
+    for (std::size_t t = 0; t < inspection.tasks(); ++t) {
+      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, recipe, program);
+      std::set<gpu::PanelName> names;
+      for (const auto& phase : program.phases) {
+        if (phase.steps > 0) names.insert({phase.a, phase.b});
+      }
+      for (const auto& pair : program.pairs) {
+        if (pair.used) names.insert(pair.name);
+      }
+      const auto listed = inspection.panels(t);
+      EXPECT_EQ(listed.size(), names.size());
+      EXPECT_EQ(std::set<std::uint32_t>(listed.begin(), listed.end()).size(), names.size());
+      all.insert(names.begin(), names.end());
+      double bytes = 0.0;
+      for (const std::uint32_t panel : listed) bytes += inspection.bytes_kept(panel);
+      largest = std::max(largest, bytes);
+    }
+    EXPECT_EQ(inspection.panel_count(), all.size());
+    EXPECT_EQ(inspection.largest_task_bytes(), largest);
+  }
+}
+
+TEST(Inspection, KnowsTheBytesThatTheHostHas) {
+  // One tile of each kind: no panel is read in two orders, and tasks read all panels.
+  const auto molecule = make_synthetic_source(closed_shell(6, 14, 1));
+  const Inspected one(molecule->tiles().retiled_aligned(8, 16, cuda_granule), Form::spin_adapted);
+  ASSERT_EQ(one.plan.tasks.size(), 1u);
+  double host = 0.0;
+  std::set<double> sizes;
+  for (const std::uint32_t panel : one.inspection.panels(0)) sizes.insert(one.inspection.bytes_sent(panel));
+  for (const double size : sizes) host += size;
+  EXPECT_EQ(host, 8.0 * static_cast<double>(PanelStore::required_doubles(one.problem, one.plan.tiles)));
+  // On the device holes are filled up to fours, 6 to 8 of them.
+  EXPECT_GT(one.inspection.all_bytes_kept(), one.inspection.all_bytes_sent());
+}
+
+TEST(Inspection, CountsTheOperationsThatAreExecuted) {
+  for (const Inspected& each : examples()) {
+    int different = 0;
+    for (std::size_t t = 0; t < each.inspection.tasks(); ++t) {
+      const KernelWork& work = each.inspection.work(t);
+      EXPECT_GT(work.filled(), 0.0);
+      EXPECT_LE(work.operations, 1.1 * work.steps * KernelWork::operations_of_step);
+      EXPECT_GE(work.targets, work.items);
+      const auto& [particles, holes, factor, spin_case] = each.plan.tasks[t];
+      const bool coincide =
+          particles[0] == particles[1] || particles[1] == particles[2] || holes[0] == holes[1] || holes[1] == holes[2];
+      if (coincide) continue;
+      ++different;
+      EXPECT_NEAR(work.operations, each.plan.operations[t], 1e-9 * each.plan.operations[t]);
+    }
+    EXPECT_GT(different, 0);
+  }
+}
+
+TEST(Inspection, NeedsEachPanelOnceForTasksTogether) {
+  const Inspected each = examples().front();
+  const Inspection& inspection = each.inspection;
+  const std::size_t end = inspection.tasks();
+  EXPECT_NEAR(inspection.needed_bytes(0, end), inspection.all_bytes_sent(), 1e-9 * inspection.all_bytes_sent());
+  EXPECT_EQ(inspection.needed_bytes(3, 3), 0.0);
+  double apart = 0.0;
+  for (std::size_t t = 0; t < end; ++t) apart += inspection.needed_bytes(t, t + 1);
+  EXPECT_GT(apart, 2.0 * inspection.all_bytes_sent());
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,112 @@
+// What the model says of runs that were measured on one and two H200s (drivers/docs/performance-gpu.md).
+
+#include <gtest/gtest.h>
+
+#include "cxx/cuda/work.hpp"
+#include "cxx/prediction/prediction.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+/// What is promised of a prediction.
+constexpr double promised = 0.10;
+
+struct TimedRun {
+  std::int64_t occupied, virtuals;
+  int irreps;
+  Form form;
+  int gpus;
+  double memory;   ///< bytes; 0: what the GPU has
+  double seconds;  ///< of all tasks
+  double whole;    ///< operations per second with making operands and the self-test; 0: not measured
+};
+std::string describe(const TimedRun& run) {
+  return std::to_string(run.occupied) + " and " + std::to_string(run.virtuals) + " orbitals in " +
+         std::to_string(run.irreps) + " irreps, " + to_string(run.form) + ", " + std::to_string(run.gpus) + " GPUs";
+}
+
+Prediction predicted(const TimedRun& run) {
+  const auto molecule = make_synthetic_source(
+      {Reference::rhf, run.occupied, run.occupied, run.virtuals, run.virtuals, run.irreps, 8, 8, 1});
+  const TileSizes sizes = default_cuda_tile_sizes(molecule->tiles());
+  const Plan plan = make_plan(molecule->tiles().retiled_aligned(sizes.holes, sizes.particles, cuda_granule), run.form);
+  Problem problem;
+  problem.form = run.form;
+  JobShape job;
+  job.gpus = run.gpus;
+  job.gpu_memory = run.memory;
+  return predict(plan, problem, Inspection(plan, problem), machine_model("h200"), job);
+}
+
+TEST(Measured, RunsTakeAboutWhatIsPredicted) {
+  using enum Form;
+  for (const TimedRun& run : std::vector<TimedRun>{{40, 360, 1, spin_orbital, 1, 0, 121.9, 48.5e12},
+                                                   {40, 360, 1, spin_adapted, 1, 0, 56.6, 43.4e12},
+                                                   {40, 360, 1, spin_adapted, 2, 0, 28.5, 83.2e12},
+                                                   {40, 240, 1, spin_orbital, 1, 0, 25.6, 47.6e12},
+                                                   {40, 240, 1, spin_orbital, 1, 8e9, 26.7, 46.0e12},
+                                                   {64, 256, 8, spin_orbital, 1, 0, 2.81, 30.1e12},
+                                                   {64, 256, 8, spin_adapted, 1, 0, 1.66, 23.6e12},
+                                                   {48, 320, 8, spin_orbital, 1, 0, 5.56, 15.0e12},
+                                                   {48, 320, 8, spin_adapted, 1, 0, 3.25, 11.8e12},
+                                                   {40, 240, 8, spin_orbital, 1, 0, 2.31, 7.1e12},
+                                                   {40, 240, 8, spin_adapted, 1, 0, 1.52, 4.9e12}}) {
+    const Prediction prediction = predicted(run);
+    EXPECT_NEAR(prediction.tasks.seconds, run.seconds, promised * run.seconds) << describe(run);
+    const double whole = prediction.seconds_startup + prediction.seconds_loading + prediction.tasks.seconds;
+    EXPECT_NEAR(prediction.operations / whole, run.whole, promised * run.whole) << describe(run);
+  }
+}
+
+// The rate that a run reports is that of the operations it executed, not of those of the plan.
+TEST(Measured, RunsExecuteThePredictedOperations) {
+  EXPECT_NEAR(predicted({40, 360, 1, Form::spin_orbital, 1, 0, 0, 0}).operations, 51.0e12 * 121.9, 0.005 * 6.2e15);
+  EXPECT_NEAR(predicted({40, 360, 1, Form::spin_adapted, 1, 0, 0, 0}).operations, 2.55e15, 0.005 * 2.55e15);
+}
+
+TEST(Measured, RunsSendThePredictedPanels) {
+  const Prediction all = predicted({40, 360, 1, Form::spin_orbital, 1, 0, 0, 0});
+  EXPECT_NEAR(all.tasks.bytes_sent, 46 * 0x1p30, 0.5 * 0x1p30);
+  EXPECT_EQ(all.tasks.panels_dropped, 0);
+  const Prediction limited = predicted({40, 240, 1, Form::spin_orbital, 1, 8e9, 0, 0});
+  EXPECT_NEAR(limited.tasks.bytes_sent, 55 * 0x1p30, 0.03 * 55 * 0x1p30);
+  EXPECT_NEAR(static_cast<double>(limited.tasks.panels_dropped), 2505, 0.03 * 2505);
+}
+
+/// A spin-orbital task by itself, as `trifuse bench --kernels` measures it.
+double seconds_of_task(const std::array<std::int32_t, 6>& extent, int inner) {
+  gpu::TaskProgram program;
+  program.data = gpu::lone_task(extent);
+  program.phases.resize(9);
+  for (auto& phase : program.phases) phase.steps = (inner + 7) / 8;
+  program.operations_of_element = 2.0 * 9 * inner;
+  KernelWorkModel model(Form::spin_orbital);
+  return machine_model("h200").kernel_seconds(model.work(program), Form::spin_orbital);
+}
+
+TEST(Measured, SingleTasksTakeAboutWhatIsPredicted) {
+  struct Case {
+    std::array<std::int32_t, 6> extent;
+    int inner;
+    double milliseconds;
+  };
+  const auto cube = [](std::int32_t n) { return std::array<std::int32_t, 6>{n, n, n, n, n, n}; };
+  for (const Case& each : std::vector<Case>{{cube(16), 320, 1.830},
+                                            {cube(20), 300, 6.835},
+                                            {cube(24), 312, 19.89},
+                                            {cube(28), 280, 49.20},
+                                            {cube(32), 320, 122.6},
+                                            {cube(40), 280, 407.7},
+                                            {cube(16), 32, 0.266},
+                                            {{16, 16, 16, 64, 16, 16}, 32, 1.018},
+                                            {cube(24), 48, 3.779},
+                                            {{19, 20, 20, 15, 16, 16}, 40, 0.617},
+                                            {cube(28), 56, 11.38}}) {
+    EXPECT_NEAR(1e3 * seconds_of_task(each.extent, each.inner), each.milliseconds, promised * each.milliseconds)
+        << each.extent[0] << ", inner " << each.inner;
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing

@@ -1,0 +1,181 @@
+#include "cxx/prediction/simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+#include "cxx/prediction/prediction.hpp"
+#include "tests/support/molecules.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+constexpr Form form = Form::spin_adapted;
+
+class Simulated : public ::testing::Test {
+ protected:
+  Simulated()
+      : molecule_(make_synthetic_source(closed_shell(40, 200))),
+        plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, cuda_granule), form)),
+        inspection_(plan_, problem()),
+        machine_(machine_model("h200")) {
+    for (std::size_t t = 0; t < inspection_.tasks(); ++t) {
+      kernels_ += machine_.kernel_seconds(inspection_.work(t), form);
+    }
+  }
+
+  static Problem problem() {
+    Problem problem;
+    problem.form = form;
+    return problem;
+  }
+  SimulationSettings settings(int ranks) const {
+    SimulationSettings settings;
+    settings.ranks.assign(static_cast<std::size_t>(ranks), {{}, 1});
+    settings.panel_bytes = 1e12;
+    settings.copy_rate = machine_.link;
+    return settings;
+  }
+  Simulation run(const SimulationSettings& settings) const { return simulate(plan_, inspection_, machine_, settings); }
+
+  std::unique_ptr<TileSource> molecule_;
+  Plan plan_;
+  Inspection inspection_;
+  MachineModel machine_;
+  double kernels_ = 0.0;
+};
+
+TEST_F(Simulated, DoesEveryTaskOnce) {
+  for (const int ranks : {1, 2, 7, 40}) {
+    const Simulation result = run(settings(ranks));
+    EXPECT_NEAR(result.gpu_busy, kernels_, 1e-9 * kernels_);
+    EXPECT_GE(result.seconds, kernels_ / ranks);
+    EXPECT_LE(result.efficiency(), 1.0);
+    EXPECT_LE(result.gpu_busy + result.idle_at_end, ranks * result.seconds * (1.0 + 1e-9));
+    EXPECT_LE(result.first_idle, result.seconds);
+    EXPECT_EQ(result.gpus, ranks);
+    EXPECT_GE(result.counter_calls, result.units);
+  }
+}
+
+TEST_F(Simulated, KeepsGpusBusyWhereThereIsEnoughToDo) {
+  EXPECT_GT(run(settings(1)).efficiency(), 0.95);
+  EXPECT_GT(run(settings(4)).efficiency(), 0.9);
+  EXPECT_LT(run(settings(4)).seconds, 0.3 * run(settings(1)).seconds);
+}
+
+TEST_F(Simulated, OneProcessMayHaveSeveralGpus) {
+  SimulationSettings together = settings(1);
+  together.ranks[0].gpus = 4;
+  const Simulation result = run(together);
+  EXPECT_EQ(result.gpus, 4);
+  EXPECT_EQ(result.units, 1);
+  EXPECT_NEAR(result.seconds, run(settings(4)).seconds, 0.1 * result.seconds);
+}
+
+TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
+  const Simulation all = run(settings(2));
+  EXPECT_EQ(all.panels_dropped, 0);
+  EXPECT_NEAR(all.bytes_sent, all.bytes_needed, 1e-6 * all.bytes_needed);
+  EXPECT_LE(all.bytes_sent, 2.0 * inspection_.all_bytes_sent() * (1.0 + 1e-9));
+  EXPECT_GE(all.bytes_sent, inspection_.all_bytes_sent() * (1.0 - 1e-9));
+  SimulationSettings narrow = settings(2);
+  narrow.panel_bytes = 3.0 * inspection_.largest_task_bytes();
+  const Simulation limited = run(narrow);
+  EXPECT_GT(limited.panels_dropped, 0);
+  EXPECT_LE(limited.most_held, narrow.panel_bytes);
+  EXPECT_GT(limited.bytes_sent, all.bytes_sent);
+  // And on a slow way they hold up the kernels.
+  narrow.copy_rate = limited.bytes_sent / (4.0 * kernels_);
+  EXPECT_GT(run(narrow).seconds, 1.5 * limited.seconds);
+}
+
+TEST_F(Simulated, WaitsForASlowCounter) {
+  const Simulation quick = run(settings(16));
+  machine_.counter_service = quick.seconds / 100.0;
+  const Simulation slow = run(settings(16));
+  EXPECT_GT(slow.seconds, 2.0 * quick.seconds);
+  EXPECT_GT(slow.counter_waiting, quick.counter_waiting);
+}
+
+TEST_F(Simulated, RanksOnCoresHelpAndDoNotHoldTheJob) {
+  SimulationSettings helped = settings(3);
+  const double rate = plan_.total_operations / kernels_;
+  helped.ranks[2].gpus = 0;
+  for (SimulatedRank& rank : helped.ranks) rank.share = {TeamShare::Role::worker, rate, 2.05 * rate, 1};
+  helped.ranks[2].share.role = TeamShare::Role::helper;
+  helped.ranks[2].share.rate = 0.05 * rate;
+  const Simulation result = run(helped);
+  EXPECT_EQ(result.core_ranks, 1);
+  EXPECT_GT(result.core_operations, 0.0);
+  EXPECT_LT(result.core_operations, 0.05 * plan_.total_operations);
+  EXPECT_LT(result.seconds, 1.01 * run(settings(2)).seconds);
+}
+
+TEST_F(Simulated, DrawsTheSpansOfSomeGpus) {
+  SimulationSettings few = settings(8);
+  few.lanes = 4;
+  const Simulation result = run(few);
+  EXPECT_EQ(result.lanes, (std::vector<int>{0, 2, 4, 6}));
+  double busy = 0.0;
+  for (const Simulation::Span& span : result.spans) {
+    EXPECT_EQ(span.gpu % 2, 0);
+    EXPECT_LE(span.end, result.seconds);
+    if (!span.copy) busy += span.end - span.begin;
+  }
+  EXPECT_GT(busy, 0.3 * result.gpu_busy);
+  EXPECT_LT(busy, 0.7 * result.gpu_busy);
+}
+
+TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
+  JobShape job;
+  job.gpus = job.ranks = 4;
+  const Prediction p = predict(plan_, problem(), inspection_, machine_, job);
+  EXPECT_EQ(p.job.nodes, 1);
+  EXPECT_FALSE(p.shared_operands);
+  EXPECT_TRUE(p.obstacles.empty());
+  EXPECT_EQ(p.node_bytes, 4.0 * p.operand_bytes);
+  EXPECT_NEAR(p.gpu.scratch + p.gpu.panels, std::min(p.gpu.budget, p.gpu.scratch + p.gpu.all_panels + 64 * 0x1p20),
+              1.0);
+  EXPECT_GT(p.seconds(), p.tasks.seconds);
+
+  // Where operands of their own do not fit, ranks share them; where even that is too much, it is said.
+  machine_.node_memory = 2.5 * p.operand_bytes;
+  const Prediction shared = predict(plan_, problem(), inspection_, machine_, job);
+  EXPECT_TRUE(shared.shared_operands);
+  EXPECT_EQ(shared.node_bytes, p.operand_bytes);
+  EXPECT_TRUE(shared.obstacles.empty());
+  machine_.node_memory = 0.5 * p.operand_bytes;
+  EXPECT_EQ(predict(plan_, problem(), inspection_, machine_, job).obstacles.size(), 1u);
+}
+
+TEST_F(Simulated, ATaskThatDoesNotFitOnAGpuIsSaid) {
+  JobShape job;
+  job.gpu_memory = 2e9;
+  const auto predicted = [&] { return predict(plan_, problem(), inspection_, machine_, job); };
+  const GpuMemory memory = predicted().gpu;
+  job.gpu_memory = memory.scratch + 2.0 * memory.working_set;
+  EXPECT_TRUE(predicted().obstacles.empty());
+  job.gpu_memory = memory.scratch + 0.5 * memory.working_set;
+  EXPECT_EQ(predicted().obstacles.size(), 1u);
+}
+
+TEST(Machine, NumbersCanBeChangedByName) {
+  MachineModel machine = machine_model("a100");
+  EXPECT_FALSE(machine.measured);
+  EXPECT_LT(machine.rate_spin_orbital, 19.5e12);
+  assume(machine, "network=1e9");
+  EXPECT_EQ(machine.network, 1e9);
+  for (const char* wrong : {"network", "network=", "network=fast", "network=-1", "network=1x", "speed=1"}) {
+    EXPECT_THROW(assume(machine, wrong), UsageError) << wrong;
+  }
+  EXPECT_THROW(machine_model("k20"), UsageError);
+  for (const std::string& name : gpu_models()) {
+    for (const MachineNumber& number : machine_numbers())
+      EXPECT_GT(machine_model(name).*number.value, 0.0) << number.name;
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing
