@@ -297,7 +297,7 @@ RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
 }  // namespace gpu
 
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device) {
-  if (device < 0 || device >= static_cast<int>(visible_devices().size())) {
+  if (device < 0 || device >= visible_device_count()) {
     const std::string why = why_no_devices();
     throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
   }
