@@ -134,11 +134,13 @@ Integer device_init_(const Integer* gpus, Integer* device) {
     std::unique_ptr<Session>& place = session_place();
     place.reset();
     int number = 0;
-    if (trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu) {
+    // The symbols do not see the input.
+    const trifuse::nwchem::Options options = trifuse::nwchem::read_options("");
+    if (options.device == trifuse::nwchem::Device::cpu) {
       place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
     } else {
       number = chosen_device(*gpus).number;
-      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
+      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number, options.memory));
     }
     *device = number;
   });
@@ -158,7 +160,7 @@ void dev_mem_d_(const Integer* h1, const Integer* h2, const Integer* h3, const I
   guarded([&] { session().task.begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
 }
 void dev_release_(void) {
-  session().task.clear();
+  guarded([&] { session().task.clear(); });
 }
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): 27 symbols of three shapes
