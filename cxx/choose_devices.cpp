@@ -49,13 +49,13 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
   return chosen;
 }
 
-std::optional<DeviceInfo> device_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
-                                         std::int64_t gpus_per_node) {
-  if (rank_on_node >= gpus_per_node) return std::nullopt;
+std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
+                                        std::int64_t gpus_per_node) {
+  if (rank_on_node >= gpus_per_node) return {};
   std::vector<DeviceInfo> usable;
   std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
-  if (usable.empty()) return std::nullopt;
-  return usable[static_cast<std::size_t>(rank_on_node) % usable.size()];
+  if (!usable.empty()) std::rotate(usable.begin(), usable.begin() + rank_on_node % std::ssize(usable), usable.end());
+  return usable;
 }
 
 std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
@@ -77,7 +77,7 @@ std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, co
   return place;
 }
 
-std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
+std::string device_label(const DeviceInfo& device, const char* visible_devices) {
   if (visible_devices == nullptr) return std::to_string(device.number);
   const std::string_view list = visible_devices;
   std::size_t begin = 0;
@@ -87,6 +87,12 @@ std::string device_identity(const DeviceInfo& device, const char* visible_device
   }
   if (begin == std::string_view::npos) return std::to_string(device.number);
   return std::string(list.substr(begin, list.find(',', begin) - begin));
+}
+
+std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
+  // The parts of a GPU have names of their own; CUDA knows each only under this one.
+  const std::string label = device_label(device, visible_devices);
+  return label.starts_with("MIG-") ? label : device.uuid;
 }
 
 double nominal_rate(const DeviceInfo& device) {

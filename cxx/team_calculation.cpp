@@ -11,8 +11,8 @@ namespace trifuse {
 
 namespace {
 
-std::string identity_of(const DeviceInfo& device) {
-  return device_identity(device, std::getenv("CUDA_VISIBLE_DEVICES"));
+const char* visible_by_environment() {
+  return std::getenv("CUDA_VISIBLE_DEVICES");
 }
 
 RankResources resources_of_this_rank(const TeamOptions& options) {
@@ -20,7 +20,8 @@ RankResources resources_of_this_rank(const TeamOptions& options) {
   if (options.calculation.threads > 0) mine.threads_asked = options.calculation.threads;
   if (options.device) {
     mine.gpu = options.device->name;
-    mine.gpu_identity = identity_of(*options.device);
+    mine.gpu_label = device_label(*options.device, visible_by_environment());
+    mine.gpu_identity = device_identity(*options.device, visible_by_environment());
     mine.gpu_rate = nominal_rate(*options.device);
   }
   return mine;
@@ -64,7 +65,8 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
   // Ranks that have the same GPU would else both take all that is free.
   if (!chosen.memory && sharers > 1) {
     constexpr double usable = 0.9;
-    chosen.memory = static_cast<std::int64_t>(usable * static_cast<double>(options.device->free_memory) / sharers);
+    const auto free = static_cast<double>(free_device_memory(options.device->number));
+    chosen.memory = static_cast<std::int64_t>(usable * free / sharers);
   }
   return chosen;
 }
@@ -111,7 +113,7 @@ std::string describe_rank(const TeamCalculation& team_calculation, std::size_t r
   const std::string cores = fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
   if (resources.gpu.empty()) return cores;
   const int sharers = sharers_of_gpu(team_calculation.ranks, static_cast<int>(rank));
-  return fmt::format("GPU {} ({}), {}{}", resources.gpu_identity, resources.gpu, cores,
+  return fmt::format("GPU {} ({}), {}{}", gpu_name(team_calculation.ranks, resources), resources.gpu, cores,
                      sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
 }
 
@@ -132,7 +134,9 @@ std::vector<std::string> rank_table(const TeamCalculation& team_calculation) {
 
 std::optional<DeviceInfo> deal_device(Team& team, const std::vector<DeviceInfo>& usable, bool share) {
   std::string list;
-  for (const DeviceInfo& device : usable) list += (list.empty() ? "" : " ") + identity_of(device);
+  for (const DeviceInfo& device : usable) {
+    list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
+  }
   constexpr std::size_t longest_host = 64, longest_list = 1024;
   const std::vector<std::string> hosts = gather(team, host_of_this_process(), longest_host);
   const std::vector<std::string> lists = gather(team, list, longest_list);

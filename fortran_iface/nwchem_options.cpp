@@ -129,9 +129,4 @@ Options read_options(const std::string& text) {
   return options;
 }
 
-Device device_of_environment() {
-  const auto choice = Lines("").find(device_name);
-  return choice ? parse_device(*choice) : Device::automatic;
-}
-
 }  // namespace trifuse::nwchem

@@ -25,7 +25,4 @@ struct Options {
 /// overrules them. Throws UsageError for a name or value that is none.
 Options read_options(const std::string& lines);
 
-/// TRIFUSE_NWCHEM_DEVICE alone.
-Device device_of_environment();
-
 }  // namespace trifuse::nwchem

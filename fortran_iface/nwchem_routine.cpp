@@ -45,7 +45,7 @@ void check(const trifuse_nwchem_job* job, const double* bracket_energy, const do
       job->sum == nullptr || job->print == nullptr || (job->spatial_integrals != 0 && job->spatial_tile == nullptr)) {
     throw UsageError("The description of NWChem's calculation has a null pointer.");
   }
-  if (job->ranks < 1 || job->rank < 0 || job->rank >= job->ranks || job->rank_on_node < 0) {
+  if (job->ranks < 1 || job->rank < 0 || job->rank >= job->ranks) {
     throw UsageError(fmt::format("There is no rank {} of {}.", job->rank, job->ranks));
   }
 }
@@ -81,16 +81,11 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
                                    {job.orbital_energies, static_cast<std::size_t>(orbitals)}, read);
 }
 
-/// This rank's GPU, if it is to use one.
-std::optional<DeviceInfo> find_device(const trifuse_nwchem_job& job, const Options& options, const TileSpace& tiles) {
-  if (options.device == Device::cpu || job.rank_on_node >= job.gpus_per_node) return std::nullopt;
-  if (options.device == Device::automatic && choose_executor(tiles, options.form) != ExecutorKind::cuda) {
-    return std::nullopt;
-  }
-  const std::vector<DeviceInfo> visible = visible_devices();
-  // Says why there is none, where one was asked for.
-  choose_devices(visible, {});
-  return device_of_rank(visible, job.rank_on_node, job.gpus_per_node);
+/// The GPUs that a rank which is to use one may have. Says why there is none, where one was asked for.
+std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
+  if (options.device == Device::cpu) return {};
+  if (options.device == Device::automatic && choose_executor(tiles, options.form) != ExecutorKind::cuda) return {};
+  return choose_devices(visible_devices(), {});
 }
 
 /// What all ranks together find out before they begin.
@@ -102,15 +97,18 @@ struct Setup {
 Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, CallerThread& caller) {
   Setup setup;
   TeamOptions team_options;
+  const bool with_gpu = rank_on_host(team) < job.gpus_per_node;
+  std::vector<DeviceInfo> usable;
   together(&team, [&] {
     const Options options = nwchem::read_options(settings == nullptr ? "" : settings);
     setup.source = make_source(job, caller);
     team_options.calculation.form = options.form;
     team_options.calculation.omega2 = options.omega2;
     team_options.calculation.tile_size = options.tile_size;
-    team_options.device = find_device(job, options, setup.source->tiles());
+    if (with_gpu) usable = usable_devices(options, setup.source->tiles());
     team_options.gpu_memory = options.memory;
   });
+  team_options.device = deal_device(team, usable, true);
   setup.of_team.emplace(plan_in_team(team, *setup.source, nullptr, team_options));
   return setup;
 }

@@ -33,7 +33,6 @@ typedef struct trifuse_nwchem_job {
   int64_t t1, t2, v2;             /* vectors, as `read` knows them */
   int64_t t1_doubles, t2_doubles, v2_doubles;
   int64_t rank, ranks;   /* from 0; this process, and all of them */
-  int64_t rank_on_node;  /* from 0 */
   int64_t gpus_per_node; /* so many ranks of each node may use a GPU */
   void* context;
   trifuse_nwchem_read read;

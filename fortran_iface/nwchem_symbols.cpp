@@ -1,21 +1,21 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iterator>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
+#include "cxx/nwchem/device_claim.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"
+#include "cxx/parallel/ranks.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 
 /// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
@@ -63,26 +63,29 @@ void fail(const std::string& sentence) {
   std::abort();
 }
 
+/// NWChem's own number supposes that neighbours in rank are neighbours on a node.
 int rank_on_node() {
+  if (const auto found = trifuse::rank_on_host_by_launcher()) return *found;
   return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
 /// The GPU of this rank. It was asked for, so there must be one.
 trifuse::DeviceInfo chosen_device(Integer gpus_per_node) {
-  const std::vector<trifuse::DeviceInfo> visible = trifuse::visible_devices();
-  const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(visible, {});
-  const std::optional<trifuse::DeviceInfo> device = trifuse::device_of_rank(visible, rank_on_node(), gpus_per_node);
-  if (!device) throw trifuse::UsageError(fmt::format("Rank {} of its node is to use no GPU.", rank_on_node()));
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  // A launcher that shows each rank one GPU of its own says so in this variable; ranks do not see each other's.
+  const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
+  const auto candidates = trifuse::devices_of_rank(usable, rank_on_node(), gpus_per_node);
+  if (candidates.empty())
+    throw trifuse::UsageError(fmt::format("Rank {} of its node is to use no GPU.", rank_on_node()));
   const char* shown = std::getenv("CUDA_VISIBLE_DEVICES");
-  const bool own_gpu = shown != nullptr && visible.size() == 1;
-  const bool shared = !own_gpu && rank_on_node() >= std::ssize(usable);
-  fmt::print("Trifuse: rank {} of {} computes on GPU {} ({}){}\n", rank_on_node(), host,
-             trifuse::device_identity(*device, shown), device->name, shared ? " -- WARNING: other ranks share it" : "");
+  const auto unclaimed = std::find_if(candidates.begin(), candidates.end(), [&](const trifuse::DeviceInfo& each) {
+    return trifuse::claim_device(trifuse::device_identity(each, shown));
+  });
+  const bool shared = unclaimed == candidates.end();
+  const trifuse::DeviceInfo& device = shared ? candidates.front() : *unclaimed;
+  fmt::print("Trifuse: rank {} of {} computes on GPU {} ({}, {}){}\n", rank_on_node(), trifuse::host_of_this_process(),
+             trifuse::device_label(device, shown), device.name, trifuse::device_identity(device, shown),
+             shared ? " -- WARNING: another process computes there as well" : "");
   std::fflush(stdout);
-  return *device;
+  return device;
 }
 
 /// Runs `body`; what it throws goes to the host program. False then.
@@ -131,11 +134,13 @@ Integer device_init_(const Integer* gpus, Integer* device) {
     std::unique_ptr<Session>& place = session_place();
     place.reset();
     int number = 0;
-    if (trifuse::nwchem::device_of_environment() == trifuse::nwchem::Device::cpu) {
+    // The symbols do not see the input.
+    const trifuse::nwchem::Options options = trifuse::nwchem::read_options("");
+    if (options.device == trifuse::nwchem::Device::cpu) {
       place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
     } else {
       number = chosen_device(*gpus).number;
-      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number));
+      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number, options.memory));
     }
     *device = number;
   });
@@ -155,7 +160,7 @@ void dev_mem_d_(const Integer* h1, const Integer* h2, const Integer* h3, const I
   guarded([&] { session().task.begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
 }
 void dev_release_(void) {
-  session().task.clear();
+  guarded([&] { session().task.clear(); });
 }
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): 27 symbols of three shapes

@@ -385,7 +385,7 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
 
 std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                     const CudaOptions& options) {
-  const auto devices = static_cast<int>(visible_devices().size());
+  const int devices = visible_device_count();
   if (devices == 0) throw UsageError(why_no_devices());
   for (const int number : options.devices) {
     if (number < 0 || number >= devices) {

@@ -9,16 +9,25 @@
 
 namespace trifuse::gpu {
 
-void check_free_memory(std::size_t bytes, const char* what) {
+void MemoryBudget::take(std::size_t bytes, const char* what) {
   /// Left to the driver.
   constexpr std::size_t reserve = std::size_t{64} << 20;
+  const auto wanted = static_cast<std::int64_t>(bytes);
+  if (limit_ && wanted > *limit_ - taken_) {
+    throw UsageError(
+        fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of the {} MiB that were allowed are left; "
+                    "allow more memory, or give a smaller tile size.",
+                    what, wanted >> 20, (*limit_ - taken_) >> 20, *limit_ >> 20));
+  }
   std::size_t free = 0, total = 0;
   TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-  if (bytes + reserve <= free) return;
-  throw UsageError(
-      fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of its {} MiB are free; give a smaller tile "
-                  "size, or let fewer processes share the GPU.",
-                  what, bytes >> 20, free >> 20, total >> 20));
+  if (bytes + reserve > free) {
+    throw UsageError(
+        fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of its {} MiB are free; give a smaller tile "
+                    "size, or let fewer processes share the GPU.",
+                    what, bytes >> 20, free >> 20, total >> 20));
+  }
+  taken_ += wanted;
 }
 
 const double* DeviceOperands::keep(std::span<const double> numbers) {
@@ -30,7 +39,7 @@ const double* DeviceOperands::keep(std::span<const double> numbers) {
   }
   if (segment_ == segments_.size()) {
     const std::size_t size = std::max(count, least_segment);
-    check_free_memory(size * sizeof(double), "The operands");
+    budget_.take(size * sizeof(double), "The operands");
     segments_.emplace_back(size);
   }
   const double* place = segments_[segment_].data() + used_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,12 +10,25 @@
 
 namespace trifuse::gpu {
 
+/// What recorded tasks may take of the current device's memory.
+class MemoryBudget {
+ public:
+  /// `limit` in bytes; default: what is free.
+  explicit MemoryBudget(std::optional<std::int64_t> limit) : limit_(limit) {}
+  /// Before `bytes` are asked for, for good. Throws UsageError where they are not there; `what` says what they are for.
+  void take(std::size_t bytes, const char* what);
+
+ private:
+  std::optional<std::int64_t> limit_;
+  std::int64_t taken_ = 0;
+};
+
 /// Operands of a recorded task on their way to the current device. They pass through a small ring of pinned buffers,
 /// small enough for the caches of a processor: copying into it is what the caller waits for, the bus works meanwhile.
 /// Memory on the device grows to what the largest task needs and is kept.
 class DeviceOperands final : public OperandStore {
  public:
-  explicit DeviceOperands(const Stream& stream) : stream_(stream) {}
+  DeviceOperands(const Stream& stream, MemoryBudget& budget) : stream_(stream), budget_(budget) {}
 
   /// A place on the device, which holds the numbers once the stream has done what `flush` asks for.
   const double* keep(std::span<const double> numbers) override;
@@ -30,13 +44,11 @@ class DeviceOperands final : public OperandStore {
   };
 
   const Stream& stream_;
+  MemoryBudget& budget_;
   std::vector<Slot> ring_ = std::vector<Slot>(4);
   std::size_t slot_ = 0, filled_ = 0;  ///< doubles that wait in the slot at hand
   std::vector<DeviceArray<double>> segments_;
   std::size_t segment_ = 0, used_ = 0;  ///< where the next operand goes
 };
-
-/// Throws UsageError where the current device has less than `bytes` free; `what` says what they are for.
-void check_free_memory(std::size_t bytes, const char* what);
 
 }  // namespace trifuse::gpu

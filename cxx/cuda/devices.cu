@@ -17,35 +17,41 @@ struct Count {
   }
 };
 
-/// The device that was current when this was made is so again when it goes.
-class KeepCurrentDevice {
- public:
-  KeepCurrentDevice() { TRIFUSE_CUDA(cudaGetDevice(&device_)); }
-  ~KeepCurrentDevice() { static_cast<void>(cudaSetDevice(device_)); }
-  KeepCurrentDevice(const KeepCurrentDevice&) = delete;
-  KeepCurrentDevice& operator=(const KeepCurrentDevice&) = delete;
-
- private:
-  int device_ = 0;
-};
+/// As nvidia-smi -L writes it.
+std::string text_of(const cudaUUID_t& uuid) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text = "GPU";
+  for (std::size_t n = 0; n < sizeof uuid.bytes; ++n) {
+    if (n == 0 || n == 4 || n == 6 || n == 8 || n == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[n]);
+    text += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return text;
+}
 
 }  // namespace
 
 std::vector<DeviceInfo> visible_devices() {
-  const Count count;
-  if (count.devices == 0) return {};
   std::vector<DeviceInfo> devices;
-  const KeepCurrentDevice keep;
-  for (int number = 0; number < count.devices; ++number) {
+  const int count = visible_device_count();
+  for (int number = 0; number < count; ++number) {
     cudaDeviceProp properties{};
     TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
-    TRIFUSE_CUDA(cudaSetDevice(number));
-    std::size_t free = 0, total = 0;
-    TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-    devices.push_back({number, properties.name, properties.major, properties.minor, static_cast<std::int64_t>(free),
-                       static_cast<std::int64_t>(total)});
+    devices.push_back({number, properties.name, properties.major, properties.minor,
+                       static_cast<std::int64_t>(properties.totalGlobalMem), text_of(properties.uuid)});
   }
   return devices;
+}
+
+int visible_device_count() {
+  return Count().devices;
+}
+
+std::int64_t free_device_memory(int number) {
+  TRIFUSE_CUDA(cudaSetDevice(number));
+  std::size_t free = 0, total = 0;
+  TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(free);
 }
 
 std::string why_no_devices() {

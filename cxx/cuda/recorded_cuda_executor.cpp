@@ -49,13 +49,14 @@ struct PackingList {
 
 class RecordedCudaExecutor final : public RecordedExecutor {
  public:
-  explicit RecordedCudaExecutor(int device)
+  RecordedCudaExecutor(int device, std::optional<std::int64_t> memory)
       : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
         covers_(shapes_of(kernels_)),
         buffers_(scratch_doubles(kernels_, form, 1, properties_)),
-        operands_(buffers_.stream) {
+        budget_(memory),
+        operands_(buffers_.stream, budget_) {
     for (const Kernel* kernel : kernels_) prepare(*kernel, form, false);
   }
 
@@ -82,6 +83,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   std::vector<const Kernel*> kernels_;
   CoverChoice covers_;
   LaunchBuffers buffers_;
+  MemoryBudget budget_;
   DeviceOperands operands_;
   LaunchProgram program_;
   PackingList list_;
@@ -191,7 +193,7 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
   const cudaStream_t stream = buffers_.stream;
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
   const auto wanted = static_cast<std::size_t>(list_.doubles);
-  if (wanted > packed_.size()) check_free_memory((wanted - packed_.size()) * sizeof(double), "The packed operands");
+  if (wanted > packed_.size()) budget_.take((wanted - packed_.size()) * sizeof(double), "The packed operands");
   packed_.reserve(wanted);
   for (std::size_t n = 0; n < list_.jobs.size(); ++n) list_.jobs[n].packed = packed_.data() + list_.places[n];
   for (const Product& product : products_) {
@@ -296,12 +298,12 @@ RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
 }  // namespace
 }  // namespace gpu
 
-std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device) {
-  if (device < 0 || device >= static_cast<int>(visible_devices().size())) {
+std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory) {
+  if (device < 0 || device >= visible_device_count()) {
     const std::string why = why_no_devices();
     throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
   }
-  auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device);
+  auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
   const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
   gpu::check_self_test(device, found.bracket, expected.bracket, std::abs(expected.bracket));
   gpu::check_self_test(device, found.paren, expected.paren, std::abs(expected.bracket));

@@ -5,7 +5,7 @@
 /// Takes the place of the executor of recorded tasks in a build without CUDA.
 namespace trifuse {
 
-std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int) {
+std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int, std::optional<std::int64_t>) {
   throw UsageError(why_no_devices());
 }
 

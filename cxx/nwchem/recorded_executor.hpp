@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "cxx/nwchem/recorded_task.hpp"
 
@@ -31,8 +33,10 @@ class RecordedExecutor {
 /// On the calling thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor();
 
-/// On a GPU, which compares a small task with the CPU first. Throws UsageError where there is no such GPU and
-/// SystemError where it fails or gives wrong numbers. Uses the GPU from one thread.
-std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device);
+/// On a GPU, which compares a small task with the CPU first. `memory`: bytes that operands may take there; default:
+/// what is free. Throws UsageError where there is no such GPU and SystemError where it fails or gives wrong numbers;
+/// keeping operands and `execute` throw UsageError where a task needs more memory, and the next task may still fit.
+/// Uses the GPU from one thread.
+std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory = {});
 
 }  // namespace trifuse

@@ -18,6 +18,9 @@ namespace trifuse {
 
 namespace {
 
+/// Names of hosts and GPUs; what is longer is cut.
+constexpr std::size_t longest = 64;
+
 std::size_t u(int n) {
   return static_cast<std::size_t>(n);
 }
@@ -211,6 +214,26 @@ std::string host_of_this_process() {
   return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
 }
 
+int rank_on_host(Team& team) {
+  const std::vector<std::string> hosts = gather(team, host_of_this_process(), longest);
+  const auto mine = hosts.begin() + team.rank();
+  return static_cast<int>(std::count(hosts.begin(), mine, *mine));
+}
+
+std::optional<int> rank_on_host_by_launcher() {
+  const auto number = [](const char* variable) {
+    const char* text = std::getenv(variable);
+    return text != nullptr && *text >= '0' && *text <= '9' ? std::optional(std::atoi(text)) : std::nullopt;
+  };
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+                               "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"}) {
+    if (const auto found = number(variable)) return found;
+  }
+  // In a batch script Slurm says 0 to all that a launcher other than its own starts there.
+  if (number("SLURM_STEP_NUM_TASKS").value_or(1) > 1) return number("SLURM_LOCALID");
+  return std::nullopt;
+}
+
 RankResources resources_of_this_process() {
   RankResources mine;
   mine.host = host_of_this_process();
@@ -222,10 +245,11 @@ RankResources resources_of_this_process() {
 }
 
 std::vector<RankResources> gather(Team& team, const RankResources& mine) {
-  constexpr std::size_t longest = 64, longest_list = 256;
+  constexpr std::size_t longest_list = 256;
   const std::vector<std::string> hosts = gather(team, mine.host, longest);
   const std::vector<std::string> cores = gather(team, mine.cores, longest_list);
   const std::vector<std::string> gpus = gather(team, mine.gpu, longest);
+  const std::vector<std::string> labels = gather(team, mine.gpu_label, longest);
   const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest);
   const std::vector<double> row = {static_cast<double>(mine.core_count),
                                    static_cast<double>(mine.threads_asked),
@@ -238,10 +262,20 @@ std::vector<RankResources> gather(Team& team, const RankResources& mine) {
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();
-    ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r],
+    ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r], labels[r],
                      identities[r], n[4], n[5], n[6]});
   }
   return ranks;
+}
+
+std::string gpu_name(const std::vector<RankResources>& ranks, const RankResources& rank) {
+  const auto could_be_confused = [&](const RankResources& other) {
+    return other.host == rank.host && other.gpu_label == rank.gpu_label && other.gpu_identity != rank.gpu_identity;
+  };
+  // As many characters as nvidia-smi's users write, "GPU-8932f937".
+  constexpr std::size_t shortened = 12;
+  const bool ambiguous = std::any_of(ranks.begin(), ranks.end(), could_be_confused);
+  return ambiguous ? fmt::format("{}, {}", rank.gpu_label, rank.gpu_identity.substr(0, shortened)) : rank.gpu_label;
 }
 
 int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {

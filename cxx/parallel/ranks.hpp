@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct RankResources {
   double memory = 0.0;         ///< bytes that the host has free
   double core_rate = 1.0;      ///< operations per second of one core
   std::string gpu;             ///< its name; empty without one
-  std::string gpu_identity;    ///< tells it from the others of the host
+  std::string gpu_label;       ///< by which users know it
+  std::string gpu_identity;    ///< tells it from the others
   double gpu_rate = 0.0;       ///< operations per second
   double operand_bytes = 0.0;  ///< of all operands as this rank reads them
   double working_bytes = 0.0;  ///< the least that it needs beside them on the host
@@ -29,11 +31,22 @@ enum class Operands { of_each, shared };
 
 std::string host_of_this_process();
 
+/// The number of this rank on its host, from 0: collective.
+int rank_on_host(Team& team);
+
+/// The same as the launcher tells its processes (Open MPI, MPICH, Intel MPI, MVAPICH2, PALS, Slurm), for those that may
+/// not ask each other. None where it says nothing.
+std::optional<int> rank_on_host_by_launcher();
+
 /// Of this process, without a GPU. Measures a core, which takes some milliseconds.
 RankResources resources_of_this_process();
 
 /// Those of all ranks: collective.
 std::vector<RankResources> gather(Team& team, const RankResources& mine);
+
+/// The GPU of a rank for users: its label, and where the host has another one of this label, what its identity begins
+/// with, too.
+std::string gpu_name(const std::vector<RankResources>& ranks, const RankResources& rank);
 
 /// How many ranks have the same GPU as this one, itself included; 0 without a GPU.
 int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);

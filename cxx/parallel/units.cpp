@@ -9,7 +9,7 @@
 namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
-  constexpr double part_of_share = 1.0 / 8, smallest_part = 1.0 / 400, most_units = 4e6, nearly = 0.7;
+  constexpr double part_of_share = 1.0 / 32, smallest_part = 1.0 / 400, most_units = 4e6, nearly = 0.7;
   // Alone nothing has to be shared, and an executor sees the whole plan.
   if (ranks <= 1) {
     if (plan.tasks.empty()) return {};
@@ -104,7 +104,7 @@ std::vector<Unit> UnitClaims::claim_back() {
 std::size_t UnitClaims::group_from(std::size_t front, std::size_t end) const {
   if (front >= end) return 1;
   // Units are so for a rank of average speed; a faster one gets several.
-  constexpr double part_of_rest = 1.0 / 8;
+  constexpr double part_of_rest = 1.0 / 32;
   const double wanted = part_of_rest * ledger_->operations(front, end) * share_.rate / share_.team_rate;
   std::size_t last = front + 1;
   while (last < end && ledger_->operations(front, last + 1) <= wanted) ++last;

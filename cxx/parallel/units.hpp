@@ -20,7 +20,7 @@ struct Unit {
   double operations;
 };
 
-/// Cuts a plan for so many ranks: each unit is an eighth of a rank's even share of what is then left, so that most of
+/// Cuts a plan for so many ranks: each unit is a 32nd of a rank's even share of what is then left, so that most of
 /// the work goes in long runs of tasks that share operands, down to a 400th of a rank's even share of everything, so
 /// that the ranks end together. A unit near its size ends where the particles of the tasks change. It depends on the
 /// plan and the number of ranks alone, so all ranks find the same. Large units come first, so that small ones fill the
@@ -79,7 +79,7 @@ class UnitClaims {
   static std::int64_t counter_of(Team& team);
 
   /// The next units for this rank, which follow each other in the list; none where all have been taken, or where the
-  /// others will be done before this rank could be. A worker gets an eighth of its share of what is left, or a single
+  /// others will be done before this rank could be. A worker gets a 32nd of its share of what is left, or a single
   /// unit where that is more; a helper a single unit.
   std::vector<Unit> next();
   /// The part of the plan that had been given out, to any rank, when this one asked last: tasks and operations.

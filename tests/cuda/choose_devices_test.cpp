@@ -17,7 +17,7 @@ namespace {
 using namespace trifuse::testing;
 
 DeviceInfo device(int number, int major, int minor) {
-  return {number, "Device " + std::to_string(number), major, minor, 1 << 30, 1 << 30};
+  return {number, "Device " + std::to_string(number), major, minor, 1 << 30, "GPU-of-number-" + std::to_string(number)};
 }
 
 std::vector<int> numbers_of(const std::vector<DeviceInfo>& devices) {
@@ -77,30 +77,38 @@ TEST(DealtDevices, AreSharedInTurnWhereThatIsAskedFor) {
   EXPECT_EQ(dealt({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
 }
 
-TEST(DeviceOfRank, IsTheNextOneInTurnForSoManyRanksOfANode) {
-  const auto number = [](std::int64_t rank, std::int64_t gpus_per_node) {
-    const auto found = device_of_rank(visible, rank, gpus_per_node);
-    return found ? found->number : -1;
+TEST(DevicesOfRank, BeginInTurnForSoManyRanksOfANode) {
+  const auto numbers = [](std::int64_t rank, std::int64_t gpus_per_node) {
+    return numbers_of(devices_of_rank(visible, rank, gpus_per_node));
   };
-  EXPECT_EQ(number(0, 2), 1);
-  EXPECT_EQ(number(1, 2), 2);
-  EXPECT_EQ(number(2, 2), -1);
-  EXPECT_EQ(number(0, 0), -1);
-  EXPECT_EQ(number(2, 5), 1);  // more ranks than GPUs: shared
+  EXPECT_EQ(numbers(0, 2), (std::vector<int>{1, 2}));
+  EXPECT_EQ(numbers(1, 2), (std::vector<int>{2, 1}));
+  EXPECT_EQ(numbers(2, 2), (std::vector<int>{}));
+  EXPECT_EQ(numbers(0, 0), (std::vector<int>{}));
+  EXPECT_EQ(numbers(2, 5), (std::vector<int>{1, 2}));  // more ranks than GPUs: shared
 }
 
-TEST(DeviceOfRank, IsTheOneThatTheLauncherShows) {
-  for (const std::int64_t rank : {0, 1, 7}) EXPECT_EQ(device_of_rank({device(0, 9, 0)}, rank, 8)->number, 0);
-  EXPECT_FALSE(device_of_rank({}, 0, 8));
-  EXPECT_FALSE(device_of_rank({device(0, 6, 1)}, 0, 8));
+TEST(DevicesOfRank, AreTheOneThatTheLauncherShows) {
+  for (const std::int64_t rank : {0, 1, 7}) EXPECT_EQ(devices_of_rank({device(0, 9, 0)}, rank, 8).front().number, 0);
+  EXPECT_TRUE(devices_of_rank({}, 0, 8).empty());
+  EXPECT_TRUE(devices_of_rank({device(0, 6, 1)}, 0, 8).empty());
 }
 
-TEST(DeviceIdentity, IsTheNumberOnTheNode) {
-  EXPECT_EQ(device_identity(device(1, 9, 0), nullptr), "1");
-  EXPECT_EQ(device_identity(device(0, 9, 0), "3"), "3");
-  EXPECT_EQ(device_identity(device(1, 9, 0), "6,2,GPU-8932f937"), "2");
-  EXPECT_EQ(device_identity(device(2, 9, 0), "6,2,GPU-8932f937"), "GPU-8932f937");
-  EXPECT_EQ(device_identity(device(2, 9, 0), "6"), "2");
+TEST(DeviceLabel, IsTheNumberOnTheNode) {
+  EXPECT_EQ(device_label(device(1, 9, 0), nullptr), "1");
+  EXPECT_EQ(device_label(device(0, 9, 0), "3"), "3");
+  EXPECT_EQ(device_label(device(1, 9, 0), "6,2,GPU-8932f937"), "2");
+  EXPECT_EQ(device_label(device(2, 9, 0), "6,2,GPU-8932f937"), "GPU-8932f937");
+  EXPECT_EQ(device_label(device(2, 9, 0), "6"), "2");
+}
+
+TEST(DeviceIdentity, DoesNotDependOnNumbers) {
+  EXPECT_EQ(device_identity(device(1, 9, 0), nullptr), "GPU-of-number-1");
+  EXPECT_EQ(device_identity(device(1, 9, 0), "6,2"), "GPU-of-number-1");
+}
+
+TEST(DeviceIdentity, TellsThePartsOfAGpuApart) {
+  EXPECT_EQ(device_identity(device(0, 9, 0), "MIG-5d3c1a2b"), "MIG-5d3c1a2b");
 }
 
 TEST(NominalRate, IsThatOfFp64Units) {

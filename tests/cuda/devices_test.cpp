@@ -18,8 +18,15 @@ TEST(Devices, AreListedOrTheirAbsenceIsExplained) {
     EXPECT_EQ(devices[d].number, static_cast<int>(d));
     EXPECT_FALSE(devices[d].name.empty());
     EXPECT_GE(devices[d].major, 5);
-    EXPECT_GT(devices[d].free_memory, 0);
-    EXPECT_LE(devices[d].free_memory, devices[d].total_memory);
+    EXPECT_EQ(devices[d].uuid.size(), std::string("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6").size());
+    EXPECT_TRUE(devices[d].uuid.starts_with("GPU-")) << devices[d].uuid;
+    const std::int64_t free = free_device_memory(devices[d].number);
+    EXPECT_GT(free, 0);
+    EXPECT_LE(free, devices[d].total_memory);
+  }
+  EXPECT_EQ(visible_device_count(), static_cast<int>(devices.size()));
+  if (devices.size() > 1) {
+    EXPECT_NE(devices[0].uuid, devices[1].uuid);
   }
 }
 

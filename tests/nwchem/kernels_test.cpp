@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cxx/cuda/devices.hpp"
@@ -262,6 +264,54 @@ TEST(Device, IsUsedByTheFirstRanksOfANode) {
   const Integer none = 0, one = 1;
   EXPECT_EQ(check_device_(&one), 1);
   EXPECT_EQ(check_device_(&none), 0);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);  // the second of its node, whatever its number among all
+  const Integer two = 2;
+  EXPECT_EQ(check_device_(&one), 0);
+  EXPECT_EQ(check_device_(&two), 1);
+  unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+}
+
+/// With so little memory on the GPU as TRIFUSE_MEMORY says, and afterwards as before.
+class LittleGpuMemory : public WrongUse {
+ protected:
+  void SetUp() override {
+    const char* device = std::getenv("TRIFUSE_NWCHEM_DEVICE");
+    if (device != nullptr && std::string(device) == "cpu") GTEST_SKIP() << "cores are to compute";
+  }
+  void TearDown() override {
+    unsetenv("TRIFUSE_MEMORY");
+    if (!IsSkipped()) begin_with(nullptr);
+    WrongUse::TearDown();
+  }
+  static Integer begin_with(const char* memory) {
+    if (memory != nullptr) setenv("TRIFUSE_MEMORY", memory, 1);
+    const Integer one = 1;
+    Integer device = 0;
+    device_init_(&one, &device);
+    return device;
+  }
+};
+
+TEST_F(LittleGpuMemory, EndsALargeTaskAndLeavesRoomForOthers) {
+  EXPECT_NE(begin_with("96MiB"), 30);
+  EXPECT_EQ(take_failure(), "");
+  // An operand of 100 MiB.
+  const Integer holes = 2, particles = 40, inner = 4096;
+  const std::vector<double> t(static_cast<std::size_t>(inner * particles * holes * holes), 1e-3),
+      v(static_cast<std::size_t>(inner * holes * particles * particles), 1e-3);
+  dev_mem_s_(&holes, &holes, &holes, &particles, &particles, &particles);
+  dev_mem_d_(&holes, &holes, &holes, &particles, &particles, &particles);
+  sd_t_d2_1_cuda_(&holes, &holes, &holes, &particles, &particles, &particles, &inner, nullptr, t.data(), v.data());
+  expect_failure("of the 96 MiB that were allowed are left; allow more memory, or give a smaller tile size");
+  dev_release_();
+  TaskOfBoth task({3, 5, 2}, {2, 4, 3});
+  task.call(doubles1, 2, 6);
+  task.expect_same_energies();
+}
+
+TEST_F(LittleGpuMemory, IsRefusedWhereNothingFits) {
+  EXPECT_EQ(begin_with("1MiB"), 30) << "NWChem's sign of failure";
+  expect_failure("of the 1 MiB that were allowed are left");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
@@ -287,15 +337,11 @@ TEST(Memory, IsFlatAfterManyTasks) {
   };
   for (int n = 0; n < 500; ++n) one_task(1 + n % 4);
   const std::size_t before = resident_pages();
-  const auto free_on_devices = [] {
-    std::int64_t bytes = 0;
-    for (const DeviceInfo& device : visible_devices()) bytes += device.free_memory;
-    return bytes;
-  };
-  const std::int64_t free_before = free_on_devices();
+  const auto free_on_device = [] { return visible_device_count() > 0 ? free_device_memory(0) : 0; };
+  const std::int64_t free_before = free_on_device();
   for (int n = 0; n < 10000; ++n) one_task(1 + n % 4);
   EXPECT_LE(resident_pages(), before + 256) << "pages";
-  EXPECT_GE(free_on_devices(), free_before - (std::int64_t{16} << 20));
+  EXPECT_GE(free_on_device(), free_before - (std::int64_t{16} << 20));
 }
 #endif
 

@@ -60,7 +60,7 @@ TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
       form("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
   const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cpu);
-  EXPECT_EQ(nwchem::device_of_environment(), Device::cpu);
+  EXPECT_EQ(read_options("").device, Device::cpu);
   EXPECT_EQ(options.omega2, std::vector<double>{0.3});
   EXPECT_EQ(options.form, Form::spin_adapted);
   EXPECT_EQ(options.memory, 20'000'000'000);

@@ -87,7 +87,7 @@ class Routine : public ::testing::Test {
         job.t1_doubles = program.lengths.t1;
         job.t2_doubles = program.lengths.t2;
         job.v2_doubles = program.lengths.v2;
-        job.rank = job.rank_on_node = rank;
+        job.rank = rank;
         job.ranks = ranks;
         job.gpus_per_node = 1;
         job.context = &host;

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cxx/base/error.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_team.hpp"
@@ -26,6 +32,7 @@ RankResources on_cores(const std::string& host, const std::string& cores, int co
 RankResources with_gpu(const std::string& host, const std::string& identity) {
   RankResources rank = on_cores(host, "0-15", 16);
   rank.gpu = "NVIDIA H200";
+  rank.gpu_label = identity;
   rank.gpu_identity = identity;
   rank.gpu_rate = 30e12;
   return rank;
@@ -66,6 +73,74 @@ TEST(RankResources, AreGathered) {
     EXPECT_EQ(all[0].gpu, "");
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+TEST(RankOnHost, CountsTheRanksBeforeIt) {
+  const auto failures = failures_of_ranks(3, [](Team& team) { EXPECT_EQ(rank_on_host(team), team.rank()); });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+/// The variables of launchers are what a test sets, and what they were after it.
+class RankOnHostByLauncher : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* variable : variables) {
+      const char* value = std::getenv(variable);
+      before_.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+      unsetenv(variable);
+    }
+  }
+  void TearDown() override {
+    for (std::size_t n = 0; n < before_.size(); ++n) {
+      if (before_[n]) {
+        setenv(variables[n], before_[n]->c_str(), 1);
+      } else {
+        unsetenv(variables[n]);
+      }
+    }
+  }
+
+  static constexpr std::array variables = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                           "MPI_LOCALRANKID",
+                                           "MV2_COMM_WORLD_LOCAL_RANK",
+                                           "PALS_LOCAL_RANKID",
+                                           "PMI_LOCAL_RANK",
+                                           "SLURM_STEP_NUM_TASKS",
+                                           "SLURM_LOCALID"};
+
+ private:
+  std::vector<std::optional<std::string>> before_;
+};
+
+TEST_F(RankOnHostByLauncher, IsWhatTheLauncherSays) {
+  EXPECT_EQ(rank_on_host_by_launcher(), std::nullopt);
+  for (const char* variable : variables) {
+    if (std::string(variable).starts_with("SLURM")) continue;
+    setenv(variable, "3", 1);
+    EXPECT_EQ(rank_on_host_by_launcher(), 3) << variable;
+    setenv(variable, "", 1);
+    EXPECT_EQ(rank_on_host_by_launcher(), std::nullopt) << variable;
+    unsetenv(variable);
+  }
+}
+
+TEST_F(RankOnHostByLauncher, IsSlurmsWhereSlurmStartedTheRanks) {
+  setenv("SLURM_LOCALID", "0", 1);  // as in a batch script
+  EXPECT_EQ(rank_on_host_by_launcher(), std::nullopt);
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  setenv("SLURM_LOCALID", "2", 1);
+  EXPECT_EQ(rank_on_host_by_launcher(), 2);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);  // mpirun within a step
+  EXPECT_EQ(rank_on_host_by_launcher(), 1);
+}
+
+TEST(GpuName, TellsGpusOfOneHostApart) {
+  std::vector<RankResources> ranks = {with_gpu("a", "GPU-8932f937-d72c"), with_gpu("a", "GPU-5d3c1a2b-0000"),
+                                      with_gpu("b", "GPU-00000000-0000")};
+  for (RankResources& rank : ranks) rank.gpu_label = "0";
+  EXPECT_EQ(gpu_name(ranks, ranks[0]), "0, GPU-8932f937");
+  EXPECT_EQ(gpu_name(ranks, ranks[1]), "0, GPU-5d3c1a2b");
+  EXPECT_EQ(gpu_name(ranks, ranks[2]), "0");
 }
 
 TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {

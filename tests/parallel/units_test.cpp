@@ -37,24 +37,24 @@ TEST(Units, HoldEveryTaskOnce) {
   }
 }
 
-TEST(Units, ShrinkFromAnEighthOfAShareToA400th) {
+TEST(Units, ShrinkFromA32ndOfAShareToA400th) {
   const Plan plan = plan_of_tiles(1);
   for (const int ranks : {2, 5}) {
     const double share = plan.total_operations / ranks;
     const auto units = make_units(plan, ranks);
     const double largest_task = *std::max_element(plan.operations.begin(), plan.operations.end());
     ASSERT_LT(largest_task, share / 400);
-    EXPECT_GT(units.front().operations, 0.7 * share / 8);
+    EXPECT_GT(units.front().operations, 0.7 * share / 32);
     double least = share;
     for (const Unit& unit : units) {
-      EXPECT_LE(unit.operations, share / 8 + largest_task);
+      EXPECT_LE(unit.operations, share / 32 + largest_task);
       // The last of the plan is what is left.
       if (unit.last < plan.tasks.size()) least = std::min(least, unit.operations);
     }
     EXPECT_GE(least, 0.7 * share / 400 - largest_task);
     EXPECT_LE(units.back().operations, 2.0 * share / 400 + largest_task);
-    EXPECT_GE(units.size(), 20u * static_cast<std::size_t>(ranks));
-    EXPECT_LE(units.size(), 60u * static_cast<std::size_t>(ranks));
+    EXPECT_GE(units.size(), 80u * static_cast<std::size_t>(ranks));
+    EXPECT_LE(units.size(), 160u * static_cast<std::size_t>(ranks));
   }
   EXPECT_EQ(make_units(plan, 1).size(), 1u);
 }
@@ -131,24 +131,24 @@ TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
   // A tenth of all. As long as that is an estimate it may begin a unit while twenty or more are left.
   UnitClaims helper(team, equal_units(30), {Role::helper, 1.0, 10.0, 1});
   UnitClaims worker(team, equal_units(30), {Role::worker, 9.0, 10.0, 1});
-  EXPECT_EQ(numbers_of(worker.next()), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(numbers_of(worker.next()), (std::vector<std::size_t>{0}));
   EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{29}));
   EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{28}));
   std::size_t helped = 2;
   while (!helper.next().empty()) ++helped;
-  EXPECT_EQ(helped, 7u);  // 3 by the worker, and 20 left
-  std::size_t worked = 3;
+  EXPECT_EQ(helped, 9u);  // 1 by the worker, and 20 left
+  std::size_t worked = 1;
   for (auto given = worker.next(); !given.empty(); given = worker.next()) worked += given.size();
-  EXPECT_EQ(worked, 23u);
+  EXPECT_EQ(worked, 21u);
 }
 
-TEST(UnitClaims, OfAWorkerAreAnEighthOfItsShareOfTheRest) {
+TEST(UnitClaims, OfAWorkerAreA32ndOfItsShareOfTheRest) {
   ThreadRanks ranks(1);
   ThreadTeam team(ranks, 0);
   UnitClaims claims(team, equal_units(1000), {Role::worker, 4.0, 8.0, 1});
   std::vector<std::size_t> sizes;
   for (auto given = claims.next(); !given.empty(); given = claims.next()) sizes.push_back(given.size());
-  EXPECT_EQ(sizes.front(), 62u);  // of 1000
+  EXPECT_EQ(sizes.front(), 15u);  // of 1000
   EXPECT_EQ(sizes.back(), 1u);
   EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end(), std::greater<>()));
   EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 1000u);

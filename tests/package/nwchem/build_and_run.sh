@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# build_and_run.sh FOLDER SOURCE LIBRARY_FOLDER: links a Fortran program with libtrifuse_nwchem as NWChem is, and runs it.
+# build_and_run.sh FOLDER SOURCE LIBRARY_FOLDER DATA_FOLDER: links a Fortran program with libtrifuse_nwchem as NWChem is, and runs it.
 set -euo pipefail
 
-folder=$1 source=$2 libraries=$3
+folder=$1 source=$2 libraries=$3 data=$4
 mkdir -p "$folder"
 "${FC:-gfortran}" -fdefault-integer-8 -o "$folder/program" "$source" "-L$libraries" -ltrifuse_nwchem "-Wl,-rpath,$libraries"
 "$folder/program"
@@ -14,3 +14,11 @@ if [[ -n $others ]]; then
   printf 'libtrifuse_nwchem.so shows names that it should not:\n%s\n' "$others" >&2
   exit 1
 fi
+
+# What users copy into NWChem.
+for file in ccsd_t_gpu.F GNUmakefile.patch; do
+  if [[ ! -s $data/$file ]]; then
+    printf '%s was not installed.\n' "$data/$file" >&2
+    exit 1
+  fi
+done
