@@ -35,9 +35,17 @@ class Hash {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-template <typename Read>
-void add_blocks(Hash& hash, const BlockIndex& index, Buffer& buffer, Read read) {
+/// Whether a block of four tiles tells what others do not.
+bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
+  if (!source.opposite_spins_tell_all()) return true;
+  const auto spin = [&](std::size_t d) { return source.tiles()[tiles[d]].spin(); };
+  return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
+}
+
+template <typename Wanted, typename Read>
+void add_blocks(Hash& hash, const BlockIndex& index, Buffer& buffer, Wanted wanted, Read read) {
   for (const Block& block : index.blocks()) {
+    if (!wanted(block.tiles)) continue;
     buffer.reserve(static_cast<std::size_t>(block.size));
     const std::span<double> data(buffer.data(), static_cast<std::size_t>(block.size));
     read(block.tiles, data);
@@ -48,13 +56,15 @@ void add_blocks(Hash& hash, const BlockIndex& index, Buffer& buffer, Read read) 
 void add_source(Hash& hash, const TileSource& source, bool integrals) {
   Buffer buffer;
   const TileSpace& space = source.tiles();
+  const auto all = [](const auto&) { return true; };
+  const auto telling = [&](const auto& t) { return tells(source, t); };
   hash.add(source.orbital_energies());
-  add_blocks(hash, t1_blocks(space), buffer,
+  add_blocks(hash, t1_blocks(space), buffer, all,
              [&](const auto& t, std::span<double> data) { source.read_t1(t[0], t[1], data); });
-  add_blocks(hash, t2_blocks(space), buffer,
+  add_blocks(hash, t2_blocks(space), buffer, telling,
              [&](const auto& t, std::span<double> data) { source.read_t2(t[0], t[1], t[2], t[3], data); });
   if (!integrals) return;
-  add_blocks(hash, triples_v2_blocks(space), buffer,
+  add_blocks(hash, triples_v2_blocks(space), buffer, telling,
              [&](const auto& t, std::span<double> data) { source.read_v2(t[0], t[1], t[2], t[3], data); });
 }
 

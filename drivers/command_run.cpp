@@ -62,7 +62,7 @@ struct RunCommand {
     together(team, [&] {
       static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
       json_file.emplace(speaks ? json : "");
-      sources = open_sources();
+      sources = open_sources(team != nullptr ? CheckShare{team->rank(), team->size()} : CheckShare{});
       options = flags.resolve(*sources.right);
       options.journal = journal;
     });
@@ -84,12 +84,13 @@ struct RunCommand {
     std::optional<double> ccsd_energy;
   };
 
-  Sources open_sources() const {
+  /// The ranks of a team check a share of the numbers each.
+  Sources open_sources(const CheckShare& share) const {
     Sources sources;
     sources.right = source.open();
     if (!flags.left.empty()) sources.left = source.open_left(flags.left);
-    sources.ccsd_energy = verify_source(*sources.right, *sources.right);
-    if (sources.left) verify_source(*sources.left, *sources.right);
+    sources.ccsd_energy = verify_source(*sources.right, *sources.right, share);
+    if (sources.left) verify_source(*sources.left, *sources.right, share);
     return sources;
   }
 

@@ -19,6 +19,11 @@ struct ConsistencyReport {
   std::int64_t doubles_read = 0;
 };
 
+/// Which part of a check one of several processes does; all parts together are the whole.
+struct CheckShare {
+  int part = 0, parts = 1;
+};
+
 /// Reads all amplitudes and those integrals that triples need once, block by block, and throws InputError with one
 /// sentence if
 ///   - a number is not finite or beyond any reasonable size,
@@ -27,7 +32,9 @@ struct ConsistencyReport {
 ///   - the CCSD correlation energy of these numbers is not the one that their maker printed; T1 of another run shows
 ///   only here,
 ///   - the two sources do not have the same tiles.
-/// Both arguments may be the same object. The energy is left out for left-hand amplitudes, and without integrals.
-ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals);
+/// Both arguments may be the same object. The energy is left out for left-hand amplitudes, and without integrals. What
+/// the energy is made of every process reads, of the other integrals its share.
+ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
+                                    const CheckShare& share = {});
 
 }  // namespace trifuse

@@ -15,18 +15,22 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location) {
   return open_dump(location.prefix, hole_tile, particle_tile);
 }
 
-std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals) {
+std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals,
+                                    const CheckShare& share) {
   if (is_hdf5(amplitudes.info().path)) {
     DumpCheck check;
     check.integrals = &amplitudes == &integrals;
+    check.part = share.part;
+    check.parts = share.parts;
     check_dump(amplitudes.info().path, check);
   }
   // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
   const TileSpace &found = amplitudes.tiles(), &wanted = integrals.tiles();
   if (!(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1)) {
-    return check_consistency(*retile(amplitudes, wanted, {.integrals = false, .fock = false}), integrals).ccsd_energy;
+    return check_consistency(*retile(amplitudes, wanted, {.integrals = false, .fock = false}), integrals, share)
+        .ccsd_energy;
   }
-  return check_consistency(amplitudes, integrals).ccsd_energy;
+  return check_consistency(amplitudes, integrals, share).ccsd_energy;
 }
 
 }  // namespace trifuse

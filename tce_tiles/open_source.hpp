@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "tce_tiles/consistency.hpp"
 #include "tce_tiles/nwchem_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -15,7 +16,8 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
 /// Reads everything once and throws InputError with one sentence when the numbers are not what they claim to be: see
 /// `check_dump` and `check_consistency`. `integrals` is the source of integrals, which may be `amplitudes` itself.
-/// Returns the recomputed CCSD correlation energy where there is one.
-std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals);
+/// Returns the recomputed CCSD correlation energy where there is one. Several processes may have a share each.
+std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals,
+                                    const CheckShare& share = {});
 
 }  // namespace trifuse

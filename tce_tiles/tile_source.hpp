@@ -46,6 +46,9 @@ class TileSource {
   virtual bool has_fock() const = 0;
   /// Whether several threads may read at the same time; if not, callers take turns.
   virtual bool concurrent_reads() const { return false; }
+  /// Whether all blocks are made of what those have whose tiles have the spins alpha, beta, alpha, beta: then who has
+  /// seen these has seen every number.
+  virtual bool opposite_spins_tell_all() const { return false; }
 
   /// Fock matrix block [g5, g6], g5 fastest.
   virtual void read_fock(int g6, int g5, std::span<double> block) const = 0;

@@ -55,7 +55,9 @@ TEST_F(Simulated, DoesEveryTaskOnce) {
     EXPECT_LE(result.gpu_busy + result.idle_at_end, ranks * result.seconds * (1.0 + 1e-9));
     EXPECT_LE(result.first_idle, result.seconds);
     EXPECT_EQ(result.gpus, ranks);
-    EXPECT_GE(result.counter_calls, result.units);
+    // A claim may be of several units, and each rank asks once in vain.
+    EXPECT_GE(result.counter_calls, ranks);
+    EXPECT_LE(result.counter_calls, result.units + 8 * ranks);
   }
 }
 
@@ -93,7 +95,7 @@ TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
 
 TEST_F(Simulated, WaitsForASlowCounter) {
   const Simulation quick = run(settings(16));
-  machine_.counter_service = quick.seconds / 100.0;
+  machine_.counter_service = quick.seconds / 20.0;
   const Simulation slow = run(settings(16));
   EXPECT_GT(slow.seconds, 2.0 * quick.seconds);
   EXPECT_GT(slow.counter_waiting, quick.counter_waiting);
