@@ -15,6 +15,7 @@
 #include "drivers/commands.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
+#include "drivers/same_file.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/team_report.hpp"
 
@@ -62,10 +63,12 @@ struct RunCommand {
     together(team, [&] {
       static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
       json_file.emplace(speaks ? json : "");
-      sources = open_sources(team != nullptr ? CheckShare{team->rank(), team->size()} : CheckShare{});
+      sources.right = source.open();
+      if (!flags.left.empty()) sources.left = source.open_left(flags.left);
       options = flags.resolve(*sources.right);
       options.journal = journal;
     });
+    verify(sources, team);
     if (team == nullptr) {
       compute(Calculation(*sources.right, sources.left.get(), options), sources, nullptr, *json_file);
       return;
@@ -84,14 +87,18 @@ struct RunCommand {
     std::optional<double> ccsd_energy;
   };
 
-  /// The ranks of a team check a share of the numbers each.
-  Sources open_sources(const CheckShare& share) const {
-    Sources sources;
-    sources.right = source.open();
-    if (!flags.left.empty()) sources.left = source.open_left(flags.left);
-    sources.ccsd_energy = verify_source(*sources.right, *sources.right, share);
-    if (sources.left) verify_source(*sources.left, *sources.right, share);
-    return sources;
+  /// Ranks check a share of a file each, where it is the same for all of them.
+  static void verify(Sources& sources, Team* team) {
+    const CheckShare right = share_of(*sources.right, team);
+    const CheckShare left = sources.left ? share_of(*sources.left, team) : CheckShare{};
+    together(team, [&] {
+      sources.ccsd_energy = verify_source(*sources.right, *sources.right, right);
+      if (sources.left) verify_source(*sources.left, *sources.right, left);
+    });
+  }
+  static CheckShare share_of(const TileSource& amplitudes, Team* team) {
+    if (team == nullptr || !same_file(*team, amplitudes.info().path)) return {};
+    return {team->rank(), team->size()};
   }
 
   /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.

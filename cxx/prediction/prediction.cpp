@@ -28,6 +28,7 @@ std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const Machin
   std::vector<SimulatedRank> ranks(static_cast<std::size_t>(job.ranks));
   for (int r = 0; r < with_gpus; ++r) {
     ranks[static_cast<std::size_t>(r)].gpus = job.gpus / with_gpus + (r < job.gpus % with_gpus ? 1 : 0);
+    ranks[static_cast<std::size_t>(r)].share.rate = gpu_rate * ranks[static_cast<std::size_t>(r)].gpus;
   }
   if (on_cores == 0) return ranks;
   // A run decides who helps from what ranks have; so is it done here.

@@ -1,6 +1,7 @@
 #include "cxx/prediction/simulation.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 #include "cxx/parallel/team.hpp"
@@ -72,9 +73,12 @@ class Simulator {
     }
     auto ledger = std::make_shared<const UnitLedger>(make_units(plan, ranks_to_cut_for(rates)));
     result_.units = std::ssize(ledger->units());
+    const double team_rate = std::accumulate(rates.begin(), rates.end(), 0.0);
     for (const SimulatedRank& rank : settings.ranks) {
+      TeamShare share = rank.share;
+      share.team_rate = team_rate;
       const int workers = rank.gpus > 0 ? rank.gpus * settings.workers_per_gpu : 1;
-      processes_.push_back({UnitClaims(team_, ledger, rank.share), {}, 0, workers, rank.share.rate, 0.0});
+      processes_.push_back({UnitClaims(team_, ledger, share), {}, 0, workers, rank.share.rate, 0.0});
       const bool waits = rank.share.role == TeamShare::Role::waiter;
       for (int w = 0; w < workers && !waits; ++w) {
         // Workers are dealt to the GPUs of a process in turn.

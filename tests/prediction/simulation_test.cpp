@@ -58,6 +58,7 @@ TEST_F(Simulated, DoesEveryTaskOnce) {
     // A claim may be of several units, and each rank asks once in vain.
     EXPECT_GE(result.counter_calls, ranks);
     EXPECT_LE(result.counter_calls, result.units + 8 * ranks);
+    EXPECT_GT(result.efficiency(), 0.7);
   }
 }
 

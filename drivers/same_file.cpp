@@ -1,0 +1,30 @@
+#include "drivers/same_file.hpp"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace trifuse::cli {
+
+bool same_file(Team& team, const std::string& path) {
+  struct stat status {};
+  const bool found = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  // Numbers of files have more bits than a double holds exactly.
+  constexpr std::uint64_t half = std::uint64_t{1} << 32;
+  const auto number = static_cast<std::uint64_t>(status.st_ino);
+  const std::array<double, 6> mine = {found ? 1.0 : 0.0,
+                                      static_cast<double>(number / half),
+                                      static_cast<double>(number % half),
+                                      static_cast<double>(status.st_size),
+                                      static_cast<double>(status.st_mtim.tv_sec),
+                                      static_cast<double>(status.st_mtim.tv_nsec)};
+  const std::vector<double> all = gather(team, mine);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n] != all[n % mine.size()] || all[n - n % mine.size()] == 0.0) return false;
+  }
+  return true;
+}
+
+}  // namespace trifuse::cli
