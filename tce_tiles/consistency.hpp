@@ -19,9 +19,15 @@ struct ConsistencyReport {
   std::int64_t doubles_read = 0;
 };
 
+/// Amplitudes above one occur only near a breakdown of coupled cluster theory; integrals and Fock matrix elements stay
+/// below the square of the charge of the heaviest nucleus. Both limits leave room.
+inline constexpr double largest_amplitude = 1e3;
+inline constexpr double largest_integral = 1e6;
+
 /// Which part of a check one of several processes does; all parts together are the whole.
 struct CheckShare {
   int part = 0, parts = 1;
+  bool others_known = false;  ///< integrals of which the energy is not made have been checked otherwise
 };
 
 /// Reads all amplitudes and those integrals that triples need once, block by block, and throws InputError with one

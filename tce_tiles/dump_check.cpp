@@ -11,6 +11,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
 namespace trifuse {
@@ -114,6 +115,7 @@ class Checker {
   void check_array(const ArraySpec& spec);
   Box read(const ArraySpec& spec, const Hdf5Dataset& dataset, const Index& offset, const Index& count,
            Buffer& buffer) const;
+  void check_size(const ArraySpec& spec, const Box& box) const;
   void check_irreps(const ArraySpec& spec, const Box& box) const;
   void compare(const std::string& name, const ArraySymmetry& symmetry, const Box& x, const Box& y) const;
   void check_t1(const ArraySpec& spec);
@@ -196,8 +198,18 @@ Box Checker::read(const ArraySpec& spec, const Hdf5Dataset& dataset, const Index
   dataset.read(offset, count, buffer.span().first(size));
   box.values = buffer.span().first(size);
   check_finite(box.values, file_.path(), spec.name);
+  check_size(spec, box);
   if (header_.symmetry) check_irreps(spec, box);
   return box;
+}
+
+void Checker::check_size(const ArraySpec& spec, const Box& box) const {
+  double largest = 0.0;
+  for (const double value : box.values) largest = std::max(largest, std::abs(value));
+  if (largest <= (spec.kind == ArrayKind::t2 ? largest_amplitude : largest_integral)) return;
+  throw InputError(fmt::format(
+      "{}: a value in dataset '{}' is {:.3g}, beyond any reasonable size; the file is damaged or holds something else.",
+      file_.path(), spec.name, largest));
 }
 
 void Checker::check_irreps(const ArraySpec& spec, const Box& box) const {

@@ -14,8 +14,8 @@ struct DumpCheck {
 
 /// Reads every array of a dump once, in long runs, and throws InputError when one holds a value that is not finite,
 /// breaks the symmetry under exchange of indices that the format claims by more than 1e-7 (absolute, relative above 1),
-/// or has elements above 1e-7 that its irreps forbid. `open_dump` cannot notice this, because it reads each block for
-/// itself.
+/// is beyond any reasonable size, or has elements above 1e-7 that its irreps forbid. `open_dump` cannot notice this,
+/// because it reads each block for itself.
 void check_dump(const std::string& path, const DumpCheck& check = {});
 
 }  // namespace trifuse

@@ -16,7 +16,8 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
 /// Reads everything once and throws InputError with one sentence when the numbers are not what they claim to be: see
 /// `check_dump` and `check_consistency`. `integrals` is the source of integrals, which may be `amplitudes` itself.
-/// Returns the recomputed CCSD correlation energy where there is one. Several processes may have a share each.
+/// Integrals for the left are those of the right, and have been verified with it. Returns the recomputed CCSD
+/// correlation energy where there is one. Several processes may have a share each.
 std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals,
                                     const CheckShare& share = {});
 

@@ -326,6 +326,17 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
   }
 }
 
+TEST_F(DumpValidation, NumbersBeyondAnyReasonableSize) {
+  const DenseMolecule m(closed_shell({0, 0}, {0, 0, 0}), 8);
+  for (const auto& [name, value] :
+       std::map<const char*, double>{{"ovvv", 1e7}, {"ovoo", -1e7}, {"ovov", 1e7}, {"t2", -1e4}}) {
+    RawDump dump = raw_dump(m);
+    dump.datasets[name].values[3] = value;
+    expect_check(dump,
+                 "a value in dataset '" + std::string(name) + "' is 1e+0" + (value < 0.0 && value > -1e5 ? "4" : "7"));
+  }
+}
+
 TEST_F(DumpValidation, ElementsThatTheIrrepsForbid) {
   const DenseMolecule m(closed_shell({0, 1}, {0, 0, 1}), 8);
   raw_dump(m).write(path_);
