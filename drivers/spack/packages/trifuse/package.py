@@ -25,6 +25,7 @@ class Trifuse(CMakePackage, CudaPackage):
     version("main", branch="main")
 
     variant("mpi", default=True, description="Several processes: mpirun trifuse run")
+    variant("globalarrays", default=False, description="Processes share operands in Global Arrays")
     variant("fortran", default=True, description="Fortran module trifuse")
 
     depends_on("cmake@3.25:", type="build")
@@ -39,8 +40,10 @@ class Trifuse(CMakePackage, CudaPackage):
     depends_on("fmt@8:")
     depends_on("xxhash")
     depends_on("mpi@3:", when="+mpi")
+    depends_on("globalarrays@5.8:", when="+globalarrays")
     depends_on("cuda@12:", when="+cuda")
 
+    conflicts("+globalarrays", when="~mpi")
     # C++20
     conflicts("%gcc@:10")
     conflicts("cuda_arch=none", when="+cuda", msg="Name the GPUs: cuda_arch=90 for H100 and H200, 80 for A100")
@@ -54,6 +57,7 @@ class Trifuse(CMakePackage, CudaPackage):
         arguments = [
             switch("CUDA", "+cuda"),
             switch("MPI", "+mpi"),
+            switch("GLOBAL_ARRAYS", "+globalarrays"),
             switch("FORTRAN", "+fortran"),
             self.define("TRIFUSE_ENABLE_TESTS", "ON" if self.run_tests else "OFF"),
             self.define("TRIFUSE_ENABLE_BENCHMARKS", "OFF"),
