@@ -12,6 +12,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cuda/batch_size.hpp"
 #include "cxx/cuda/boxes.hpp"
 #include "cxx/cuda/cuda_device.hpp"
 #include "cxx/cuda/cuda_launch.hpp"
@@ -37,9 +38,6 @@ constexpr std::int64_t least_slot_bytes = 32 * mib;
 constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
 /// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
 constexpr double launch_share = 0.45;
-/// Operations of a batch: a launch should take tens of milliseconds, and there should be some for everybody.
-constexpr double largest_batch = 2e12, smallest_batch = 2e10;
-constexpr double batches_per_worker = 8.0;
 
 template <typename T>
 void upload(DeviceArray<T>& to, std::span<const T> from) {
@@ -293,8 +291,7 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   // In the order of the plan, in which tasks that follow each other share panels.
   double left = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
-  const double enough =
-      std::clamp(left / (batches_per_worker * static_cast<double>(workers())), smallest_batch, largest_batch);
+  const double enough = batch_operations(left, workers());
   std::vector<std::vector<std::size_t>> all;
   double operations = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) {

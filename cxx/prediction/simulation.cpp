@@ -4,6 +4,7 @@
 #include <numeric>
 #include <queue>
 
+#include "cxx/cuda/batch_size.hpp"
 #include "cxx/parallel/team.hpp"
 #include "cxx/prediction/panel_memory.hpp"
 
@@ -11,8 +12,6 @@ namespace trifuse {
 
 namespace {
 
-/// Operations of a batch, as the executor cuts it (cxx/cuda/cuda_executor.cpp).
-constexpr double largest_batch = 2e12, smallest_batch = 2e10, batches_per_worker = 8.0;
 /// Which panels each GPU ever had is counted with up to so many bits.
 constexpr double most_bits = 8e9;
 
@@ -156,8 +155,7 @@ class Simulator {
   }
 
   void add_batches(const Unit& unit, Process& process) const {
-    const double enough =
-        std::clamp(unit.operations / (batches_per_worker * process.workers), smallest_batch, largest_batch);
+    const double enough = batch_operations(unit.operations, process.workers);
     double operations = enough;
     for (std::size_t t = unit.first; t < unit.last; ++t) {
       if (operations >= enough) {
