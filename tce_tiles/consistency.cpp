@@ -58,8 +58,8 @@ double lower_violation(std::span<const double> x, const Dims& n) {
 
 class Checker {
  public:
-  Checker(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share)
-      : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), share_(share) {}
+  Checker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
+      : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), checked_(checked) {}
 
   ConsistencyReport run() {
     if (!(space_ == integrals_.tiles())) {
@@ -72,7 +72,7 @@ class Checker {
                     (integrals_.has_fock() || integrals_.info().reference != Reference::rohf);
     read_singles();
     doubles();
-    if (integrals_.has_integrals() && !share_.others_known) other_integrals();
+    if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
     if (energy_known_) compare_energy();
     return report_;
   }
@@ -286,7 +286,7 @@ class Checker {
       for (int p6 = holes; p6 < space_.size(); ++p6) {
         for (int h2 = 0; h2 < holes; ++h2) {
           for (int h3 = h2; h3 < holes; ++h3) {
-            check_other({h7, p6, h2, h3});
+            if (exists({h7, p6, h2, h3})) v2({h7, p6, h2, h3});
           }
         }
       }
@@ -295,20 +295,11 @@ class Checker {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
           for (int p7 = holes; p7 < space_.size(); ++p7) {
-            check_other({p5, p6, h3, p7});
+            if (exists({p5, p6, h3, p7})) v2({p5, p6, h3, p7});
           }
         }
       }
     }
-  }
-
-  /// Reads a block of integrals if it exists, tells something new, and is one of this process.
-  void check_other(const Quad& q) {
-    const auto spin = [&](int tile) { return space_[tile].spin(); };
-    const bool alpha_beta =
-        spin(q[0]) == Spin::alpha && spin(q[1]) == Spin::beta && spin(q[2]) == Spin::alpha && spin(q[3]) == Spin::beta;
-    if (!exists(q) || (integrals_.opposite_spins_tell_all() && !alpha_beta)) return;
-    if (others_++ % share_.parts == share_.part) v2(q);
   }
 
   void compare_energy() {
@@ -326,8 +317,7 @@ class Checker {
   const TileSource& amplitudes_;
   const TileSource& integrals_;
   const TileSpace& space_;
-  CheckShare share_;
-  std::int64_t others_ = 0;  ///< blocks that all processes together read besides those of the energy
+  CheckedIntegrals checked_;
   ConsistencyReport report_;
   bool energy_known_ = false;
   double energy_ = 0.0;
@@ -341,8 +331,8 @@ class Checker {
 }  // namespace
 
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
-                                    const CheckShare& share) {
-  return Checker(amplitudes, integrals, share).run();
+                                    CheckedIntegrals checked) {
+  return Checker(amplitudes, integrals, checked).run();
 }
 
 }  // namespace trifuse

@@ -24,11 +24,9 @@ struct ConsistencyReport {
 inline constexpr double largest_amplitude = 1e3;
 inline constexpr double largest_integral = 1e6;
 
-/// Which part of a check one of several processes does; all parts together are the whole.
-struct CheckShare {
-  int part = 0, parts = 1;
-  bool others_known = false;  ///< integrals of which the energy is not made have been checked otherwise
-};
+/// Which integrals are read: those that triples need, or of these only what the energy is made of, where the others
+/// have been checked already.
+enum class CheckedIntegrals { all, of_energy };
 
 /// Reads all amplitudes and those integrals that triples need once, block by block, and throws InputError with one
 /// sentence if
@@ -38,9 +36,8 @@ struct CheckShare {
 ///   - the CCSD correlation energy of these numbers is not the one that their maker printed; T1 of another run shows
 ///   only here,
 ///   - the two sources do not have the same tiles.
-/// Both arguments may be the same object. The energy is left out for left-hand amplitudes, and without integrals. What
-/// the energy is made of every process reads, of the other integrals its share.
+/// Both arguments may be the same object. The energy is left out for left-hand amplitudes, and without integrals.
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
-                                    const CheckShare& share = {});
+                                    CheckedIntegrals checked = CheckedIntegrals::all);
 
 }  // namespace trifuse

@@ -25,8 +25,7 @@ std::optional<double> verify_source(const TileSource& amplitudes, const TileSour
     check_dump(amplitudes.info().path, check);
   }
   // All numbers of a dump have been looked at in the order of its file, which is faster.
-  CheckShare rest = share;
-  rest.others_known = is_hdf5(integrals.info().path);
+  const auto rest = is_hdf5(integrals.info().path) ? CheckedIntegrals::of_energy : CheckedIntegrals::all;
   // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
   const TileSpace &found = amplitudes.tiles(), &wanted = integrals.tiles();
   if (!(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1)) {
