@@ -14,7 +14,6 @@ namespace trifuse {
 
 namespace {
 
-constexpr std::int64_t vector_margin = 8;
 /// Of what is read on the way, in doubles, where memory is not limited.
 constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 

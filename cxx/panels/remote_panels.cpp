@@ -6,8 +6,6 @@ namespace trifuse {
 
 namespace {
 
-/// Energies read runs in full vectors, beyond the end of the last run too.
-constexpr std::int64_t vector_margin = 8;
 /// More questions than this are forgotten: by then the first answers would have to make room for the last.
 constexpr std::size_t longest_queue = 512;
 

@@ -15,6 +15,9 @@
 
 namespace trifuse {
 
+/// Doubles of zeros behind panels: energies read runs in full vectors, beyond the end of the last run too.
+inline constexpr std::int64_t vector_margin = 8;
+
 class RemotePanels;
 
 /// Keeps a panel where it is for as long as it lives. Empty where there is no panel.

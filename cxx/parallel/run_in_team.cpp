@@ -52,8 +52,7 @@ void work_in_team(TaskRun& run, TeamShare& share) {
   try {
     while (run.executor != nullptr && !work_on_all_threads(run)) {
       // What it had taken and not done is given out anew, when the others have done the rest.
-      share.role = TeamShare::Role::helper;
-      if (share.rate_on_cores > 0.0) share.rate = share.rate_on_cores;
+      share.go_on_with_cores();
       run.batches.clear();
       run.next = 0;
       go_on_with_cores(run);
@@ -128,8 +127,7 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
   const double start = wall_seconds();
   together(&team, [&] {
     if (run.executor != nullptr || run.settings.failed_device.empty()) return;
-    share.role = TeamShare::Role::helper;
-    if (share.rate_on_cores > 0.0) share.rate = share.rate_on_cores;
+    share.go_on_with_cores();
     go_on_with_cores(run);
   });
   if (run.executor == nullptr) share.role = TeamShare::Role::waiter;

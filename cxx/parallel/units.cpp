@@ -112,8 +112,7 @@ std::size_t UnitClaims::group_from(std::size_t front, std::size_t end) const {
 }
 
 void UnitClaims::goes_on_with_cores() {
-  share_.role = TeamShare::Role::helper;
-  if (share_.rate_on_cores > 0.0) share_.rate = share_.rate_on_cores;
+  share_.go_on_with_cores();
   measured_rate_.reset();
 }
 

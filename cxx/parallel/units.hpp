@@ -41,6 +41,12 @@ struct TeamShare {
   double rate_on_cores = 0.0;  ///< of this rank if its GPU fails and it goes on with cores; 0: not known
   double worker_rate = 0.0;    ///< of a worker, on average; 0: not known
   double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
+
+  /// This rank goes on with cores, as a helper of those that are faster.
+  void go_on_with_cores() {
+    role = Role::helper;
+    if (rate_on_cores > 0.0) rate = rate_on_cores;
+  }
 };
 
 /// For how many ranks a plan is to be cut so that a unit from its end takes the slowest of these rates less than 1 % of
