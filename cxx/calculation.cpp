@@ -267,7 +267,9 @@ void Calculation::plan_memory() {
     return;
   }
   const std::int64_t allowed = *options_.memory;
-  const CpuMemory memory = cpu_executor_memory(problem_, plan_.tiles);
+  const bool beside_gpus = options_.plan_for == ExecutorKind::cuda;
+  const CpuMemory memory =
+      beside_gpus ? cpu_memory_with_panels_of(problem_, plan_.tiles) : cpu_executor_memory(problem_, plan_.tiles);
   operand_bytes_ = memory.operands;
   scratch_per_thread_ = memory.per_worker;
   in_use_per_thread_ = memory.in_use;
@@ -326,8 +328,9 @@ bool Calculation::shares_operands() const {
 
 int Calculation::users_of_operands() const {
   if (share_.role == TeamShare::Role::waiter) return 0;
-  // A GPU gets its panels one after another.
-  return options_.executor == ExecutorKind::cuda ? 1 : threads_;
+  // A GPU gets its panels one after another, and threads that work together have those of a task or two.
+  if (options_.executor == ExecutorKind::cuda) return 1;
+  return share_.threads_together ? 2 : threads_;
 }
 
 std::int64_t Calculation::memory_for_operands() const {
@@ -338,7 +341,7 @@ std::int64_t Calculation::memory_for_operands() const {
   if (memory == all) return all;
   // One that waits has its piece alone, and to fill it what it would need to compute.
   const bool waits = share_.role == TeamShare::Role::waiter;
-  return waits ? memory + working_bytes() : memory - users_of_operands() * scratch_per_thread_;
+  return waits ? memory + working_bytes() : memory - scratch_bytes();
 }
 
 void Calculation::plan_shared_memory() {
@@ -349,7 +352,7 @@ void Calculation::plan_shared_memory() {
   while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
   if (memory_for_operands() >= needed()) return;
   const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
-  const std::int64_t scratch = users_of_operands() * scratch_per_thread_;
+  const std::int64_t scratch = scratch_bytes();
   throw UsageError(fmt::format(
       "Each of {} ranks keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} allows {:.1f} "
       "MiB; {}.",
@@ -358,9 +361,9 @@ void Calculation::plan_shared_memory() {
       memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
 }
 
-std::unique_ptr<Executor> Calculation::make_executor(std::vector<std::string>* left_out) const {
+std::unique_ptr<Executor> Calculation::make_executor() const {
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<Executor> executor = prepare_executor(left_out);
+  std::unique_ptr<Executor> executor = prepare_executor(nullptr);
   if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
     reader->take_panels(std::make_shared<PanelStore>(problem_, reader->panel_tiles()));
   }
@@ -383,7 +386,7 @@ std::unique_ptr<Executor> Calculation::prepare_executor(std::vector<std::string>
     case ExecutorKind::cpu:
       break;
   }
-  return prepare_cpu_executor(problem_, plan_.tiles);
+  return prepare_cpu_executor(problem_, plan_.tiles, {}, share_.threads_together ? threads_ : 1);
 }
 
 int Calculation::threads_on_cores() const {
@@ -391,9 +394,34 @@ int Calculation::threads_on_cores() const {
   return static_cast<int>(std::clamp<std::int64_t>(default_memory / scratch, 1, threads_));
 }
 
-std::unique_ptr<Executor> Calculation::make_executor_on_cores() const {
+std::unique_ptr<Executor> Calculation::make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const {
   const OpenMpThreads threads(threads_);
-  return make_cpu_executor(problem_, plan_.tiles);
+  // Tasks are as large as GPUs want them.
+  std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
+  if (panels == nullptr) panels = std::make_shared<PanelStore>(problem_, executor->panel_tiles());
+  executor->take_panels(std::move(panels));
+  return executor;
+}
+
+std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor* reader,
+                                                             std::optional<TeamOperands>& shared) const {
+  const OpenMpThreads threads(threads_);
+  std::shared_ptr<const PanelStore> panels;
+  if (!shares_operands()) {
+    together(team_, [&] {
+      if (reader != nullptr) panels = std::make_shared<PanelStore>(problem_, reader->panel_tiles());
+    });
+    return panels;
+  }
+  // Beside GPUs cores take what is cut for these, unless no GPU is left.
+  const bool of_others = options_.executor == ExecutorKind::cpu && options_.plan_for == ExecutorKind::cuda;
+  const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
+  shared.emplace(*team_, problem_, plan_.tiles, cut, memory_for_operands());
+  if (shared->panels() == nullptr) {
+    const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
+    shared.emplace(*team_, problem_, plan_.tiles, &on_cores, memory_for_operands());
+  }
+  return shared->panels();
 }
 
 std::unique_ptr<Journal> Calculation::open_journal() const {
@@ -415,6 +443,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   const double start = wall_seconds();
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
+  std::shared_ptr<const PanelStore> panels;
   std::unique_ptr<Executor> executor;
   RunSettings settings;
   settings.threads = settings.threads_on_cores = threads_;
@@ -433,31 +462,33 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
       // What the devices had of the host's memory goes first.
       keep_report();
       executor.reset();
-      return make_executor_on_cores();
+      return make_executor_on_cores(panels);
     };
   }
-  together(team_, [&] {
+  const bool required = team_ == nullptr && options_.devices_required;
+  // Devices that fail before the first task are given up.
+  const auto try_devices = [&](const std::function<void()>& use) {
+    together(team_, [&] {
+      try {
+        use();
+      } catch (const DeviceError& error) {
+        if (required) throw;
+        executor.reset();
+        settings.failed_device = error.what();
+      }
+    });
+  };
+  try_devices([&] {
     if (waits) return;
-    const bool required = team_ == nullptr && options_.devices_required;
     std::vector<std::string> left_out;
-    try {
-      std::vector<std::string>* const asked = required ? nullptr : &left_out;
-      executor = shares_operands() ? prepare_executor(asked) : make_executor(asked);
-    } catch (const DeviceError& error) {
-      if (required) throw;
-      left_out = {error.what()};
-    }
+    executor = prepare_executor(required ? nullptr : &left_out);
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
-  if (shares_operands()) {
-    const OpenMpThreads threads(threads_);
-    auto* reader = dynamic_cast<PanelExecutor*>(executor.get());
-    operands.emplace(*team_, problem_, plan_.tiles, reader != nullptr ? &reader->panel_tiles() : nullptr,
-                     memory_for_operands());
-    together(team_, [&] {
-      if (reader != nullptr) reader->take_panels(operands->panels());
-    });
-  }
+  auto* const reader = dynamic_cast<PanelExecutor*>(executor.get());
+  panels = read_operands(reader, operands);
+  try_devices([&] {
+    if (reader != nullptr) reader->take_panels(panels);
+  });
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = loaded - start;

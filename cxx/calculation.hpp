@@ -20,6 +20,10 @@
 /// The whole road for a caller: tile sources in, energies and a report out.
 namespace trifuse {
 
+class PanelExecutor;
+class PanelStore;
+class TeamOperands;
+
 enum class RohfOrbitals {
   nwchem,  ///< orbital energies as they come, and f_ov t2 only where the maker has it: NWChem's, or the maker's, (T)
   semicanonical,  ///< the standard ROHF-CCSD(T)
@@ -130,16 +134,19 @@ class Calculation {
   /// memory is too small.
   void join(Team& team, const TeamShare& share);
 
-  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own. `left_out`: see
-  /// `CudaOptions`.
-  std::unique_ptr<Executor> make_executor(std::vector<std::string>* left_out = nullptr) const;
+  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
+  std::unique_ptr<Executor> make_executor() const;
   /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;
 
  private:
-  /// Of cores, for a process whose devices have failed.
-  std::unique_ptr<Executor> make_executor_on_cores() const;
+  /// Of cores, for a process whose devices have failed; `panels`: what was read for these, or null.
+  std::unique_ptr<Executor> make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const;
+  /// Collective where there is a team. `reader`: who will work with them here, or null. `shared`: gets what the team
+  /// shares.
+  std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
+                                                  std::optional<TeamOperands>& shared) const;
   int threads_on_cores() const;
   std::unique_ptr<Journal> open_journal() const;
   void choose_form();

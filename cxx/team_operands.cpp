@@ -50,7 +50,7 @@ TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& 
     stores_.push_back(store);
     together(&team, [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
     store->open();
-    if (cut == mine) read_here = store;
+    if (cut == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
   together(&team, [&] {
     if (read_here) read_here->fetch_others(std::max<std::int64_t>(0, bytes - own_bytes()));

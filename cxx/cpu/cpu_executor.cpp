@@ -1,273 +1,155 @@
 #include "cxx/cpu/cpu_executor.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <deque>
+#include <numeric>
+#include <optional>
 
-#include "cxx/base/buffer.hpp"
+#include "cxx/base/first_failure.hpp"
 #include "cxx/cpu/blas.hpp"
-#include "cxx/cpu/energy_kernel.hpp"
-#include "cxx/cpu/scatter.hpp"
+#include "cxx/cpu/piece_worker.hpp"
 #include "cxx/panels/panels.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Doubles of one target.
-std::size_t target_doubles(const TileSpace& space) {
-  const auto [h, p] = largest_tiles(space);
-  return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
-}
-
-/// Rows of a panel put in another order.
-std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
-  if (problem.form == Form::spin_orbital) return 0;
-  std::int64_t inner = 0;
-  for (int irrep = 0; irrep < 8; ++irrep) inner = std::max(inner, inner_extent(space, {Spin::alpha, irrep}).total());
-  const TileSizes size = largest_tiles(space);
-  return static_cast<std::size_t>(size.holes * size.particles * size.particles * inner);
-}
-
 class CpuExecutor final : public PanelExecutor {
  public:
-  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits)
-      : problem_(problem), coarse_(tiles), fine_(tiles.refined(limits.holes, limits.particles)) {
+  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_together)
+      : problem_(problem),
+        coarse_(tiles),
+        fine_(cpu_panel_tiles(tiles, limits)),
+        limits_(limits),
+        threads_together_(std::max(1, threads_together)) {
     use_single_threaded_blas();
   }
 
   std::string name() const override { return "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
+  int workers() const override { return threads_together_ > 1 ? 1 : 0; }
+  std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   const TileSpace& panel_tiles() const override { return fine_; }
-  void take_panels(std::shared_ptr<const PanelStore> panels) override { panels_ = std::move(panels); }
+  void take_panels(std::shared_ptr<const PanelStore> panels) override {
+    // Where they were cut for others, pieces lie inside their tiles.
+    fine_ = cpu_panel_tiles(panels->tiles(), limits_);
+    panels_.emplace(std::move(panels), fine_);
+  }
 
  private:
   friend class CpuWorker;
   Problem problem_;
   TileSpace coarse_;
   TileSpace fine_;
-  std::shared_ptr<const PanelStore> panels_;
+  CpuTiles limits_;
+  int threads_together_;  ///< on the pieces of a task; 1: each on a task of its own
+  std::optional<PanelParts> panels_;
 };
 
+/// One thread, or several that share the pieces of what it is given.
 class CpuWorker final : public Executor::Worker {
  public:
-  explicit CpuWorker(const CpuExecutor& executor)
-      : executor_(executor),
-        space_(executor.fine_),
-        panels_(*executor.panels_),
-        target_size_(target_doubles(space_)),
-        targets_(target_size_ * static_cast<std::size_t>(executor.problem_.targets())),
-        product_(target_size_),
-        reordered_(reordered_doubles(space_, executor.problem_)),
-        part_(executor.problem_.omega2.size()) {}
+  explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
+    for (int t = 0; t < executor.threads_together_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
+  }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-    for (std::size_t n = 0; n < tasks.size(); ++n) {
-      execute_task(tasks[n], energies.subspan(n * part_.size(), part_.size()));
+    pieces_.clear();
+    ends_.clear();
+    for (const Task& task : tasks) {
+      const std::vector<Task> more = refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, task);
+      pieces_.insert(pieces_.end(), more.begin(), more.end());
+      ends_.push_back(pieces_.size());
+    }
+    const std::size_t count = executor_.problem_.omega2.size();
+    of_pieces_.assign(pieces_.size() * count, TaskEnergy{});
+    execute_pieces();
+    // In their order, whoever computed them: so a task's energy has the same bits with any number of threads.
+    std::fill(energies.begin(), energies.end(), TaskEnergy{});
+    for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
+      for (; n < ends_[task]; ++n) {
+        for (std::size_t w = 0; w < count; ++w) {
+          const TaskEnergy& piece = of_pieces_[n * count + w];
+          TaskEnergy& sum = energies[task * count + w];
+          sum.same_bracket += piece.same_bracket;
+          sum.same_paren += piece.same_paren;
+          sum.mixed_bracket += piece.mixed_bracket;
+          sum.mixed_paren += piece.mixed_paren;
+        }
+      }
     }
   }
 
-  double operations() const override { return operations_; }
+  double operations() const override {
+    return std::accumulate(threads_.begin(), threads_.end(), 0.0,
+                           [](double sum, const PieceWorker& thread) { return sum + thread.operations(); });
+  }
 
  private:
-  void execute_task(const Task& task, std::span<TaskEnergy> energies) {
-    std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    const Form form = executor_.problem_.form;
-    const std::vector<Task> pieces = refine_task(executor_.coarse_, space_, form, task);
-    // The panels of the next piece may come from elsewhere while this one is computed.
-    const auto prepare_next = [&](const Task& piece) {
-      write_recipe(space_, form, piece, next_recipe_);
-      panels_.ask(piece, next_recipe_);
-    };
-    if (!pieces.empty()) prepare_next(pieces.front());
-    for (std::size_t n = 0; n < pieces.size(); ++n) {
-      std::swap(recipe_, next_recipe_);
-      if (n + 1 < pieces.size()) prepare_next(pieces[n + 1]);
-      execute_piece(pieces[n]);
-      for (std::size_t w = 0; w < energies.size(); ++w) {
-        energies[w].same_bracket += part_[w].same_bracket;
-        energies[w].same_paren += part_[w].same_paren;
-        energies[w].mixed_bracket += part_[w].mixed_bracket;
-        energies[w].mixed_paren += part_[w].mixed_paren;
+  void execute_pieces() {
+    const std::size_t threads = threads_.size();
+    if (threads == 1) return threads_.front().execute(pieces_, 0, 1, of_pieces_);
+    FirstFailure failure;
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(threads))
+    for (std::size_t t = 0; t < threads; ++t) {
+      try {
+        threads_[t].execute(pieces_, t, threads, of_pieces_);
+      } catch (...) {
+        failure.keep();
       }
     }
-  }
-
-  /// With its recipe written.
-  void execute_piece(const Task& task) {
-    for (std::size_t q = 0; q < 3; ++q) {
-      extent_[q] = space_[task.particles[q]].size;
-      extent_[3 + q] = space_[task.holes[q]].size;
-    }
-    // Targets are [c, b, a, k, j, i], runs of c padded.
-    const auto [a, b, c, i, j, k] = extent_;
-    const std::int64_t run = padded_run(c);
-    stride_ = target_strides(extent_, run);
-    runs_ = a * b * i * j * k;
-    const bool two_sided = executor_.problem_.two_sided();
-    build_targets(Side::right);
-    if (two_sided) build_targets(Side::left);
-
-    input_.targets = recipe_.targets;
-    for (int t = 0; t < recipe_.targets; ++t) {
-      input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
-      input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
-    }
-    input_.extent = extent_;
-    const double* eps = panels_.orbital_energies().data();
-    for (std::size_t q = 0; q < 3; ++q) {
-      input_.eps[q] = eps + space_[task.particles[q]].offset;
-      input_.eps[3 + q] = eps + space_[task.holes[q]].offset;
-    }
-    input_.equal_particles = {task.particles[0] == task.particles[1], task.particles[1] == task.particles[2]};
-    input_.equal_holes = {task.holes[0] == task.holes[1], task.holes[1] == task.holes[2]};
-    input_.factor = task.factor;
-    input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
-    resolve_singles(task);
-    sum_energies(input_, executor_.problem_.omega2, part_);
-    pairs_.clear();
-  }
-
-  double* target(int t, Side side) {
-    const std::size_t first = side == Side::left ? static_cast<std::size_t>(recipe_.targets) : 0;
-    return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
-  }
-
-  void build_targets(Side side) {
-    written_.fill(false);
-    for (const Product& product : recipe_.products) multiply(product, side);
-    for (int t = 0; t < recipe_.targets; ++t) {
-      // No product where spin or symmetry leave none: D is zero, while S may still be there.
-      const bool alias =
-          std::any_of(recipe_.aliases.begin(), recipe_.aliases.end(), [&](const Alias& x) { return x.target == t; });
-      const bool empty = !alias && !written_[static_cast<std::size_t>(t)];
-      const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
-      if (from == run) continue;
-      for (std::int64_t r = 0; r < runs_; ++r)
-        std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
-    }
-    for (const Alias& alias : recipe_.aliases) copy_alias(alias, side);
-  }
-
-  void multiply(const Product& product, Side side) {
-    const Panel left = panels_.left(product.left, side);
-    const Panel right = panels_.right(product.right, side);
-    if (left.data == nullptr || right.data == nullptr) return;
-    const std::int64_t inner = inner_extent(space_, product.inner).total();
-    const auto extent = [&](int tile) { return space_[tile].size; };
-    const std::int64_t left_rows = extent(product.left[0]) * extent(product.left[1]) * extent(product.left[2]);
-    const std::int64_t right_rows = extent(product.right[0]) * extent(product.right[1]) * extent(product.right[2]);
-    operations_ += 2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(inner);
-
-    // Free indices in the order in which the product has them, the fastest first: the side that holds c leads, with c
-    // in front where it can, so that sums into the targets run along contiguous memory.
-    static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows [p, h', h]
-    static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows [p', p, h]
-    static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // rows [p, p', h]
-    constexpr std::uint8_t slot_of_c = 2;
-    const Destination& first = product.destinations.front();
-    std::array<int, 3> x = right_order, y = left_order;
-    if (first.slot[0] == slot_of_c) {
-      std::swap(x, y);
-      multiply_transposed(left_rows, right_rows, inner, left.data, left.stride, right.data, right.stride,
-                          product_.data());
-    } else {
-      const double* leading = right.data;
-      std::int64_t stride = right.stride;
-      if (first.slot[3] == slot_of_c) {
-        leading = reorder_right(product, right, inner);
-        stride = inner;
-        x = right_order_reversed;
-      }
-      multiply_transposed(right_rows, left_rows, inner, leading, stride, left.data, left.stride, product_.data());
-    }
-    for (const Destination& destination : product.destinations) {
-      Six n{}, s{};
-      for (std::size_t q = 0; q < 6; ++q) {
-        const auto index = static_cast<std::size_t>(q < 3 ? x[q] : y[q - 3]);
-        const std::size_t slot = destination.slot[index];
-        n[q] = extent_[slot];
-        s[q] = stride_[slot];
-      }
-      bool& written = written_[static_cast<std::size_t>(destination.target)];
-      scatter(product_.data(), n, dense_strides(n), s, destination.sign, !written, target(destination.target, side));
-      written = true;
-    }
-  }
-
-  /// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
-  const double* reorder_right(const Product& product, const Panel& right, std::int64_t inner) {
-    const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
-                       nh = space_[product.right[2]].size;
-    double* to = reordered_.data();
-    for (std::int64_t h = 0; h < nh; ++h)
-      for (std::int64_t pp = 0; pp < npp; ++pp)
-        for (std::int64_t p = 0; p < np; ++p, to += inner) {
-          std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
-                      static_cast<std::size_t>(inner) * sizeof(double));
-        }
-    return reordered_.data();
-  }
-
-  void copy_alias(const Alias& alias, Side side) {
-    // source[y], y_s = x_{slot[s]}: walk the source in its own order, whose fastest index is the slot of c, then b, a,
-    // k, j, i.
-    static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
-    Six n{}, from{}, to{};
-    for (std::size_t q = 0; q < 6; ++q) {
-      n[q] = extent_[storage_order[q]];
-      from[q] = stride_[storage_order[q]];
-      to[q] = stride_[alias.slot[storage_order[q]]];
-    }
-    scatter(target(alias.source, side), n, from, to, 1.0, true, target(alias.target, side));
-  }
-
-  /// Keeps the blocks that `input_` points to until `pairs_` is cleared.
-  void resolve_singles(const Task& task) {
-    input_.singles.clear();
-    pairs_.clear();
-    const std::int64_t orbitals = space_.orbitals();
-    for (const DisconnectedTerm& term : recipe_.disconnected) {
-      const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
-      const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
-      for (const PanelStore::Disconnected& factors : panels_.disconnected()) {
-        PanelHold block = panels_.pair_block(factors, p(term.pair_particles[0]), p(term.pair_particles[1]),
-                                             h(term.pair_holes[0]), h(term.pair_holes[1]));
-        const double* pairs = block.data();
-        if (pairs == nullptr) continue;
-        pairs_.push_back(std::move(block));
-        const double* lone =
-            factors.lone.data() + space_[h(term.hole)].offset * orbitals + space_[p(term.particle)].offset;
-        input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
-                                  term.pair_particles, term.pair_holes, lone, orbitals, pairs});
-      }
-    }
+    failure.rethrow();
   }
 
   const CpuExecutor& executor_;
-  const TileSpace& space_;
-  const PanelStore& panels_;
-  std::size_t target_size_;
-  Buffer targets_, product_, reordered_;
-  std::vector<TaskEnergy> part_;
-  Recipe recipe_, next_recipe_;
-  EnergyInput input_;
-  std::vector<PanelHold> pairs_;
-  Six extent_{}, stride_{};  ///< by slot: a, b, c, i, j, k
-  std::int64_t runs_ = 0;    ///< of c in a target
-  std::array<bool, 6> written_{};
-  double operations_ = 0.0;
+  std::deque<PieceWorker> threads_;
+  std::vector<Task> pieces_;
+  std::vector<std::size_t> ends_;      ///< of each task's pieces
+  std::vector<TaskEnergy> of_pieces_;  ///< [omega2, piece]
 };
 
 std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
   return std::make_unique<CpuWorker>(*this);
 }
 
+/// Threads that work together get so many tasks at once that each has several pieces.
+std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
+  std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
+  if (threads_together_ <= 1) return alone;
+  constexpr double pieces_of_a_thread = 16.0;
+  const auto pieces = [&](const Task& task) {
+    double product = 1.0;
+    const auto cut_into = [](std::int64_t size, std::int64_t limit) {
+      return static_cast<double>((size + limit - 1) / limit);
+    };
+    for (const int tile : task.particles) product *= cut_into(coarse_[tile].size, limits_.particles);
+    for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
+    return product;
+  };
+  const double enough = pieces_of_a_thread * threads_together_;
+  std::vector<std::vector<std::size_t>> together;
+  double gathered = enough;
+  for (const std::vector<std::size_t>& task : alone) {
+    if (gathered >= enough) {
+      together.emplace_back();
+      gathered = 0.0;
+    }
+    together.back().push_back(task.front());
+    gathered += pieces(plan.tasks[task.front()]);
+  }
+  return together;
+}
+
 }  // namespace
 
-std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
-  return std::make_unique<CpuExecutor>(problem, tiles, limits);
+TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
+  return tiles.refined(limits.holes, limits.particles);
+}
+
+std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits,
+                                                    int threads_together) {
+  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_together);
 }
 
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
@@ -277,12 +159,18 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 }
 
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
-  const TileSpace fine = tiles.refined(limits.holes, limits.particles);
-  const std::size_t scratch =
-      target_doubles(fine) * (static_cast<std::size_t>(problem.targets()) + 1) + reordered_doubles(fine, problem);
-  return {PanelStore::required_doubles(problem, fine) * static_cast<std::int64_t>(sizeof(double)),
-          static_cast<std::int64_t>(scratch * sizeof(double)),
-          PanelStore::doubles_in_use(problem, fine) * static_cast<std::int64_t>(sizeof(double))};
+  constexpr std::int64_t width = sizeof(double);
+  const TileSpace fine = cpu_panel_tiles(tiles, limits);
+  return {PanelStore::required_doubles(problem, fine) * width, PieceWorker::scratch_doubles(problem, fine) * width,
+          PanelStore::doubles_in_use(problem, fine) * width};
+}
+
+CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
+  constexpr std::int64_t width = sizeof(double);
+  const CpuMemory own = cpu_executor_memory(problem, panel_tiles, limits);
+  // What is cut out of panels is scratch, and as large as panels of one's own.
+  return {PanelStore::required_doubles(problem, panel_tiles) * width, own.per_worker + own.in_use,
+          PanelStore::doubles_in_use(problem, panel_tiles) * width};
 }
 
 }  // namespace trifuse

@@ -305,15 +305,8 @@ void PanelStore::for_each_place(const Task& task, const Recipe& recipe, Use use)
   }
   for (const Product& product : recipe.products) use_found(find(left_of_left_side_, key(product.left)));
   for (const DisconnectedTerm& term : recipe.disconnected) {
-    const auto tile = [](const std::array<int, 3>& tiles, int position) {
-      return tiles[static_cast<std::size_t>(position)];
-    };
-    for (const Disconnected& factors : disconnected_) {
-      use_found(
-          find(factors.pairs,
-               pair_key(tile(task.particles, term.pair_particles[0]), tile(task.particles, term.pair_particles[1]),
-                        tile(task.holes, term.pair_holes[0]), tile(task.holes, term.pair_holes[1]))));
-    }
+    const auto [p1, p2, h1, h2] = term.pair_tiles(task);
+    for (const Disconnected& factors : disconnected_) use_found(find(factors.pairs, pair_key(p1, p2, h1, h2)));
   }
 }
 

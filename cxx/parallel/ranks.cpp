@@ -100,16 +100,11 @@ class Memory {
   Memory(const std::vector<RankResources>& ranks, Operands operands, double share_of_host)
       : ranks_(ranks), operands_(operands), share_of_host_(share_of_host) {}
 
-  /// What a rank's pieces of shared operands take, with or without helpers beside GPUs.
-  double piece(bool with_helpers) const {
-    if (operands_ == Operands::of_each) return 0.0;
-    double of_gpus = 0.0, on_cores = 0.0;
-    for (const RankResources& rank : ranks_) {
-      double& largest = rank.gpu.empty() ? on_cores : of_gpus;
-      largest = std::max(largest, rank.operand_bytes);
-    }
-    const double bytes = of_gpus == 0.0 ? on_cores : of_gpus + (with_helpers ? on_cores : 0.0);
-    return bytes / static_cast<double>(ranks_.size());
+  /// What a rank's piece of shared operands takes.
+  double piece() const {
+    double bytes = 0.0;
+    for (const RankResources& rank : ranks_) bytes = std::max(bytes, rank.operand_bytes);
+    return operands_ == Operands::shared ? bytes / static_cast<double>(ranks_.size()) : 0.0;
   }
 
   /// What a rank that computes needs beside its pieces, at least.
@@ -142,7 +137,7 @@ std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const M
   std::vector<int> fitting;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!ranks[r].gpu.empty()) continue;
-    double needed = memory.to_compute(r) + memory.ranks_of_host(ranks[r].host) * memory.piece(true);
+    double needed = memory.to_compute(r) + memory.ranks_of_host(ranks[r].host) * memory.piece();
     for (std::size_t other = 0; other < ranks.size(); ++other) {
       if (ranks[other].host != ranks[r].host) continue;
       if (other < r || !ranks[other].gpu.empty()) needed += memory.to_compute(other);
@@ -153,9 +148,8 @@ std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const M
 }
 
 /// Says how much of its host's memory each rank may use, where operands are shared.
-void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, bool with_helpers,
-                  std::vector<TeamShare>& shares) {
-  const double piece = memory.piece(with_helpers);
+void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, std::vector<TeamShare>& shares) {
+  const double piece = memory.piece();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::string& host = ranks[r].host;
     const double left = memory.of_host(host) - memory.ranks_of_host(host) * piece;
@@ -191,9 +185,7 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   }
 }
 
-/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading their operands takes: all of
-/// them where each has its own. Of shared ones a rank fetches at most what others have, and fills a piece of its own,
-/// which is as much.
+/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading operands of their own takes.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                    const std::vector<TeamShare>& shares, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
@@ -298,18 +290,21 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
         ranks.front().operand_bytes / 0x1p30, operands == Operands::of_each ? " for each rank" : " in all"));
   }
   set_rates(ranks, on_cores, shares);
-  if (gpus && !worth_helping(ranks, on_cores, shares, operations)) {
+  if (gpus && operands == Operands::of_each && !worth_helping(ranks, on_cores, shares, operations)) {
     on_cores.clear();
     set_rates(ranks, on_cores, shares);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     shares[r].role = ranks[r].gpu.empty() ? TeamShare::Role::waiter : TeamShare::Role::worker;
   }
-  for (const int r : on_cores) shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
+  for (const int r : on_cores) {
+    shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
+    shares[u(r)].threads_together = gpus;
+  }
   double team_rate = 0.0;
   for (const TeamShare& share : shares) team_rate += share.role == TeamShare::Role::waiter ? 0.0 : share.rate;
   for (TeamShare& share : shares) share.team_rate = team_rate;
-  if (operands == Operands::shared) share_memory(ranks, memory, !on_cores.empty(), shares);
+  if (operands == Operands::shared) share_memory(ranks, memory, shares);
   return shares;
 }
 

@@ -53,14 +53,14 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 
 /// What each rank does, the same on all of them.
 ///
-/// Ranks with a GPU work. Where there are such, the others help if all of them together shorten the job by more than
-/// reading their operands takes (those come by the network that GPU ranks use, too), and as far as the memory of their
-/// host holds what they need: it is cores against GPUs, and a rank that does not help at least does no harm. Without
-/// any GPU as many ranks of each host work as its memory holds, and share the cores.
+/// Ranks with a GPU work. Where there are such, the others help as far as the memory of their host holds what they
+/// need: it is cores against GPUs, and a rank that does not help at least does no harm. Without any GPU as many ranks
+/// of each host work as its memory holds, and share the cores.
 ///
-/// Shared operands lie in the memories of all ranks, also of those that wait; helpers cut theirs in another way than
-/// GPUs, so where there are both each rank has a piece of both. What a host has left is then for panels of other ranks,
-/// the same for each rank that computes. Throws UsageError where nobody can work, or where pieces do not fit.
+/// Shared operands lie in the memories of all ranks, also of those that wait, cut for GPUs where there are such. What a
+/// host has left is then for panels of other ranks, the same for each rank that computes. Where each rank has operands
+/// of its own, ranks help only if all of them together shorten the job by more than reading those takes (they come by
+/// the network that GPU ranks use, too). Throws UsageError where nobody can work, or where pieces do not fit.
 std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations,
                                  Operands operands = Operands::of_each);
 

@@ -153,10 +153,12 @@ double UnitClaims::team_rate() const {
 }
 
 double UnitClaims::seconds_of(const Unit& unit) const {
+  const double seconds = unit.operations / measured_rate_.value_or(share_.rate);
+  if (share_.threads_together) return seconds;
   // A task is one thread's.
   const auto threads = static_cast<double>(std::max(1, share_.threads)),
              tasks = static_cast<double>(unit.last - unit.first);
-  return unit.operations / measured_rate_.value_or(share_.rate) * threads / std::min(threads, tasks);
+  return seconds * threads / std::min(threads, tasks);
 }
 
 bool UnitClaims::worth_it(const Taken& taken) const {

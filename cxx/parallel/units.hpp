@@ -35,16 +35,18 @@ struct TeamShare {
     waiter,  ///< computes nothing, and is there where all ranks must be
   };
   Role role = Role::worker;
-  double rate = 1.0;           ///< of this rank, operations per second
-  double team_rate = 1.0;      ///< of all ranks that compute
-  int threads = 0;             ///< at most so many; 0: as many as was planned
-  double rate_on_cores = 0.0;  ///< of this rank if its GPU fails and it goes on with cores; 0: not known
-  double worker_rate = 0.0;    ///< of a worker, on average; 0: not known
+  double rate = 1.0;              ///< of this rank, operations per second
+  double team_rate = 1.0;         ///< of all ranks that compute
+  int threads = 0;                ///< at most so many; 0: as many as was planned
+  bool threads_together = false;  ///< cores: all threads on one task, and not each on its own
+  double rate_on_cores = 0.0;     ///< of this rank if its GPU fails and it goes on with cores; 0: not known
+  double worker_rate = 0.0;       ///< of a worker, on average; 0: not known
   double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
 
   /// This rank goes on with cores, as a helper of those that are faster.
   void go_on_with_cores() {
     role = Role::helper;
+    threads_together = true;
     if (rate_on_cores > 0.0) rate = rate_on_cores;
   }
 };

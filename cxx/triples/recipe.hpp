@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -55,6 +56,14 @@ struct DisconnectedTerm {
   int particle, hole;
   std::array<int, 2> pair_particles;
   std::array<int, 2> pair_holes;
+  /// The tiles of its pair block: p, p', h, h'.
+  std::array<int, 4> pair_tiles(const Task& task) const {
+    const auto tile = [](const std::array<int, 3>& tiles, int position) {
+      return tiles[static_cast<std::size_t>(position)];
+    };
+    return {tile(task.particles, pair_particles[0]), tile(task.particles, pair_particles[1]),
+            tile(task.holes, pair_holes[0]), tile(task.holes, pair_holes[1])};
+  }
 };
 
 /// A target that equals another one with indices interchanged, because tiles coincide: target[x_0..x_5] = source[y]

@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cxx/base/error.hpp"
+#include "cxx/panels/panels.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"
+#include "tests/support/refusals.hpp"
 
 /// The matrix products against the plain evaluation of the formulas, task by task.
 namespace trifuse {
@@ -166,6 +171,86 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
     executor->make_worker()->execute(plan.tasks, together);
     EXPECT_EQ(numbers_of(together), task_numbers(*executor, plan, 3));
   }
+}
+
+/// As beside GPUs, whose panels are not cut as cores would cut them.
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
+  for (const Form form : GetParam().forms()) {
+    for (const bool two_sided : {false, true}) {
+      OwnedProblem owned(GetParam().molecule, form, two_sided);
+      owned.problem.fock_in_singles = form == Form::spin_orbital && !two_sided;
+      const Plan plan = make_plan(owned.right->tiles().retiled(5, 6), form);
+      const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, 1);
+      // Tiles of the plan, and tiles of which those that the executor would make are no part.
+      for (const TileSpace& panel_tiles : {plan.tiles, plan.tiles.refined(3, 4)}) {
+        SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
+        const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {2, 3});
+        executor->take_panels(std::make_shared<PanelStore>(owned.problem, panel_tiles));
+        EXPECT_LT(relative_difference(task_numbers(*executor, plan, 1), reference), tolerance);
+      }
+    }
+  }
+}
+
+TEST(CpuExecutor, GivesTheSameBitsWithAnyNumberOfThreadsTogether) {
+  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
+  Problem problem = owned.problem;
+  problem.omega2 = {0.0, 0.1};
+  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  std::vector<double> alone;
+  for (const int threads : {1, 2, 3, 50}) {
+    const auto executor = prepare_cpu_executor(problem, plan.tiles, {1, 2}, threads);
+    executor->take_panels(std::make_shared<PanelStore>(problem, plan.tiles));
+    const std::vector<double> found = task_numbers(*executor, plan, problem.omega2.size());
+    if (alone.empty()) alone = found;
+    EXPECT_EQ(found, alone) << threads;
+    EXPECT_EQ(executor->workers(), threads == 1 ? 0 : 1);
+  }
+}
+
+TEST(CpuExecutor, GivesThreadsThatWorkTogetherEnoughTasksAtOnce) {
+  const OwnedProblem owned(closed_shell(5, 9), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(1, 2), Form::spin_adapted);
+  std::vector<bool> finished(plan.tasks.size(), false);
+  finished.front() = true;
+  std::size_t before = finished.size();
+  for (const int threads : {1, 2, 4}) {
+    const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {}, threads);
+    std::vector<bool> given = finished;
+    const auto batches = executor->batches(plan, finished);
+    for (const auto& batch : batches) {
+      EXPECT_FALSE(batch.empty());
+      for (const std::size_t task : batch) {
+        EXPECT_FALSE(given[task]);
+        given[task] = true;
+      }
+    }
+    EXPECT_EQ(given, std::vector<bool>(given.size(), true));
+    EXPECT_LT(batches.size(), before);
+    before = batches.size();
+  }
+}
+
+/// What fails on one of the threads must not end the process.
+TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
+  const OwnedProblem owned(closed_shell(5, 9), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  class Unreachable final : public SharedArray {
+   public:
+    explicit Unreachable(std::int64_t size) : own_(static_cast<std::size_t>(size)) {}
+    std::span<double> local() override { return own_; }
+    void get(int, std::int64_t, std::span<double>) override { throw SystemError("The other rank is out of reach."); }
+    void sync() override {}
+
+   private:
+    std::vector<double> own_;
+  };
+  auto panels = std::make_shared<PanelStore>(owned.problem, plan.tiles, 0, 2);
+  panels->fill(owned.problem, std::make_unique<Unreachable>(panels->piece_sizes().front()), 1 << 20);
+  panels->fetch_others(1 << 30);
+  const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {1, 2}, 3);
+  executor->take_panels(panels);
+  expect_failure<SystemError>([&] { task_numbers(*executor, plan, 1); }, "out of reach");
 }
 
 TEST(CpuExecutor, NeedsTheMemoryThatItAnnounces) {

@@ -227,24 +227,21 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForPiecesAndForWhatIsWorkedWith) {
                              "the host b has no room for its 4 ranks");
 }
 
-TEST(ShareOutOfSharedOperands, GivesHelpersPiecesOfTheirOwnCut) {
+TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16),
                                       on_cores("a", "0-15", 16)};
   for (RankResources& rank : ranks) {
-    rank.operand_bytes = 20 * gib;
+    rank.operand_bytes = 40 * gib;
     rank.working_bytes = 3 * gib;
   }
-  // Half of 100 GiB hold the operands of GPUs and cores, 40, and 3 for each of three ranks that compute.
-  const auto shares = share_out(ranks, 1e19, Operands::shared);
+  // Half of 100 GiB hold the operands, and 3 for each of three ranks that compute.
+  const auto shares = share_out(ranks, 1e13, Operands::shared);
   EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper, Role::waiter}));
   EXPECT_DOUBLE_EQ(shares[1].memory, (10.0 + 10.0 / 3) * gib);
   EXPECT_DOUBLE_EQ(shares[3].memory, 10.0 * gib);
-  // A short job is left to the GPU, and then there is one cut.
-  const auto alone = share_out(ranks, 1e13, Operands::shared);
-  EXPECT_EQ(roles(alone), (std::vector<Role>{Role::worker, Role::waiter, Role::waiter, Role::waiter}));
-  EXPECT_DOUBLE_EQ(alone[0].memory, (5.0 + 30.0) * gib);
-  EXPECT_DOUBLE_EQ(alone[1].memory, 5.0 * gib);
-  EXPECT_EQ(alone[1].threads, 4);  // all may read
+  EXPECT_EQ(shares[1].threads, 5);
+  EXPECT_TRUE(shares[1].threads_together);
+  EXPECT_FALSE(shares[0].threads_together);
 }
 
 TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {

@@ -133,16 +133,16 @@ class SharedOperandsOfTeams : public ::testing::Test {
   Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
 };
 
-TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsRead) {
+TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
   const std::vector<double> alone = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, 1);
   constexpr CpuTiles other = {3, 2};
   const std::vector<double> alone_other = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, other), plan, 1);
   const auto failures = failures_of_ranks(
       4,
       [&](Team& team) {
-        const bool waits = team.rank() == 3;
+        const bool asks = team.rank() != 3;
         const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, team.rank() == 1 ? other : limits);
-        const TeamOperands operands(team, owned.problem, plan.tiles, waits ? nullptr : &executor->panel_tiles(),
+        const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr,
                                     everything);
         const std::vector<OperandTraffic> traffic = operands.traffic(team);
         const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
@@ -151,16 +151,48 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsRead) {
         for (const OperandTraffic& rank : traffic) sum += rank.own_bytes;
         EXPECT_EQ(sum, both);
         EXPECT_GT(traffic[3].own_bytes, both / 5);
-        EXPECT_EQ(operands.panels() == nullptr, waits);
         // Whoever is done first waits for the others, whose panels it may have.
         together(&team, [&] {
-          if (waits) return;
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, 1), team.rank() == 1 ? alone_other : alone);
         });
       },
       true);
   EXPECT_EQ(failures, std::vector<std::string>(4));
+}
+
+TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
+  const auto failures = failures_of_ranks(
+      2,
+      [&](Team& team) {
+        const TeamOperands operands(team, owned.problem, plan.tiles, nullptr, everything);
+        EXPECT_EQ(operands.panels(), nullptr);
+      },
+      true);
+  EXPECT_EQ(failures, std::vector<std::string>(2));
+}
+
+/// As cores beside GPUs do: tiles of the plan in the panels, and pieces cut out of them by threads that work together.
+TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
+  for (const int ranks : {2, 3}) {
+    for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {
+      const auto failures = failures_of_ranks(
+          ranks,
+          [&](Team& team) {
+            const bool asks = team.rank() == 0;
+            const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr,
+                                        bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles)) + cache);
+            const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, team.rank());
+            executor->take_panels(operands.panels());
+            together(&team, [&] {
+              const std::vector<double> found = task_numbers(*executor, plan, owned.problem.omega2.size());
+              EXPECT_LT(relative_difference(found, alone), 1e-12);
+            });
+          },
+          true);
+      EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    }
+  }
 }
 
 }  // namespace
