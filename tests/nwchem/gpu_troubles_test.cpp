@@ -31,7 +31,7 @@ class GpuTroubles : public SymbolsTest {
   }
 };
 
-/// Executes a task whose operands alone take 163 MB, and a small one after it. Returns what was printed.
+/// Executes a task whose operands alone take 130 MB, and a small one after it. Returns what was printed.
 std::string execute_large_and_small_task() {
   ::testing::internal::CaptureStdout();
   {

@@ -109,7 +109,7 @@ class TaskOfBoth {
     for_each_element([&](const Tiles& task_x, const Tiles& task_y) {
       const Tiles x = local(task_x, row.p), y = local(task_y, row.h);
       const auto at = [](Integer place) { return static_cast<std::size_t>(place); };
-      double sum = 0.0;
+      long double sum = 0.0L;  // so that long sums are more exact than what they are compared with
       for (Integer l = 0; l < inner; ++l) {
         if (kind == singles) {
           sum += t[at(x[0] + p[0] * y[0])] * v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * x[1])))];
@@ -121,7 +121,7 @@ class TaskOfBoth {
                  v[at(l + inner * (y[2] + h[2] * (x[2] + p[2] * x[1])))];
         }
       }
-      (kind == singles ? s_ : d_)[n++] += row.sign * sum;
+      (kind == singles ? s_ : d_)[n++] += row.sign * static_cast<double>(sum);
     });
   }
 
