@@ -8,13 +8,14 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/nwchem/device_claim.hpp"
-#include "cxx/nwchem/recorded_executor.hpp"
+#include "cxx/nwchem/task_recorder.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 
@@ -33,23 +34,26 @@ namespace {
 
 /// Lives as long as the program, so that memory is not asked for again with each task. Never destroyed: the driver may
 /// be gone before this library.
-struct Session {
-  std::unique_ptr<trifuse::RecordedExecutor> executor;
-  trifuse::RecordedTask task;
-  explicit Session(std::unique_ptr<trifuse::RecordedExecutor> who)
-      : executor(std::move(who)), task(executor->operands()) {}
-};
-
-std::unique_ptr<Session>& session_place() {
-  static auto& place = *new std::unique_ptr<Session>;
+std::unique_ptr<trifuse::TaskRecorder>& recorder_place() {
+  static auto& place = *new std::unique_ptr<trifuse::TaskRecorder>;
   return place;
 }
 
+void compute_with(std::unique_ptr<trifuse::RecordedExecutor> executor, const std::string& where) {
+  recorder_place() =
+      std::make_unique<trifuse::TaskRecorder>(std::move(executor), where, [](const std::string& warning) {
+        fmt::print("Trifuse: WARNING: {}\n", warning);
+        std::fflush(stdout);
+      });
+}
+void compute_on_cores() {
+  compute_with(trifuse::make_recorded_cpu_executor(), "A core");
+}
+
 /// On cores until `device_init_` has chosen a GPU.
-Session& session() {
-  std::unique_ptr<Session>& place = session_place();
-  if (!place) place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
-  return *place;
+trifuse::TaskRecorder& recorder() {
+  if (!recorder_place()) compute_on_cores();
+  return *recorder_place();
 }
 
 void fail(const std::string& sentence) {
@@ -69,8 +73,8 @@ int rank_on_node() {
   return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
-/// The GPU of this rank. It was asked for, so there must be one.
-trifuse::DeviceInfo chosen_device(Integer gpus_per_node) {
+/// The GPU of this rank, and how users know it. It was asked for, so there must be one.
+std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
   const auto candidates = trifuse::devices_of_rank(usable, rank_on_node(), gpus_per_node);
   if (candidates.empty())
@@ -81,11 +85,13 @@ trifuse::DeviceInfo chosen_device(Integer gpus_per_node) {
   });
   const bool shared = unclaimed == candidates.end();
   const trifuse::DeviceInfo& device = shared ? candidates.front() : *unclaimed;
-  fmt::print("Trifuse: rank {} of {} computes on GPU {} ({}, {}){}\n", rank_on_node(), trifuse::host_of_this_process(),
-             trifuse::device_label(device, shown), device.name, trifuse::device_identity(device, shown),
+  const std::string name = fmt::format("GPU {} ({}, {})", trifuse::device_label(device, shown), device.name,
+                                       trifuse::device_identity(device, shown));
+  const std::string rank = fmt::format("rank {} of {}", rank_on_node(), trifuse::host_of_this_process());
+  fmt::print("Trifuse: {} computes on {}{}\n", rank, name,
              shared ? " -- WARNING: another process computes there as well" : "");
   std::fflush(stdout);
-  return device;
+  return {device.number, fmt::format("{} of {}", name, rank)};
 }
 
 /// Runs `body`; what it throws goes to the host program. False then.
@@ -96,7 +102,7 @@ bool guarded(Body body) {
     return true;
   } catch (...) {
     const std::string sentence = trifuse::sentence_of(std::current_exception());
-    if (session_place()) session_place()->task.clear();
+    if (recorder_place()) recorder_place()->clear();
     fail(sentence);
     return false;
   }
@@ -106,7 +112,7 @@ void record(trifuse::TermKind kind, int number, const trifuse::RecordedTask::Cal
             const double* v) {
   guarded([&] {
     for (const trifuse::Term& term : trifuse::terms) {
-      if (term.kind == kind && term.number == number) return session().task.add(term, extent, t, v);
+      if (term.kind == kind && term.number == number) return recorder().add(term, extent, t, v);
     }
   });
 }
@@ -131,16 +137,20 @@ Integer check_device_(const Integer* gpus) {
 Integer device_init_(const Integer* gpus, Integer* device) {
   *device = 30;
   guarded([&] {
-    std::unique_ptr<Session>& place = session_place();
-    place.reset();
+    recorder_place().reset();
     int number = 0;
     // The symbols do not see the input.
     const trifuse::nwchem::Options options = trifuse::nwchem::read_options("");
     if (options.device == trifuse::nwchem::Device::cpu) {
-      place = std::make_unique<Session>(trifuse::make_recorded_cpu_executor());
+      compute_on_cores();
     } else {
-      number = chosen_device(*gpus).number;
-      place = std::make_unique<Session>(trifuse::make_recorded_cuda_executor(number, options.memory));
+      std::string where;
+      std::tie(number, where) = chosen_device(*gpus);
+      try {
+        compute_with(trifuse::make_recorded_cuda_executor(number, options.memory), where);
+      } catch (const trifuse::DeviceError& error) {
+        throw trifuse::DeviceError(fmt::format("{} cannot be used: {}", where, error.what()));
+      }
     }
     *device = number;
   });
@@ -153,14 +163,14 @@ void finalizememmodule_(void) {}
 
 void dev_mem_s_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
                 const Integer* p6) {
-  guarded([&] { session().task.begin_singles(task_extents(h1, h2, h3, p4, p5, p6)); });
+  guarded([&] { recorder().begin_singles(task_extents(h1, h2, h3, p4, p5, p6)); });
 }
 void dev_mem_d_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
                 const Integer* p6) {
-  guarded([&] { session().task.begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
+  guarded([&] { recorder().begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
 }
 void dev_release_(void) {
-  guarded([&] { session().task.clear(); });
+  guarded([&] { recorder().clear(); });
 }
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): 27 symbols of three shapes
@@ -200,14 +210,14 @@ void compute_en_(const double* factor, double* energy, const double* eps_h1, con
                  const double*) {
   energy[0] = energy[1] = std::numeric_limits<double>::quiet_NaN();
   guarded([&] {
-    Session& all = session();
-    if (all.task.complete() && all.task.extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
+    trifuse::TaskRecorder& all = recorder();
+    if (all.task().complete() && all.task().extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
       throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
     }
-    const auto found = all.executor->execute(all.task, *factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
+    const auto found = all.execute(*factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
     energy[0] = found.bracket;
     energy[1] = found.paren;
-    all.task.clear();
+    all.clear();
   });
 }
 }

@@ -37,6 +37,12 @@ class DeviceError : public SystemError {
   using SystemError::SystemError;
 };
 
+/// A GPU that works and has less memory free than it was asked for.
+class DeviceMemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 /// The run was asked to stop (signal); what was finished is in the journal.
 class Interrupted : public Error {
  public:

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 /// Every call of the CUDA runtime stands inside this: anything but success becomes a DeviceError that names the call,
-/// its place and CUDA's reason.
+/// its place and CUDA's reason; a DeviceMemoryError where memory is all that is wanting.
 #define TRIFUSE_CUDA(call) ::trifuse::check_cuda((call), #call, __FILE__, __LINE__)
 
 namespace trifuse {

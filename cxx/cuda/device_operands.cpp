@@ -14,7 +14,7 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
   constexpr std::size_t reserve = std::size_t{64} << 20;
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (limit_ && wanted > *limit_ - taken_) {
-    throw UsageError(
+    throw DeviceMemoryError(
         fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of the {} MiB that were allowed are left; "
                     "allow more memory, or give a smaller tile size.",
                     what, wanted >> 20, (*limit_ - taken_) >> 20, *limit_ >> 20));
@@ -22,7 +22,7 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
   std::size_t free = 0, total = 0;
   TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
   if (bytes + reserve > free) {
-    throw UsageError(
+    throw DeviceMemoryError(
         fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of its {} MiB are free; give a smaller tile "
                     "size, or let fewer processes share the GPU.",
                     what, bytes >> 20, free >> 20, total >> 20));
@@ -54,6 +54,14 @@ const double* DeviceOperands::keep(std::span<const double> numbers) {
     if (filled_ == slot_doubles) flush();
   }
   return place;
+}
+
+std::vector<double> DeviceOperands::fetch(const double* copy, std::size_t count) {
+  flush();
+  std::vector<double> numbers(count);
+  TRIFUSE_CUDA(cudaMemcpyAsync(numbers.data(), copy, count * sizeof(double), cudaMemcpyDeviceToHost, stream_));
+  TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
+  return numbers;
 }
 
 void DeviceOperands::flush() {

@@ -15,8 +15,10 @@ class MemoryBudget {
  public:
   /// `limit` in bytes; default: what is free.
   explicit MemoryBudget(std::optional<std::int64_t> limit) : limit_(limit) {}
-  /// Before `bytes` are asked for, for good. Throws UsageError where they are not there; `what` says what they are for.
+  /// Before `bytes` are asked for. Throws DeviceMemoryError where they are not there; `what` says what they are for.
   void take(std::size_t bytes, const char* what);
+  /// After all that was taken has been freed.
+  void give_all_back() { taken_ = 0; }
 
  private:
   std::optional<std::int64_t> limit_;
@@ -25,15 +27,18 @@ class MemoryBudget {
 
 /// Operands of a recorded task on their way to the current device. They pass through a small ring of pinned buffers,
 /// small enough for the caches of a processor: copying into it is what the caller waits for, the bus works meanwhile.
-/// Memory on the device grows to what the largest task needs and is kept.
+/// Memory on the device grows to what the largest task needs, and is kept until it is released.
 class DeviceOperands final : public OperandStore {
  public:
   DeviceOperands(const Stream& stream, MemoryBudget& budget) : stream_(stream), budget_(budget) {}
 
   /// A place on the device, which holds the numbers once the stream has done what `flush` asks for.
   const double* keep(std::span<const double> numbers) override;
+  std::vector<double> fetch(const double* copy, std::size_t count) override;
   void clear() override;
   void flush();
+  /// Frees the memory; there are no copies.
+  void release() { segments_.clear(); }
 
  private:
   static constexpr std::size_t slot_doubles = std::size_t{1} << 17;  ///< 1 MiB

@@ -61,6 +61,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   }
 
   OperandStore& operands() override { return operands_; }
+  void release() override;
   Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
 
  private:
@@ -115,17 +116,17 @@ bool RecordedCudaExecutor::fits(const RecordedTask& task) {
   return true;
 }
 
+void RecordedCudaExecutor::release() {
+  operands_.release();
+  packed_ = {};
+  budget_.give_all_back();
+}
+
 RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
                                                                 const std::array<const double*, 6>& eps) {
   if (!cpu_) cpu_ = make_recorded_cpu_executor();
   RecordedTask copy(cpu_->operands());
-  task.copy_to(copy, [&](const double* operand, std::int64_t count) {
-    std::vector<double> numbers(static_cast<std::size_t>(count));
-    TRIFUSE_CUDA(cudaMemcpyAsync(numbers.data(), operand, numbers.size() * sizeof(double), cudaMemcpyDeviceToHost,
-                                 buffers_.stream));
-    TRIFUSE_CUDA(cudaStreamSynchronize(buffers_.stream));
-    return numbers;
-  });
+  task.copy_to(copy);
   return cpu_->execute(copy, factor, eps);
 }
 

@@ -14,8 +14,11 @@ namespace trifuse {
 class OperandStore {
  public:
   virtual ~OperandStore() = default;
-  /// Copies `numbers`, which the caller may overwrite at once. The copy stays where it is until `clear`.
+  /// Copies `numbers`, which the caller may overwrite at once. The copy stays where it is until `clear`. Where it has
+  /// no room it throws DeviceMemoryError, and copies that were made before are still good.
   virtual const double* keep(std::span<const double> numbers) = 0;
+  /// Brings `count` numbers of a copy back. The default is for copies in the memory of this process.
+  virtual std::vector<double> fetch(const double* copy, std::size_t count) { return {copy, copy + count}; }
   /// Forgets all copies, not the memory.
   virtual void clear() = 0;
 };

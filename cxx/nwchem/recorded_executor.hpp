@@ -20,8 +20,11 @@ class RecordedExecutor {
   virtual ~RecordedExecutor() = default;
   /// Where the operands of its tasks must be. It may begin with their transport.
   virtual OperandStore& operands() = 0;
+  /// Gives back the memory that grew with its tasks, after their operands were forgotten.
+  virtual void release() {}
   /// All elements of the task's block are summed and multiplied by `factor`. `eps`: energies of the orbitals of a, b,
   /// c, i, j, k, hartree. UsageError for a task that is not complete, InputError for energies that are not finite.
+  /// After DeviceMemoryError the operands are still good.
   virtual Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) = 0;
 
  protected:
@@ -33,10 +36,10 @@ class RecordedExecutor {
 /// On the calling thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor();
 
-/// On a GPU, which compares a small task with the CPU first. `memory`: bytes that operands may take there; default:
-/// what is free. Throws UsageError where there is no such GPU and SystemError where it fails or gives wrong numbers;
-/// keeping operands and `execute` throw UsageError where a task needs more memory, and the next task may still fit.
-/// Uses the GPU from one thread.
+/// On a GPU, which compares a small task with the CPU first. `memory`: bytes that operands and panels may take there;
+/// default: what is free. Throws UsageError where there is no such GPU and DeviceError where it fails or gives wrong
+/// numbers; keeping operands and `execute` throw DeviceMemoryError where a task needs more memory, and the next one may
+/// still fit. Uses the GPU from one thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory = {});
 
 }  // namespace trifuse

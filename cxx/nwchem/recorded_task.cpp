@@ -17,18 +17,36 @@ const char* kernel_family(TermKind kind) {
   return kind == TermKind::singles ? "s1" : kind == TermKind::hole_doubles ? "d1" : "d2";
 }
 
+/// The numbers of a block of an operand, in the operand's order.
+void copy_part(const double* from, const RecordedTask::Operand& whole, const RecordedTask::Operand& begin,
+               const RecordedTask::Operand& extent, std::vector<double>& to) {
+  to.clear();
+  for (std::int64_t z = begin[3]; z < begin[3] + extent[3]; ++z)
+    for (std::int64_t y = begin[2]; y < begin[2] + extent[2]; ++y)
+      for (std::int64_t x = begin[1]; x < begin[1] + extent[1]; ++x) {
+        const double* run = from + begin[0] + whole[0] * (x + whole[1] * (y + whole[2] * z));
+        to.insert(to.end(), run, run + extent[0]);
+      }
+}
+
 }  // namespace
 
-RecordedTask::OperandSizes RecordedTask::operand_sizes(TermKind kind, const CallExtents& x) {
+RecordedTask::OperandExtents RecordedTask::operand_extents(TermKind kind, const CallExtents& x) {
   switch (kind) {
     case TermKind::singles:
-      return {x.p4 * x.h1, x.h3 * x.h2 * x.p6 * x.p5};
+      return {{x.p4, x.h1, 1, 1}, {x.h3, x.h2, x.p6, x.p5}};
     case TermKind::hole_doubles:
-      return {x.inner * x.p4 * x.p5 * x.h1, x.h3 * x.h2 * x.p6 * x.inner};
+      return {{x.inner, x.p4, x.p5, x.h1}, {x.h3, x.h2, x.p6, x.inner}};
     case TermKind::particle_doubles:
       break;
   }
-  return {x.inner * x.p4 * x.h1 * x.h2, x.inner * x.h3 * x.p6 * x.p5};
+  return {{x.inner, x.p4, x.h1, x.h2}, {x.inner, x.h3, x.p6, x.p5}};
+}
+
+RecordedTask::OperandSizes RecordedTask::operand_sizes(TermKind kind, const CallExtents& call) {
+  const auto product = [](const Operand& n) { return n[0] * n[1] * n[2] * n[3]; };
+  const OperandExtents extents = operand_extents(kind, call);
+  return {product(extents.t), product(extents.v)};
 }
 
 RecordedTask::CallExtents RecordedTask::call_extents(const Term& term, const Extents& task, std::int64_t inner) {
@@ -57,7 +75,7 @@ void RecordedTask::begin(const Extents& extent, bool& begun) {
     throw UsageError("The tiles of a task are too large: together they make more than 2^40 elements.");
   }
   if (begun) clear();  // the task before was given up
-  if ((singles_begun_ || doubles_begun_) && extent != extent_) {
+  if (this->begun() && extent != extent_) {
     throw UsageError("Singles and doubles of a task must have the same tiles; one of them was left out.");
   }
   extent_ = extent;
@@ -85,14 +103,37 @@ void RecordedTask::add(const Term& term, const CallExtents& call, const double* 
   calls_.push_back({&term, call, kept_t, store_.keep(operand(v, size.v))});
 }
 
-void RecordedTask::copy_to(RecordedTask& other, const Fetch& fetch) const {
-  other.clear();
-  if (singles_begun_) other.begin_singles(extent_);
-  if (doubles_begun_) other.begin_doubles(extent_);
+void RecordedTask::copy_to(RecordedTask& other) const {
+  begin_like_this(other, extent_);
+  const auto fetch = [&](const double* operand, std::int64_t count) {
+    return store_.fetch(operand, static_cast<std::size_t>(count));
+  };
   for (const Call& call : calls_) {
     const OperandSizes size = operand_sizes(call.term->kind, call.extent);
     other.add(*call.term, call.extent, fetch(call.t, size.t).data(), fetch(call.v, size.v).data());
   }
+}
+
+void RecordedTask::copy_box_to(RecordedTask& other, const Box& box) const {
+  begin_like_this(other, box.extent);
+  std::vector<double> t, v;
+  for (const Call& call : calls_) {
+    const TermKind kind = call.term->kind;
+    const OperandExtents whole = operand_extents(kind, call.extent);
+    const CallExtents extent = call_extents(*call.term, box.extent, call.extent.inner);
+    const OperandExtents part = operand_extents(kind, extent);
+    OperandExtents begin = operand_extents(kind, call_extents(*call.term, box.begin, 0));
+    if (kind == TermKind::singles) begin.t[2] = begin.t[3] = 0;  // indices that t1 does not have
+    copy_part(call.t, whole.t, begin.t, part.t, t);
+    copy_part(call.v, whole.v, begin.v, part.v, v);
+    other.add(*call.term, extent, t.data(), v.data());
+  }
+}
+
+void RecordedTask::begin_like_this(RecordedTask& other, const Extents& extent) const {
+  other.clear();
+  if (singles_begun_) other.begin_singles(extent);
+  if (doubles_begun_) other.begin_doubles(extent);
 }
 
 void RecordedTask::clear() {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "cxx/nwchem/operand_store.hpp"
@@ -22,6 +21,7 @@ namespace trifuse {
 class RecordedTask {
  public:
   using Extents = std::array<std::int64_t, 6>;  ///< of a, b, c, i, j, k
+  using Operand = std::array<std::int64_t, 4>;  ///< one number for each index of an operand
 
   /// `store` outlives the task.
   explicit RecordedTask(OperandStore& store) : store_(store) {}
@@ -35,6 +35,11 @@ class RecordedTask {
 
   /// The extents that the call of a term has in a task.
   static CallExtents call_extents(const Term& term, const Extents& task, std::int64_t inner);
+  /// Extents of its two operands, the fastest first.
+  struct OperandExtents {
+    Operand t, v;
+  };
+  static OperandExtents operand_extents(TermKind kind, const CallExtents& call);
   /// Numbers of its two operands.
   struct OperandSizes {
     std::int64_t t, v;
@@ -47,12 +52,18 @@ class RecordedTask {
   /// Copies the operands of one call. UsageError where the part has not begun or the extents are not those of its
   /// tiles.
   void add(const Term& term, const CallExtents& call, const double* t, const double* v);
-  /// Records the same calls in another task, whose operands `fetch` copies out of this one's store.
-  using Fetch = std::function<std::vector<double>(const double* operand, std::int64_t count)>;
-  void copy_to(RecordedTask& other, const Fetch& fetch) const;
+  /// Records the same calls in another task.
+  void copy_to(RecordedTask& other) const;
+  /// Part of a task: `extent` orbitals of each of a, b, c, i, j, k, from `begin` on.
+  struct Box {
+    Extents begin, extent;
+  };
+  /// Records in another task what this one's calls add to a box. Operands are in the memory of this process.
+  void copy_box_to(RecordedTask& other, const Box& box) const;
   /// Forgets the task and keeps the memory for the next one.
   void clear();
 
+  bool begun() const { return singles_begun_ || doubles_begun_; }
   bool complete() const { return singles_begun_ && doubles_begun_; }
   const Extents& extent() const { return extent_; }
 
@@ -87,6 +98,7 @@ class RecordedTask {
   };
 
   void begin(const Extents& extent, bool& begun);
+  void begin_like_this(RecordedTask& other, const Extents& extent) const;
 
   OperandStore& store_;
   Extents extent_{};

@@ -1,0 +1,154 @@
+#include "cxx/nwchem/task_recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace trifuse {
+
+namespace {
+
+/// Boxes are not cut below this, so that launches stay few beside the work: what has no room even for this has none.
+constexpr std::int64_t least_orbitals = 4;
+/// A core keeps two numbers for each element, in memory that nobody has set aside: 256 MiB.
+constexpr std::int64_t most_elements_on_core = std::int64_t{1} << 24;
+
+std::int64_t elements(const RecordedTask::Extents& extent) {
+  std::int64_t product = 1;
+  for (const std::int64_t n : extent) product *= n;
+  return product;
+}
+
+}  // namespace
+
+TaskRecorder::TaskRecorder(std::unique_ptr<RecordedExecutor> executor, std::string where, Warn warn)
+    : executor_(std::move(executor)),
+      where_(std::move(where)),
+      warn_(std::move(warn)),
+      task_(executor_->operands()),
+      host_task_(host_operands_) {}
+
+/// Does what may use the device. When it has failed once it is not asked again.
+template <typename Body>
+auto TaskRecorder::asking_device(Body body) {
+  if (!failure_.empty()) throw DeviceError(failure_);
+  try {
+    return body();
+  } catch (const DeviceMemoryError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    failure_ = fmt::format(
+        "{} failed, and with it the operands that NWChem had handed over are lost; run again without this GPU (hide it "
+        "by CUDA_VISIBLE_DEVICES, or give cuda a smaller number), or link the routine, which goes on with cores. {}",
+        where_, error.what());
+    throw DeviceError(failure_);
+  }
+}
+
+void TaskRecorder::begin(const RecordedTask::Extents& extent) {
+  asking_device([] {});
+  // Tasks alike need as much, and the way to the device and back again takes time.
+  if (!task().begun()) on_host_ = extent == too_large_;
+}
+
+void TaskRecorder::begin_singles(const RecordedTask::Extents& extent) {
+  begin(extent);
+  at_hand().begin_singles(extent);
+}
+
+void TaskRecorder::begin_doubles(const RecordedTask::Extents& extent) {
+  begin(extent);
+  at_hand().begin_doubles(extent);
+}
+
+void TaskRecorder::add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v) {
+  asking_device([&] {
+    try {
+      at_hand().add(term, call, t, v);
+    } catch (const DeviceMemoryError& why) {
+      go_to_host(why);
+      at_hand().add(term, call, t, v);
+    }
+  });
+}
+
+/// The task at hand, from the executor's memory into that of this process.
+void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
+  task_.copy_to(host_task_);
+  task_.clear();
+  executor_->release();
+  on_host_ = true;
+  too_large_ = host_task_.extent();
+  if (!std::exchange(warned_of_boxes_, true)) {
+    warn_(fmt::format("{}: {} Such tasks are computed there in pieces, which takes longer.", where_, why.what()));
+  }
+}
+
+/// The energies of a box of the task in the memory of this process: whole, or else those of its halves.
+RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& box, Sum& sum, RecordedExecutor& executor,
+                                                     RecordedTask& task) {
+  const auto longest = std::max_element(box.extent.begin(), box.extent.end()) - box.extent.begin();
+  const auto cut = static_cast<std::size_t>(longest);
+  const bool least = box.extent[cut] <= least_orbitals;
+  if (least || elements(box.extent) <= sum.most_elements) {
+    try {
+      host_task_.copy_box_to(task, box);
+      std::array<const double*, 6> eps{};
+      for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + box.begin[q];
+      const RecordedExecutor::Energies found = executor.execute(task, sum.factor, eps);
+      task.clear();
+      return found;
+    } catch (const DeviceMemoryError&) {
+      task.clear();
+      executor.release();
+      if (least) throw;
+      // Others as large need not be tried.
+      sum.most_elements = elements(box.extent) - 1;
+    }
+  }
+  RecordedTask::Box first = box, second = box;
+  first.extent[cut] = (box.extent[cut] + 1) / 2;
+  second.begin[cut] += first.extent[cut];
+  second.extent[cut] -= first.extent[cut];
+  const RecordedExecutor::Energies one = execute_box(first, sum, executor, task),
+                                   other = execute_box(second, sum, executor, task);
+  return {one.bracket + other.bracket, one.paren + other.paren};
+}
+
+RecordedExecutor::Energies TaskRecorder::execute_in_boxes(double factor, const std::array<const double*, 6>& eps) {
+  const RecordedTask::Box whole{{}, host_task_.extent()};
+  try {
+    Sum sum{factor, eps, elements(whole.extent)};
+    return execute_box(whole, sum, *executor_, task_);
+  } catch (const DeviceMemoryError& why) {
+    if (!std::exchange(warned_of_core_, true)) {
+      warn_(fmt::format("{}: {} Such a task is computed by a core, which takes far longer.", where_, why.what()));
+    }
+  }
+  if (!core_) core_ = make_recorded_cpu_executor();
+  RecordedTask task(core_->operands());
+  Sum sum{factor, eps, most_elements_on_core};
+  return execute_box(whole, sum, *core_, task);
+}
+
+RecordedExecutor::Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
+  return asking_device([&] {
+    if (!on_host_) {
+      try {
+        return executor_->execute(task_, factor, eps);
+      } catch (const DeviceMemoryError& why) {
+        go_to_host(why);
+      }
+    }
+    return execute_in_boxes(factor, eps);
+  });
+}
+
+void TaskRecorder::clear() {
+  task_.clear();
+  host_task_.clear();
+  on_host_ = false;
+}
+
+}  // namespace trifuse
