@@ -96,7 +96,7 @@ class CpuWorker final : public Executor::Worker {
       try {
         threads_[t].execute(pieces_, t, threads, of_pieces_);
       } catch (...) {
-        failure.keep();
+        failure.keep(t);
       }
     }
     failure.rethrow();

@@ -23,7 +23,7 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
 
 /// Processes with GPUs first, then those on cores.
 std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
-                                    double operations, double operand_bytes) {
+                                    double operations, double operand_bytes, Operands operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
   std::vector<SimulatedRank> ranks(static_cast<std::size_t>(job.ranks));
   for (int r = 0; r < with_gpus; ++r) {
@@ -46,7 +46,7 @@ std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const Machin
     resources[r].gpu_identity = std::to_string(r);
     resources[r].gpu_rate = gpu_rate * ranks[r].gpus;
   }
-  const std::vector<TeamShare> shares = share_out(resources, operations);
+  const std::vector<TeamShare> shares = share_out(resources, operations, operands);
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].share = shares[r];
   return ranks;
 }
@@ -117,7 +117,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.form));
 
   SimulationSettings settings;
-  settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, prediction.operand_bytes);
+  settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
+                            prediction.shared_operands ? Operands::shared : Operands::of_each);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
   settings.copy_rate = machine.link;

@@ -142,6 +142,18 @@ TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
   EXPECT_EQ(worked, 21u);
 }
 
+/// Eight threads, each on a task of its own, would not be done with the last unit in time; together they are.
+TEST(UnitClaims, OfAHelperWhoseThreadsWorkTogetherAreWorthMore) {
+  for (const bool threads_together : {false, true}) {
+    ThreadRanks ranks(1);
+    ThreadTeam team(ranks, 0);
+    const TeamShare share{
+        .role = Role::helper, .rate = 1.0, .team_rate = 10.0, .threads = 8, .threads_together = threads_together};
+    UnitClaims helper(team, equal_units(100), share);
+    EXPECT_EQ(helper.next().size(), threads_together ? 1u : 0u);
+  }
+}
+
 TEST(UnitClaims, OfAWorkerAreA32ndOfItsShareOfTheRest) {
   ThreadRanks ranks(1);
   ThreadTeam team(ranks, 0);
