@@ -68,7 +68,8 @@ struct RunCommand {
       options = flags.resolve(*sources.right);
       options.journal = journal;
     });
-    verify(sources, team);
+    sources.ccsd_energy = verify(*sources.right, *sources.right, team);
+    if (sources.left) verify(*sources.left, *sources.right, team);
     if (team == nullptr) {
       compute(Calculation(*sources.right, sources.left.get(), options), sources, nullptr, *json_file);
       return;
@@ -88,17 +89,17 @@ struct RunCommand {
   };
 
   /// Ranks check a share of a file each, where it is the same for all of them.
-  static void verify(Sources& sources, Team* team) {
-    const CheckShare right = share_of(*sources.right, team);
-    const CheckShare left = sources.left ? share_of(*sources.left, team) : CheckShare{};
-    together(team, [&] {
-      sources.ccsd_energy = verify_source(*sources.right, *sources.right, right);
-      if (sources.left) verify_source(*sources.left, *sources.right, left);
-    });
-  }
-  static CheckShare share_of(const TileSource& amplitudes, Team* team) {
-    if (team == nullptr || !same_file(*team, amplitudes.info().path)) return {};
-    return {team->rank(), team->size()};
+  std::optional<double> verify(const TileSource& amplitudes, const TileSource& integrals, Team* team) const {
+    const bool shared = team != nullptr && same_file(*team, amplitudes.info().path);
+    CheckShare share;
+    if (shared) share = {team->rank(), team->size()};
+    share.threads = flags.options.threads;
+    EnergyShares energy;
+    together(team, [&] { energy = check_source(amplitudes, integrals, share); });
+    if (shared) team->sum(energy);
+    std::optional<double> ccsd_energy;
+    together(team, [&] { ccsd_energy = checked_energy(amplitudes, integrals, energy); });
+    return ccsd_energy;
   }
 
   /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
