@@ -439,8 +439,10 @@ std::unique_ptr<Journal> Calculation::open_journal() const {
 CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
                                    std::function<void(const std::string&)> warn) const {
   CalculationResult result;
+  const double begin = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const double start = wall_seconds();
+  result.seconds_journal = start - begin;
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;

@@ -88,6 +88,7 @@ struct CalculationResult {
   std::size_t tasks = 0;
   std::size_t tasks_from_journal = 0;
   double operations = 0.0;              ///< of the matrix products executed now, a multiply and an add counted as two
+  double seconds_journal = 0.0;         ///< opening the journal, with the checksum of the input that it asks for
   double seconds_loading = 0.0;         ///< reading operands
   double seconds_tasks = 0.0;           ///< executing tasks
   std::optional<CudaReport> cuda;       ///< what the devices did

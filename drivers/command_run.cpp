@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/team_calculation.hpp"
@@ -57,6 +58,7 @@ struct RunCommand {
   void execute(Team* team) const {
     speaks = team == nullptr || team->rank() == 0;
     on_stop_signals(stop_at_once);
+    const double begin = wall_seconds();
     std::optional<JsonFile> json_file;
     Sources sources;
     CalculationOptions options;
@@ -68,9 +70,18 @@ struct RunCommand {
       options = flags.resolve(*sources.right);
       options.journal = journal;
     });
-    verify(sources, team);
+    RunTimes times;
+    const double opened = wall_seconds();
+    sources.ccsd_energy = verify(*sources.right, *sources.right, team);
+    if (sources.left) verify(*sources.left, *sources.right, team);
+    const double checked = wall_seconds();
+    times.checking = checked - opened;
+    const auto compute_planned = [&](const Calculation& calculation, const TeamCalculation* planned) {
+      times.planning = wall_seconds() - checked;
+      compute(calculation, sources, planned, begin, times, *json_file);
+    };
     if (team == nullptr) {
-      compute(Calculation(*sources.right, sources.left.get(), options), sources, nullptr, *json_file);
+      compute_planned(Calculation(*sources.right, sources.left.get(), options), nullptr);
       return;
     }
     // A number that amplitudes of other files would not have.
@@ -78,7 +89,7 @@ struct RunCommand {
     expect_same(*team, std::span(&energy, 1));
     const TeamCalculation planned =
         plan_in_team(*team, *sources.right, sources.left.get(), team_options(*team, options));
-    compute(planned.calculation, sources, &planned, *json_file);
+    compute_planned(planned.calculation, &planned);
   }
 
  private:
@@ -88,17 +99,17 @@ struct RunCommand {
   };
 
   /// Ranks check a share of a file each, where it is the same for all of them.
-  static void verify(Sources& sources, Team* team) {
-    const CheckShare right = share_of(*sources.right, team);
-    const CheckShare left = sources.left ? share_of(*sources.left, team) : CheckShare{};
-    together(team, [&] {
-      sources.ccsd_energy = verify_source(*sources.right, *sources.right, right);
-      if (sources.left) verify_source(*sources.left, *sources.right, left);
-    });
-  }
-  static CheckShare share_of(const TileSource& amplitudes, Team* team) {
-    if (team == nullptr || !same_file(*team, amplitudes.info().path)) return {};
-    return {team->rank(), team->size()};
+  std::optional<double> verify(const TileSource& amplitudes, const TileSource& integrals, Team* team) const {
+    const bool shared = team != nullptr && same_file(*team, amplitudes.info().path);
+    CheckShare share;
+    if (shared) share = {team->rank(), team->size()};
+    share.threads = flags.options.threads;
+    EnergyShares energy;
+    together(team, [&] { energy = check_source(amplitudes, integrals, share); });
+    if (shared) team->sum(energy);
+    std::optional<double> ccsd_energy;
+    together(team, [&] { ccsd_energy = checked_energy(amplitudes, integrals, energy); });
+    return ccsd_energy;
   }
 
   /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
@@ -110,9 +121,9 @@ struct RunCommand {
     return {options, deal_device(team, usable, !options.devices.empty()), options.memory};
   }
 
-  /// `team`: what the ranks have planned together, or null.
-  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* team,
-               JsonFile& json_file) const {
+  /// `team`: what the ranks have planned together, or null. `begin`: when the input was opened.
+  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* team, double begin,
+               RunTimes times, JsonFile& json_file) const {
     const bool silent = quiet || !speaks;
     if (!silent) {
       fmt::print("{}", describe_source(*sources.right));
@@ -141,15 +152,16 @@ struct RunCommand {
         throw;
       }
     }();
+    times.whole = wall_seconds() - begin;
     progress.finish();
     if (!speaks) return;
     // What the GPUs of this rank did is not what all did.
     if (team != nullptr) result.cuda.reset();
-    std::string energies = describe_result(calculation, result, sources.right->info());
+    std::string energies = describe_result(calculation, result, times, sources.right->info());
     if (team != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =
-          json_report(calculation, result, *sources.right, sources.left.get(), sources.ccsd_energy);
+          json_report(calculation, result, times, *sources.right, sources.left.get(), sources.ccsd_energy);
       if (team != nullptr) {
         report["ranks"] = json_ranks(*team, result);
         report["kinds"] = json_kinds(result.ranks);

@@ -172,7 +172,8 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
       100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
 }
 
-std::string describe_result(const Calculation& calculation, const CalculationResult& result, const SourceInfo& info) {
+std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
+                            const SourceInfo& info) {
   std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
   for (const TriplesEnergy& energy : result.energies) {
     text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.bracket, energy.total.paren,
@@ -194,11 +195,15 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                           energy.total.paren - paren);
     }
   }
-  text += fmt::format("\nTime         {:.2f} s reading operands, {:.2f} s in {} tasks", result.seconds_loading,
-                      result.seconds_tasks, result.tasks - result.tasks_from_journal);
+  text +=
+      fmt::format("\nTime         {:.2f} s checking the input, {:.2f} s planning, ", times.checking, times.planning);
+  if (!calculation.options().journal.empty())
+    text += fmt::format("{:.2f} s opening the journal, ", result.seconds_journal);
+  text += fmt::format("{:.2f} s reading operands, {:.2f} s in {} tasks", result.seconds_loading, result.seconds_tasks,
+                      result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
-  text += "\n";
+  text += fmt::format("\n             {:.2f} s in all, from the opening of the input to the energies\n", times.whole);
   if (!result.traffic.empty()) text += describe_traffic(result.traffic);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
@@ -292,7 +297,8 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
 }
 
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
-                                   const TileSource& right, const TileSource* left, std::optional<double> ccsd_energy) {
+                                   const RunTimes& times, const TileSource& right, const TileSource* left,
+                                   std::optional<double> ccsd_energy) {
   const CalculationOptions& options = calculation.options();
   nlohmann::ordered_json json = {{"program", "trifuse"}, {"version", version}};
   json["method"] = calculation.method(calculation.problem().omega2.front());
@@ -328,7 +334,9 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["warnings"] = result.warnings;
   json["operations"] = {
       {"executed", result.operations}, {"per_second", rate_of(result)}, {"convention", operation_convention}};
-  json["timings"] = {{"load_seconds", result.seconds_loading}, {"task_seconds", result.seconds_tasks}};
+  json["timings"] = {{"check_seconds", times.checking},           {"plan_seconds", times.planning},
+                     {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
+                     {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};

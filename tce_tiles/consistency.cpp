@@ -73,7 +73,10 @@ class Checker {
     read_singles();
     doubles();
     if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
-    if (energy_known_) compare_energy();
+    if (energy_known_) {
+      report_.ccsd_energy = energy_;
+      expect_printed_energy(amplitudes_.info(), integrals_.info(), energy_);
+    }
     return report_;
   }
 
@@ -302,18 +305,6 @@ class Checker {
     }
   }
 
-  void compare_energy() {
-    report_.ccsd_energy = energy_;
-    const std::optional<double> printed = amplitudes_.info().correlation_energy;
-    if (!printed || std::abs(*printed - energy_) <= energy_tolerance) return;
-    const std::string& a = amplitudes_.info().path;
-    const std::string& i = integrals_.info().path;
-    throw InputError(fmt::format(
-        "The numbers in {}{} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was printed when they "
-        "were made; amplitudes, integrals and output do not belong together (for example T1 of another run).",
-        a, a == i ? "" : " and " + i, energy_, *printed));
-  }
-
   const TileSource& amplitudes_;
   const TileSource& integrals_;
   const TileSpace& space_;
@@ -333,6 +324,15 @@ class Checker {
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked) {
   return Checker(amplitudes, integrals, checked).run();
+}
+
+void expect_printed_energy(const SourceInfo& amplitudes, const SourceInfo& integrals, double energy) {
+  const std::optional<double> printed = amplitudes.correlation_energy;
+  if (!printed || std::abs(*printed - energy) <= energy_tolerance) return;
+  throw InputError(fmt::format(
+      "The numbers in {}{} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was printed when they "
+      "were made; amplitudes, integrals and output do not belong together (for example T1 of another run).",
+      amplitudes.path, amplitudes.path == integrals.path ? "" : " and " + integrals.path, energy, *printed));
 }
 
 }  // namespace trifuse

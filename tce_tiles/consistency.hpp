@@ -40,4 +40,7 @@ enum class CheckedIntegrals { all, of_energy };
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked = CheckedIntegrals::all);
 
+/// Throws InputError where the maker of the amplitudes printed another CCSD correlation energy than this, hartree.
+void expect_printed_energy(const SourceInfo& amplitudes, const SourceInfo& integrals, double energy);
+
 }  // namespace trifuse

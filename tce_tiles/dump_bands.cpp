@@ -1,6 +1,9 @@
 #include "tce_tiles/dump_bands.hpp"
 
-#include <vector>
+#include <omp.h>
+
+#include <exception>
+#include <iterator>
 
 #include "tce_tiles/dump_layout.hpp"
 
@@ -12,35 +15,48 @@ std::size_t BandCache::Hash::operator()(const Key& key) const {
   return hash ^ (hash >> 32);
 }
 
-std::shared_ptr<const Buffer> BandCache::band(int id, const Hdf5Dataset& dataset, const std::string& path,
-                                              const std::array<std::int64_t, 3>& offset,
-                                              const std::array<std::int64_t, 3>& count) {
+BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::string& path,
+                                const std::array<std::int64_t, 3>& offset, const std::array<std::int64_t, 3>& count) {
   const Key key = {id, offset[0], offset[1], offset[2]};
+  const std::int64_t row = dataset.shape()[3];
+  const auto size = static_cast<std::size_t>(count[0] * count[1] * count[2] * row);
+  std::promise<Band> promise;
+  std::shared_future<Band> found;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = position_.find(key);
-    if (found != position_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return recent_.front().band;
+    const auto position = position_.find(key);
+    if (position != position_.end()) {
+      recent_.splice(recent_.begin(), recent_, position->second);
+      found = recent_.front().band;
+    } else {
+      recent_.push_front({key, size * sizeof(double), promise.get_future().share()});
+      position_.emplace(key, recent_.begin());
+      bytes_ += recent_.front().bytes;
+      // A block may be made of two bands, which a thread wants again for the next.
+      const std::size_t least = 2 * static_cast<std::size_t>(omp_get_max_threads());
+      while (bytes_ > capacity_ && recent_.size() > least) forget(std::prev(recent_.end()));
     }
   }
-  const std::int64_t row = dataset.shape()[3];
-  auto band = std::make_shared<Buffer>(static_cast<std::size_t>(count[0] * count[1] * count[2] * row));
-  dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
-               std::array{count[0], count[1], count[2], row}, band->span());
-  check_finite(band->span(), path, dataset.name());
-
-  const std::lock_guard lock(mutex_);
-  if (position_.contains(key)) return band;  // another thread was faster
-  recent_.push_front({key, band});
-  position_.emplace(key, recent_.begin());
-  bytes_ += band->size() * sizeof(double);
-  while (bytes_ > capacity_ && recent_.size() > 1) {
-    bytes_ -= recent_.back().band->size() * sizeof(double);
-    position_.erase(recent_.back().key);
-    recent_.pop_back();
+  if (found.valid()) return found.get();
+  try {
+    auto band = std::make_shared<Buffer>(size);
+    dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
+                 std::array{count[0], count[1], count[2], row}, band->span());
+    check_finite(band->span(), path, dataset.name());
+    promise.set_value(band);
+    return band;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    const std::lock_guard lock(mutex_);
+    if (const auto position = position_.find(key); position != position_.end()) forget(position->second);
+    throw;
   }
-  return band;
+}
+
+void BandCache::forget(Entries::iterator entry) {
+  bytes_ -= entry->bytes;
+  position_.erase(entry->key);
+  recent_.erase(entry);
 }
 
 }  // namespace trifuse

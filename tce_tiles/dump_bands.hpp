@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -16,16 +17,19 @@ namespace trifuse {
 /// Reads a rank-4 dataset in bands, boxes that span the whole last axis, and keeps the last ones in memory.
 ///
 /// A block needs only a few neighbouring elements of each row. A band turns these into few and long runs of the file,
-/// and serves the other blocks that differ in the last tile. Safe to use from several threads.
+/// and serves the other blocks that differ in the last tile. Safe to use from several threads: each band is read by one
+/// of them, and those that want it meanwhile wait.
 class BandCache {
  public:
+  using Band = std::shared_ptr<const Buffer>;
+
+  /// Two bands for each thread of OpenMP are kept even where they take more.
   explicit BandCache(std::size_t bytes) : capacity_(bytes) {}
 
   /// The band of `count` elements from `offset` on along the first three axes. `id` tells datasets apart. Throws
   /// InputError when a value is not finite.
-  std::shared_ptr<const Buffer> band(int id, const Hdf5Dataset& dataset, const std::string& path,
-                                     const std::array<std::int64_t, 3>& offset,
-                                     const std::array<std::int64_t, 3>& count);
+  Band band(int id, const Hdf5Dataset& dataset, const std::string& path, const std::array<std::int64_t, 3>& offset,
+            const std::array<std::int64_t, 3>& count);
 
  private:
   using Key = std::array<std::int64_t, 4>;
@@ -34,13 +38,17 @@ class BandCache {
   };
   struct Entry {
     Key key;
-    std::shared_ptr<const Buffer> band;
+    std::size_t bytes;
+    std::shared_future<Band> band;
   };
+  using Entries = std::list<Entry>;
+
+  void forget(Entries::iterator entry);  ///< with the lock held
 
   const std::size_t capacity_;
   std::mutex mutex_;
-  std::list<Entry> recent_;  ///< last used first
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> position_;
+  Entries recent_;  ///< last used first
+  std::unordered_map<Key, Entries::iterator, Hash> position_;
   std::size_t bytes_ = 0;
 };
 

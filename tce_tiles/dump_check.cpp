@@ -1,326 +1,264 @@
 #include "tce_tiles/dump_check.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/first_failure.hpp"
 #include "tce_tiles/consistency.hpp"
-#include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/dump_boxes.hpp"
+#include "tce_tiles/dump_energy.hpp"
 
 namespace trifuse {
 namespace {
 
-using Index = std::array<std::int64_t, 4>;
+constexpr double fock_tolerance = 1e-7;
 
-constexpr double tolerance = 1e-7;
-constexpr std::int64_t transpose_block = 32;
+/// Energies begin with one of the singles of each spin.
+constexpr std::size_t singles_energies = 2;
 
-/// `array[p] = sign * array[q]` where q holds the indices of p in another order: q[k] = p[axes[k]].
-struct ArraySymmetry {
-  std::array<int, 4> axes;
-  double sign;
+std::size_t number_of(Spin spin) {
+  return spin == Spin::alpha ? 0 : 1;
+}
+
+OrbitalClass class_of(Space space, Spin spin) {
+  if (space == Space::hole) return spin == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+  return spin == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+}
+
+/// The integrals of the pairs of a t2, and where their energies are kept.
+struct EnergyOfPairs {
+  CheckedArray ovov;
+  PairWeights weights;
+  std::span<const double> t1_first, t1_second;
+  std::size_t begin;  ///< energies are [i, j] from there on
+  std::int64_t j_count;
 };
-
-struct Box {
-  Index offset;
-  Index count;
-  Index stride;
-  std::span<const double> values;
-};
-
-bool agree(double x, double y) {
-  return std::abs(x - y) <= tolerance * std::max(1.0, std::abs(x));
-}
-
-/// Index of the element that `symmetry` ties to `p`.
-Index image(const ArraySymmetry& symmetry, const Index& p) {
-  Index q{};
-  for (std::size_t k = 0; k < 4; ++k) q[k] = p[static_cast<std::size_t>(symmetry.axes[k])];
-  return q;
-}
-
-/// The axes that boxes cut; along the others a box is as long as the array. They are chosen so that a box is made of
-/// long runs and that all symmetries of the array lead from a box to itself or to one and the same other box.
-std::array<bool, 4> cut_axes(const ArraySpec& spec) {
-  const bool asym = spec.antisymmetrised;
-  switch (spec.kind) {
-    case ArrayKind::ovvv:
-      return {true, true, asym, false};
-    case ArrayKind::ovoo:
-      return {true, !asym, asym, false};
-    case ArrayKind::ovov:
-      return {true, false, true, false};
-    default:
-      return {true, true, false, false};
-  }
-}
-
-std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restricted) {
-  const bool same_spin = spec.first == spec.second;
-  switch (spec.kind) {
-    case ArrayKind::t1:
-      return {};
-    case ArrayKind::t2:
-      if (restricted) return {{{1, 0, 3, 2}, 1.0}};
-      if (same_spin) return {{{1, 0, 2, 3}, -1.0}, {{0, 1, 3, 2}, -1.0}};
-      return {};
-    case ArrayKind::ovvv:
-      if (spec.antisymmetrised) return {{{0, 2, 1, 3}, -1.0}};
-      return {{{0, 1, 3, 2}, 1.0}};
-    case ArrayKind::ovoo:
-      if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}};
-      return {{{0, 1, 3, 2}, 1.0}};
-    case ArrayKind::ovov:
-      if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}, {{0, 3, 2, 1}, -1.0}};
-      if (restricted || same_spin) return {{{2, 3, 0, 1}, 1.0}};
-      return {};
-  }
-  return {};
-}
 
 class Checker {
  public:
   Checker(const std::string& path, const DumpCheck& check)
-      : file_(Hdf5File::open(path)), header_(read_dump_header(file_)), check_(check) {}
-
-  void run() {
-    for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
-      if (header_.size(spec) == 0) continue;
-      if (spec.kind == ArrayKind::t1) {
-        check_t1(spec);
-      } else {
-        check_array(spec);
-      }
-    }
-    if (!check_.integrals) return;
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
-      if (spin == Spin::alpha || !header_.restricted) check_fock(spin);
-    }
-    const auto integrals = present_integrals(file_, header_);
-    if (!integrals) return;
-    for (const ArraySpec& spec : *integrals) check_array(spec);
+      : file_(Hdf5File::open(path)), header_(read_dump_header(file_)), check_(check) {
+    const bool elsewhere = !check.energy_with.empty() && check.energy_with != path;
+    if (elsewhere) other_file_ = Hdf5File::open(check.energy_with);
+    plan();
   }
+
+  std::vector<double> run();
 
  private:
-  bool mine() { return unit_++ % check_.parts == check_.part; }
-  const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
+  /// What a thread reads into.
+  using Room = std::array<Buffer, 4>;
+  using Piece = std::function<void(Room&)>;
 
-  void check_array(const ArraySpec& spec);
-  Box read(const ArraySpec& spec, const Hdf5Dataset& dataset, const Index& offset, const Index& count,
-           Buffer& buffer) const;
-  void check_size(const ArraySpec& spec, const Box& box) const;
-  void check_irreps(const ArraySpec& spec, const Box& box) const;
-  void compare(const std::string& name, const ArraySymmetry& symmetry, const Box& x, const Box& y) const;
-  void check_t1(const ArraySpec& spec);
-  void check_fock(Spin spin);
-  [[noreturn]] void forbidden(const std::string& name, const std::string& element, double value) const;
-  [[noreturn]] void broken(const std::string& name, const Index& p, double x, const Index& q, double y,
-                           double sign) const;
+  const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
+  const Hdf5File& integrals_file() const { return other_file_ ? *other_file_ : file_; }
+
+  void plan();
+  void add_boxes(const ArraySpec& spec);
+  void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
+  void add_energies(const EnergyOfPairs& pairs, const Box& t2, const Box& v2);
+  void add_singles(Spin spin);
+  void check_t1(const ArraySpec& spec) const;
+  void check_fock(Spin spin) const;
+  std::vector<double> read_fock(const Hdf5File& file, Spin spin) const;
 
   Hdf5File file_;
+  std::optional<Hdf5File> other_file_;
   DumpHeader header_;
   DumpCheck check_;
-  std::int64_t unit_ = 0;
+  std::deque<CheckedArray> arrays_;
+  std::deque<EnergyOfPairs> pairs_;
+  std::array<std::vector<double>, 2> t1_;
+  std::vector<double> energies_;
+  std::vector<Piece> pieces_;
 };
 
-std::string element_text(const Index& p) {
-  return fmt::format("[{},{},{},{}]", p[0], p[1], p[2], p[3]);
-}
-
-void Checker::forbidden(const std::string& name, const std::string& element, double value) const {
-  throw InputError(
-      fmt::format("{}: element {} of dataset '{}' is {:.6g}, but the irreps of its orbitals make it zero; correct "
-                  "the irrep datasets or leave them out.",
-                  file_.path(), element, name, value));
-}
-
-void Checker::broken(const std::string& name, const Index& p, double x, const Index& q, double y, double sign) const {
-  throw InputError(fmt::format(
-      "{}: dataset '{}' breaks its symmetry, element {} is {:.10g} and {} is {:.10g} where {} are "
-      "needed; check the order of its indices and write it again.",
-      file_.path(), name, element_text(p), x, element_text(q), y, sign > 0 ? "equal numbers" : "opposite numbers"));
-}
-
-void Checker::check_array(const ArraySpec& spec) {
-  const Hdf5Dataset dataset = open_array(file_, header_, spec);
-  const auto cut = cut_axes(spec);
-  const auto symmetries = array_symmetries(spec, header_.restricted);
-  Index extent{};
-  std::copy_n(dataset.shape().begin(), 4, extent.begin());
-  const auto box_size = [&](std::int64_t edge) {
-    std::int64_t n = 1;
-    for (std::size_t k = 0; k < 4; ++k) n *= cut[k] ? std::min(edge, extent[k]) : extent[k];
-    return n;
+void Checker::plan() {
+  const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
+  std::optional<std::vector<ArraySpec>> of_energy;
+  if (!check_.energy_with.empty() && header_.info.amplitudes != AmplitudeKind::lambda) {
+    const Hdf5File& file = integrals_file();
+    const bool rohf = read_dump_header(file).info.reference == Reference::rohf;
+    // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
+    if (!rohf || open_fock(file, header_, Spin::alpha)) of_energy = present_integrals(file, header_);
+  }
+  const auto ovov_of = [&](const ArraySpec& t2) -> const ArraySpec* {
+    if (!of_energy) return nullptr;
+    const auto found = std::find_if(of_energy->begin(), of_energy->end(), [&](const ArraySpec& spec) {
+      return spec.kind == ArrayKind::ovov && spec.first == t2.first && spec.second == t2.second;
+    });
+    return found == of_energy->end() ? nullptr : &*found;
   };
-  const std::int64_t longest = *std::max_element(extent.begin(), extent.end());
-  std::int64_t edge = 1;
-  while (edge < longest && box_size(edge + 1) <= check_.box_doubles) ++edge;
-  Index step{};
-  for (std::size_t k = 0; k < 4; ++k) step[k] = cut[k] ? std::min(edge, extent[k]) : extent[k];
+  if (of_energy) energies_.assign(singles_energies, 0.0);
+  for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
+    if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
+    const Hdf5Dataset dataset = open_array(file_, header_, spec);
+    std::vector<double>& values = t1_[number_of(spec.first)];
+    values.resize(static_cast<std::size_t>(dataset.size()));
+    dataset.read_all(values);
+    pieces_.push_back([this, spec](Room&) { check_t1(spec); });
+  }
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (spin == Spin::beta && header_.restricted) continue;
+    if (check_.integrals && open_fock(file_, header_, spin)) {
+      pieces_.push_back([this, spin](Room&) { check_fock(spin); });
+    }
+    if (of_energy && open_fock(integrals_file(), header_, spin)) {
+      pieces_.push_back([this, spin](Room&) { add_singles(spin); });
+    }
+  }
+  for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
+    if (header_.size(spec) == 0 || spec.kind != ArrayKind::t2) continue;
+    const ArraySpec* const ovov = ovov_of(spec);
+    ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
+  }
+  if (!own) return;
+  for (const ArraySpec& spec : *own) {
+    const bool with_t2 = spec.kind == ArrayKind::ovov && of_energy && !other_file_;
+    if (!with_t2) add_boxes(spec);
+  }
+}
 
-  Buffer first;
-  Buffer second;
-  Index at{};
-  for (at[0] = 0; at[0] < extent[0]; at[0] += step[0]) {
-    for (at[1] = 0; at[1] < extent[1]; at[1] += step[1]) {
-      for (at[2] = 0; at[2] < extent[2]; at[2] += step[2]) {
-        Index count{};
-        for (std::size_t k = 0; k < 4; ++k) count[k] = std::min(step[k], extent[k] - at[k]);
-        // The one other box, if any. It is checked together with the first of the two.
-        const ArraySymmetry* partner = nullptr;
-        for (const ArraySymmetry& s : symmetries) {
-          if (image(s, at) != at) partner = &s;
-        }
-        if (partner && image(*partner, at) < at) continue;
-        if (!mine()) continue;
-        const Box x = read(spec, dataset, at, count, first);
-        std::optional<Box> y;
-        if (partner) y = read(spec, dataset, image(*partner, at), image(*partner, count), second);
-        // What holds inside the first box holds inside its partner then, too.
-        for (const ArraySymmetry& s : symmetries) compare(spec.name, s, x, image(s, at) != at ? *y : x);
-      }
+void Checker::add_boxes(const ArraySpec& spec) {
+  const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
+  for (const BoxIndex& at : array.begins()) {
+    pieces_.push_back([&array, at](Room& room) { array.read(at, array.count(at), room[0], room[1]); });
+  }
+}
+
+void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
+  const CheckedArray& amplitudes = arrays_.emplace_back(file_, header_, t2, check_.box_doubles);
+  const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
+  const EnergyOfPairs& pairs =
+      pairs_.emplace_back(CheckedArray(integrals_file(), header_, ovov, check_.box_doubles),
+                          pair_weights(ovov, header_.restricted), std::span(t1_[number_of(t2.first)]),
+                          std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
+  energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
+  for (const BoxIndex& at : amplitudes.begins()) {
+    pieces_.push_back([this, &amplitudes, &pairs, at](Room& room) {
+      const BoxIndex count = amplitudes.count(at);
+      const Boxes t = amplitudes.read(at, count, room[0], room[1]);
+      // The same pairs as [i, a, j, b].
+      const Boxes v = pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
+      add_energies(pairs, t.first, v.first);
+      if (t.second) add_energies(pairs, *t.second, *v.second);
+    });
+  }
+}
+
+void Checker::add_energies(const EnergyOfPairs& pairs, const Box& t2, const Box& v2) {
+  const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
+  for (std::int64_t i = 0; i < t2.count[0]; ++i) {
+    for (std::int64_t j = 0; j < t2.count[1]; ++j) {
+      const std::int64_t pair_i = t2.offset[0] + i, pair_j = t2.offset[1] + j;
+      energies_[pairs.begin + static_cast<std::size_t>(pair_i * pairs.j_count + pair_j)] = pair_energy(
+          pairs.weights, {a_size, b_size, t2.values.data() + i * t2.stride[0] + j * t2.stride[1],
+                          v2.values.data() + i * v2.stride[0] + j * v2.stride[2], v2.stride[1],
+                          pairs.t1_first.data() + pair_i * a_size, pairs.t1_second.data() + pair_j * b_size});
     }
   }
 }
 
-Box Checker::read(const ArraySpec& spec, const Hdf5Dataset& dataset, const Index& offset, const Index& count,
-                  Buffer& buffer) const {
-  Box box{offset, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}};
-  const auto size = static_cast<std::size_t>(box.stride[0] * count[0]);
-  buffer.reserve(size);
-  dataset.read(offset, count, buffer.span().first(size));
-  box.values = buffer.span().first(size);
-  check_finite(box.values, file_.path(), spec.name);
-  check_size(spec, box);
-  if (header_.symmetry) check_irreps(spec, box);
-  return box;
-}
-
-void Checker::check_size(const ArraySpec& spec, const Box& box) const {
-  double largest = 0.0;
-  for (const double value : box.values) largest = std::max(largest, std::abs(value));
-  if (largest <= (spec.kind == ArrayKind::t2 ? largest_amplitude : largest_integral)) return;
-  throw InputError(fmt::format(
-      "{}: a value in dataset '{}' is {:.3g}, beyond any reasonable size; the file is damaged or holds something else.",
-      file_.path(), spec.name, largest));
-}
-
-void Checker::check_irreps(const ArraySpec& spec, const Box& box) const {
-  const auto irrep = [&](std::size_t axis, std::int64_t k) {
-    return irreps(spec.axes[axis])[static_cast<std::size_t>(box.offset[axis] + k)];
-  };
-  const double* value = box.values.data();
-  for (std::int64_t w = 0; w < box.count[0]; ++w) {
-    for (std::int64_t x = 0; x < box.count[1]; ++x) {
-      for (std::int64_t y = 0; y < box.count[2]; ++y) {
-        const int product = irrep(0, w) ^ irrep(1, x) ^ irrep(2, y);
-        const int* last = irreps(spec.axes[3]).data() + box.offset[3];
-        for (std::int64_t z = 0; z < box.count[3]; ++z, ++value) {
-          if (last[z] == product || std::abs(*value) <= tolerance) continue;
-          forbidden(spec.name,
-                    element_text({box.offset[0] + w, box.offset[1] + x, box.offset[2] + y, box.offset[3] + z}), *value);
-        }
-      }
+void Checker::check_t1(const ArraySpec& spec) const {
+  const std::vector<double>& values = t1_[number_of(spec.first)];
+  check_size(largest_magnitude(values, file_.path(), spec.name), largest_amplitude, file_.path(), spec.name);
+  const std::vector<int>&i_irreps = irreps(spec.axes[0]), &a_irreps = irreps(spec.axes[1]);
+  auto value = values.begin();
+  for (std::size_t i = 0; i < i_irreps.size(); ++i) {
+    for (std::size_t a = 0; a < a_irreps.size(); ++a, ++value) {
+      if (i_irreps[i] == a_irreps[a] || std::abs(*value) <= irrep_tolerance) continue;
+      throw_forbidden(file_.path(), spec.name, std::array{std::int64_t(i), std::int64_t(a)}, *value);
     }
   }
 }
 
-/// Compares each element of `x` with the one that `symmetry` ties to it, which is in `y`.
-void Checker::compare(const std::string& name, const ArraySymmetry& symmetry, const Box& x, const Box& y) const {
-  Index y_stride{};  // in the order of the axes of x
-  for (std::size_t k = 0; k < 4; ++k) y_stride[static_cast<std::size_t>(symmetry.axes[k])] = y.stride[k];
-  // One of the two is read across its rows. Both stay in the cache when their fastest axes advance in small squares.
-  const auto fast = static_cast<std::size_t>(symmetry.axes[3]);
-  Index step = x.count;
-  step[3] = transpose_block;
-  step[fast] = transpose_block;
-  Index from{};
-  Index p{};
-  for (from[0] = 0; from[0] < x.count[0]; from[0] += step[0]) {
-    for (from[1] = 0; from[1] < x.count[1]; from[1] += step[1]) {
-      for (from[2] = 0; from[2] < x.count[2]; from[2] += step[2]) {
-        for (from[3] = 0; from[3] < x.count[3]; from[3] += step[3]) {
-          // Inside one box, the square across the diagonal is tied to this one.
-          if (x.values.data() == y.values.data() && from[fast] > from[3]) continue;
-          Index to{};
-          for (std::size_t k = 0; k < 4; ++k) to[k] = std::min(from[k] + step[k], x.count[k]);
-          for (p[0] = from[0]; p[0] < to[0]; ++p[0]) {
-            for (p[1] = from[1]; p[1] < to[1]; ++p[1]) {
-              for (p[2] = from[2]; p[2] < to[2]; ++p[2]) {
-                const double* a = x.values.data() + p[0] * x.stride[0] + p[1] * x.stride[1] + p[2] * x.stride[2];
-                const double* b = y.values.data() + p[0] * y_stride[0] + p[1] * y_stride[1] + p[2] * y_stride[2];
-                bool good = true;
-                for (p[3] = from[3]; p[3] < to[3]; ++p[3])
-                  good &= agree(a[p[3]], symmetry.sign * b[p[3] * y_stride[3]]);
-                if (good) continue;
-                for (p[3] = from[3]; agree(a[p[3]], symmetry.sign * b[p[3] * y_stride[3]]);) ++p[3];
-                Index element{};
-                for (std::size_t k = 0; k < 4; ++k) element[k] = x.offset[k] + p[k];
-                broken(name, element, a[p[3]], image(symmetry, element), b[p[3] * y_stride[3]], symmetry.sign);
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-void Checker::check_t1(const ArraySpec& spec) {
-  if (!mine()) return;
-  const Hdf5Dataset dataset = open_array(file_, header_, spec);
+std::vector<double> Checker::read_fock(const Hdf5File& file, Spin spin) const {
+  const Hdf5Dataset dataset = open_fock(file, header_, spin).value();
   std::vector<double> values(static_cast<std::size_t>(dataset.size()));
   dataset.read_all(values);
-  check_finite(values, file_.path(), spec.name);
-  auto value = values.begin();
-  for (std::size_t i = 0; i < irreps(spec.axes[0]).size(); ++i) {
-    for (std::size_t a = 0; a < irreps(spec.axes[1]).size(); ++a, ++value) {
-      if (irreps(spec.axes[0])[i] != irreps(spec.axes[1])[a] && std::abs(*value) > tolerance) {
-        forbidden(spec.name, fmt::format("[{},{}]", i, a), *value);
-      }
-    }
-  }
+  check_size(largest_magnitude(values, file.path(), dataset.name()), largest_integral, file.path(), dataset.name());
+  return values;
 }
 
-void Checker::check_fock(Spin spin) {
-  if (!mine()) return;
-  const auto dataset = open_fock(file_, header_, spin);
-  if (!dataset) return;
-  std::vector<double> values(static_cast<std::size_t>(dataset->size()));
-  dataset->read_all(values);
-  check_finite(values, file_.path(), dataset->name());
-  const bool alpha = spin == Spin::alpha;
-  std::vector<int> irrep = irreps(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta);
-  const std::vector<int>& particles = irreps(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
+void Checker::check_fock(Spin spin) const {
+  const std::vector<double> values = read_fock(file_, spin);
+  const std::string name = fock_dataset(spin, header_.restricted);
+  std::vector<int> irrep = irreps(class_of(Space::hole, spin));
+  const std::vector<int>& particles = irreps(class_of(Space::particle, spin));
   irrep.insert(irrep.end(), particles.begin(), particles.end());
   const std::size_t n = irrep.size();
   for (std::size_t p = 0; p < n; ++p) {
     for (std::size_t q = 0; q < n; ++q) {
-      const double value = values[p * n + q];
-      if (irrep[p] != irrep[q] && std::abs(value) > tolerance) {
-        forbidden(dataset->name(), fmt::format("[{},{}]", p, q), value);
+      const double value = values[p * n + q], other = values[q * n + p];
+      if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
+        throw_forbidden(file_.path(), name, std::array{std::int64_t(p), std::int64_t(q)}, value);
       }
-      if (!agree(value, values[q * n + p])) {
+      if (std::abs(value - other) > fock_tolerance * std::max(1.0, std::abs(value))) {
         throw InputError(
             fmt::format("{}: dataset '{}' is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; "
                         "write the Fock matrix again.",
-                        file_.path(), dataset->name(), p, q, value, q, p, values[q * n + p]));
+                        file_.path(), name, p, q, value, q, p, other));
       }
     }
   }
 }
 
+void Checker::add_singles(Spin spin) {
+  const std::vector<double> fock = read_fock(integrals_file(), spin);
+  const std::vector<double>& t1 = t1_[number_of(spin)];
+  const std::size_t holes = irreps(class_of(Space::hole, spin)).size(),
+                    particles = irreps(class_of(Space::particle, spin)).size();
+  double sum = 0.0;
+  for (std::size_t i = 0; i < holes; ++i) {
+    for (std::size_t a = 0; a < particles; ++a)
+      sum += fock[(holes + a) * (holes + particles) + i] * t1[i * particles + a];
+  }
+  energies_[number_of(spin)] = header_.restricted ? 2.0 * sum : sum;
+}
+
+std::vector<double> Checker::run() {
+  std::vector<const Piece*> mine;
+  for (std::size_t n = 0; n < pieces_.size(); ++n) {
+    if (n % static_cast<std::size_t>(check_.parts) == static_cast<std::size_t>(check_.part))
+      mine.push_back(&pieces_[n]);
+  }
+  const int most = check_.threads > 0 ? check_.threads : omp_get_max_threads();
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
+  std::atomic<std::size_t> next{0};
+  FirstFailure failure;
+  // While one thread reads, others look at what they have read.
+#pragma omp parallel num_threads(threads)
+  {
+    Room room;
+    while (!failure.any()) {
+      const std::size_t n = next++;
+      if (n >= mine.size()) break;
+      try {
+        (*mine[n])(room);
+      } catch (...) {
+        failure.keep(n);
+      }
+    }
+  }
+  failure.rethrow();
+  return std::move(energies_);
+}
+
 }  // namespace
 
-void check_dump(const std::string& path, const DumpCheck& check) {
-  Checker(path, check).run();
+std::vector<double> check_dump(const std::string& path, const DumpCheck& check) {
+  return Checker(path, check).run();
 }
 
 }  // namespace trifuse

@@ -407,15 +407,24 @@ std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, co
       file.path(), absent.front().name, alternative ? " (or '" + alternative->name + "')" : "", present.front().name));
 }
 
-void check_finite(std::span<const double> values, const std::string& path, const std::string& dataset) {
+double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset) {
   // Adding 0 * x keeps 0 for every finite x and makes a NaN of the others, without a branch in the loop.
-  double sum = 0.0;
-  for (const double value : values) sum += 0.0 * value;
-  if (sum == 0.0) return;
+  double sum = 0.0, largest = 0.0;
+#pragma omp simd reduction(+ : sum) reduction(max : largest)
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const double size = std::abs(values[k]);
+    sum += 0.0 * size;
+    largest = largest < size ? size : largest;
+  }
+  if (sum == 0.0) return largest;
   throw InputError(
       fmt::format("{}: dataset '{}' holds a value that is not finite (NaN or infinite); write the dump again "
                   "from a converged calculation.",
                   path, dataset));
+}
+
+void check_finite(std::span<const double> values, const std::string& path, const std::string& dataset) {
+  static_cast<void>(largest_magnitude(values, path, dataset));
 }
 
 }  // namespace trifuse

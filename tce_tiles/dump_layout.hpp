@@ -64,6 +64,8 @@ std::optional<Hdf5Dataset> open_fock(const Hdf5File& file, const DumpHeader& hea
 /// all (a left-hand dump).
 std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, const DumpHeader& header);
 
+/// The largest absolute value; throws InputError where one is not finite.
+double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset);
 void check_finite(std::span<const double> values, const std::string& path, const std::string& dataset);
 
 }  // namespace trifuse

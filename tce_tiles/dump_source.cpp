@@ -57,6 +57,7 @@ class DumpSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
+  bool concurrent_reads() const override { return true; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -251,11 +252,16 @@ void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& a
   const double* source = band->data() + offset[3];
   double* out = target.data;
   const std::int64_t inner = from[loop[3]];
+  const std::int64_t run = count[loop[3]];
   for (std::int64_t w = 0; w < count[loop[0]]; ++w) {
     for (std::int64_t x = 0; x < count[loop[1]]; ++x) {
-      for (std::int64_t y = 0; y < count[loop[2]]; ++y) {
+      for (std::int64_t y = 0; y < count[loop[2]]; ++y, out += run) {
         const double* line = source + w * from[loop[0]] + x * from[loop[1]] + y * from[loop[2]];
-        for (std::int64_t z = 0; z < count[loop[3]]; ++z) *out++ += sign * line[z * inner];
+        if (inner == 1) {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z];
+        } else {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z * inner];
+        }
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hdf5.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -94,8 +95,24 @@ std::string type_text(hid_t type) {
 }
 
 constexpr std::size_t sieve_bytes = 4096;
+/// Shorter runs are left to HDF5, which reads several with the gaps between them.
+constexpr std::int64_t least_run = 256;
 constexpr std::size_t chunk_cache_slots = 12289;
 constexpr std::size_t chunk_cache_bytes = std::size_t{32} << 20;
+
+/// Whether so many bytes could be read from there on.
+bool read_bytes(int file, std::int64_t at, char* into, std::size_t bytes) {
+  while (bytes > 0) {
+    // The system reads less than 2^31 bytes at a time.
+    const ssize_t got = ::pread(file, into, std::min(bytes, std::size_t{1} << 30), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    into += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -304,6 +321,7 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
   std::vector<hsize_t> extent(static_cast<std::size_t>(std::max(rank, 0)));
   if (rank > 0) H5Sget_simple_extent_dims(result.space_.get(), extent.data(), nullptr);
   result.shape_.assign(extent.begin(), extent.end());
+  result.plain_ = Hdf5Dataset::find_plain(file_.get(), result.dataset_.get(), type.get(), result.shape_);
   return result;
 }
 
@@ -340,6 +358,58 @@ std::int64_t Hdf5Dataset::size() const {
   return n;
 }
 
+std::optional<Hdf5Dataset::Plain> Hdf5Dataset::find_plain(std::int64_t file, std::int64_t dataset, std::int64_t type,
+                                                          std::span<const std::int64_t> shape) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  if (H5Pget_layout(creation.get()) != H5D_CONTIGUOUS || H5Pget_external_count(creation.get()) != 0) return {};
+  if (H5Tequal(type, H5T_NATIVE_DOUBLE) <= 0) return {};
+  // Products of the extents that a damaged file claims may not fit into an integer.
+  double bytes = sizeof(double);
+  for (const std::int64_t extent : shape) bytes *= static_cast<double>(extent);
+  if (bytes != static_cast<double>(H5Dget_storage_size(dataset))) return {};
+  const haddr_t begin = H5Dget_offset(dataset);
+  if (begin == HADDR_UNDEF) return {};
+  const Hdf5Handle access(H5Fget_access_plist(file), H5Pclose);
+  void* descriptor = nullptr;
+  if (H5Pget_driver(access.get()) != H5FD_SEC2 || H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0) return {};
+  return Plain{*static_cast<const int*>(descriptor), static_cast<std::int64_t>(begin)};
+}
+
+bool Hdf5Dataset::read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                             std::span<double> out) const {
+  if (!plain_ || offset.size() != shape_.size() || count.size() != shape_.size()) return false;
+  std::int64_t run = 1, runs = 1, first = 0, step = 1;
+  for (std::size_t k = shape_.size(); k-- > 0;) {
+    if (offset[k] < 0 || count[k] < 0 || offset[k] > shape_[k] - count[k]) return false;
+    // As long as everything behind this axis is in the box, its neighbours follow each other.
+    (run == step ? run : runs) *= count[k];
+    first += offset[k] * step;
+    step *= shape_[k];
+  }
+  if (run * runs != static_cast<std::int64_t>(out.size()) || (run < least_run && runs > 1)) return false;
+  std::vector<std::int64_t> at(shape_.size(), 0);
+  for (std::int64_t n = 0; n < runs; ++n) {
+    const std::int64_t bytes = run * static_cast<std::int64_t>(sizeof(double));
+    if (!read_bytes(plain_->file, plain_->begin + first * static_cast<std::int64_t>(sizeof(double)),
+                    reinterpret_cast<char*>(out.data() + n * run), static_cast<std::size_t>(bytes))) {
+      return false;
+    }
+    // To the next run: the last of the axes that do not belong to one, then those before.
+    std::int64_t inside = 1, apart = 1;
+    for (std::size_t k = shape_.size(); k-- > 0;) {
+      inside *= count[k];
+      if (inside > run) {
+        first += apart;
+        if (++at[k] < count[k]) break;
+        first -= apart * count[k];
+        at[k] = 0;
+      }
+      apart *= shape_[k];
+    }
+  }
+  return true;
+}
+
 void Hdf5Dataset::transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,
                            const double* from) const {
   const Library library;
@@ -359,7 +429,7 @@ void Hdf5Dataset::transfer(std::span<const std::int64_t> offset, std::span<const
 
 void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                        std::span<double> out) const {
-  if (!out.empty()) transfer(offset, count, out.data(), nullptr);
+  if (!out.empty() && !read_plain(offset, count, out)) transfer(offset, count, out.data(), nullptr);
 }
 
 void Hdf5Dataset::read_all(std::span<double> out) const {

@@ -15,7 +15,8 @@
 ///
 /// Every failure becomes one sentence that names the file and the object and gives HDF5's innermost message: InputError
 /// when reading, SystemError when writing. HDF5's own printing is off during our calls and as it was outside them. The
-/// serial library is not thread-safe, so all calls of the process go through one mutex.
+/// serial library is not thread-safe, so all calls of the process go through one mutex; numbers that stand in the file
+/// as doubles, one after another, are read without it, by any number of threads at a time.
 namespace trifuse {
 
 /// An HDF5 identifier (hid_t) with the function that closes it.
@@ -58,6 +59,16 @@ class Hdf5Dataset {
 
  private:
   friend class Hdf5File;
+  /// Where the numbers stand in the file just as they are wanted in memory.
+  struct Plain {
+    int file;
+    std::int64_t begin;
+  };
+  static std::optional<Plain> find_plain(std::int64_t file, std::int64_t dataset, std::int64_t type,
+                                         std::span<const std::int64_t> shape);
+  /// False where HDF5 has to read the box, or to say why it cannot be read.
+  bool read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                  std::span<double> out) const;
   void transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,
                 const double* from) const;
 
@@ -69,6 +80,7 @@ class Hdf5Dataset {
   Hdf5Handle space_;
   std::vector<std::int64_t> shape_;
   bool is_integer_ = false;
+  std::optional<Plain> plain_;
 };
 
 class Hdf5File {

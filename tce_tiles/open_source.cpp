@@ -15,24 +15,43 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location) {
   return open_dump(location.prefix, hole_tile, particle_tile);
 }
 
-std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals,
-                                    const CheckShare& share) {
-  if (is_hdf5(amplitudes.info().path)) {
+EnergyShares check_source(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share) {
+  const TileSpace &found = amplitudes.tiles(), &wanted = integrals.tiles();
+  const bool dump = is_hdf5(amplitudes.info().path), dump_of_integrals = is_hdf5(integrals.info().path);
+  const bool in_order_of_files = dump && dump_of_integrals && found == wanted;
+  if (dump) {
     DumpCheck check;
     check.integrals = &amplitudes == &integrals;
+    if (in_order_of_files) check.energy_with = integrals.info().path;
     check.part = share.part;
     check.parts = share.parts;
-    check_dump(amplitudes.info().path, check);
+    check.threads = share.threads;
+    EnergyShares energy = check_dump(amplitudes.info().path, check);
+    if (in_order_of_files) return energy;
   }
   // All numbers of a dump have been looked at in the order of its file, which is faster.
-  const auto rest = is_hdf5(integrals.info().path) ? CheckedIntegrals::of_energy : CheckedIntegrals::all;
+  const auto rest = dump_of_integrals ? CheckedIntegrals::of_energy : CheckedIntegrals::all;
   // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
-  const TileSpace &found = amplitudes.tiles(), &wanted = integrals.tiles();
-  if (!(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1)) {
-    return check_consistency(*retile(amplitudes, wanted, {.integrals = false, .fock = false}), integrals, rest)
-        .ccsd_energy;
-  }
-  return check_consistency(amplitudes, integrals, rest).ccsd_energy;
+  const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
+  const std::optional<double> energy =
+      retiled ? check_consistency(*retile(amplitudes, wanted, {.integrals = false, .fock = false}), integrals, rest)
+                    .ccsd_energy
+              : check_consistency(amplitudes, integrals, rest).ccsd_energy;
+  if (!energy) return {};
+  return {share.part == 0 ? *energy : 0.0};
+}
+
+std::optional<double> checked_energy(const TileSource& amplitudes, const TileSource& integrals,
+                                     const EnergyShares& shares) {
+  if (shares.empty()) return {};
+  double energy = 0.0;
+  for (const double each : shares) energy += each;
+  expect_printed_energy(amplitudes.info(), integrals.info(), energy);
+  return energy;
+}
+
+std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals) {
+  return checked_energy(amplitudes, integrals, check_source(amplitudes, integrals));
 }
 
 }  // namespace trifuse

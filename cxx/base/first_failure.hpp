@@ -1,19 +1,25 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
+#include <limits>
 #include <mutex>
 
 namespace trifuse {
 
-/// The first exception of several threads, which may not leave a parallel region by themselves.
+/// What several threads that share numbered pieces of work failed with, as no exception may leave a parallel region by
+/// itself. Where pieces are begun in their order and none after a failure, the one kept is that of one thread alone.
 class FirstFailure {
  public:
   bool any() const { return failed_; }
-  /// To be called while an exception is being handled.
-  void keep() {
+  /// To be called while the exception of a piece is being handled.
+  void keep(std::size_t piece) {
     const std::lock_guard lock(mutex_);
-    if (!first_) first_ = std::current_exception();
+    if (piece <= piece_) {
+      piece_ = piece;
+      first_ = std::current_exception();
+    }
     failed_ = true;
   }
   void rethrow() const {
@@ -23,6 +29,7 @@ class FirstFailure {
  private:
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
+  std::size_t piece_ = std::numeric_limits<std::size_t>::max();
   std::exception_ptr first_;
 };
 

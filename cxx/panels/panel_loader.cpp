@@ -159,39 +159,52 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   };
   loop(loop, 0);
 
+  // What differs in the innermost tile alone is read by one thread: of a dump it has the same rows.
   const bool concurrent = source.concurrent_reads();
+  const auto same_group = [&](const std::array<int, 4>& x, const std::array<int, 4>& y) {
+    return concurrent && std::all_of(loop_order.begin(), loop_order.end() - 1, [&](int dimension) {
+             return x[static_cast<std::size_t>(dimension)] == y[static_cast<std::size_t>(dimension)];
+           });
+  };
+  std::vector<std::size_t> groups;
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    if (n == 0 || !same_group(blocks[n - 1], blocks[n])) groups.push_back(n);
+  }
+  const std::size_t group_count = groups.size();
+  groups.push_back(blocks.size());
   std::atomic<std::size_t> next{0};
   std::mutex reading;
   FirstFailure failure;
+  const auto load = [&](std::size_t n, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
+    BlockData block = without_data(blocks[n]);
+    const auto count = static_cast<std::size_t>(doubles(block.tiles));
+    buffer.reserve(count);
+    read(block.tiles, std::span(buffer.data(), count));
+    if (lock.owns_lock()) lock.unlock();
+    block.data = buffer.data();
+    place(block);
+    store_.bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
+  };
   const auto work = [&] {
     Buffer buffer;
     while (!failure.any()) {
       // Who reads under the lock also takes its block there, so that a file is read in the order of the list.
       std::unique_lock lock(reading, std::defer_lock);
       if (!concurrent) lock.lock();
-      const std::size_t n = next++;
-      if (n >= blocks.size()) return;
-      BlockData block = without_data(blocks[n]);
-      const auto count = static_cast<std::size_t>(doubles(block.tiles));
-      buffer.reserve(count);
-      read(block.tiles, std::span(buffer.data(), count));
-      if (!concurrent) lock.unlock();
-      block.data = buffer.data();
-      place(block);
-      store_.bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
+      const std::size_t group = next++;
+      if (group >= group_count) return;
+      try {
+        for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) load(n, buffer, lock);
+      } catch (...) {
+        failure.keep(group);
+      }
     }
   };
   // Blocks land in places of their own, so only reading may need a lock.
-  const std::int64_t useful = std::min(static_cast<std::int64_t>(blocks.size()), most_buffered_ / largest);
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), most_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, omp_get_max_threads()));
 #pragma omp parallel num_threads(threads)
-  {
-    try {
-      work();
-    } catch (...) {
-      failure.keep();
-    }
-  }
+  work();
   failure.rethrow();
 }
 
@@ -262,7 +275,7 @@ void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
   const PanelStore::Shelf& left_shelf = store_.left_shelf(side);
   constexpr Space h = Space::hole, p = Space::particle;
   for_each_block(
-      source, {p, p, h, h}, {0, 1, 2, 3},
+      source, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) { source.read_t2(t[0], t[1], t[2], t[3], block); },
       [&](const BlockData& block) {
         const bool lands = place(block, to_left, left_shelf, side);
@@ -285,7 +298,7 @@ void PanelLoader::load_integrals(const TileSource& source) {
   // v2 {h7 p6 h2 h3} = (h7 h2|p6 h3) in the spin-adapted form, where it is (ck|jl).
   const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                  : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
-  for_each_block(source, {h, p, h, h}, {0, 1, 2, 3}, read, [&](const BlockData& block) {
+  for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
     const bool lands = place(block, ovoo, store_.left_, Side::right);
     return (store_.two_sided_ && place(block, ovoo, store_.left_of_left_side_, Side::left)) || lands;
   });
@@ -355,7 +368,7 @@ void PanelLoader::load_disconnected(const Problem& problem) {
   const TileSource& left = problem.left_source();
   load_lone(left, &TileSource::read_t1, store_.disconnected_[0].lone);
   for_each_block(
-      *problem.right, {p, p, h, h}, {0, 1, 2, 3},
+      *problem.right, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) {
         problem.right->read_v2(t[0], t[1], t[2], t[3], block);
       },
@@ -363,7 +376,7 @@ void PanelLoader::load_disconnected(const Problem& problem) {
   if (!problem.fock_in_singles) return;
   load_lone(*problem.right, &TileSource::read_fock, store_.disconnected_[1].lone);
   for_each_block(
-      left, {p, p, h, h}, {0, 1, 2, 3},
+      left, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) { left.read_t2(t[0], t[1], t[2], t[3], block); },
       [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[1].pairs); });
 }

@@ -41,7 +41,8 @@ class PanelLoader {
   void load_disconnected(const Problem& problem);
 
   /// Reads every block of t2 or v2 whose tiles lie in the classes that the form needs, and of which `place` says that
-  /// something lands here, and lets `place` copy it; from several threads at a time.
+  /// something lands here, and lets `place` copy it; from several threads at a time. The last of `loop_order` is the
+  /// dimension along which the rows of a dump run.
   template <typename Read, typename Place>
   void for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order, Read read,
                       Place place);

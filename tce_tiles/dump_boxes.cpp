@@ -1,0 +1,281 @@
+#include "tce_tiles/dump_boxes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/consistency.hpp"
+
+namespace trifuse {
+namespace {
+
+constexpr double tolerance = 1e-7;
+/// Of arrays that the energy of the amplitudes is made of: converged amplitudes have their symmetry to rounding.
+constexpr double strict_tolerance = 1e-9;
+constexpr std::int64_t transpose_block = 32;
+
+bool strict(ArrayKind kind) {
+  return kind == ArrayKind::t2 || kind == ArrayKind::ovov;
+}
+
+/// Index of the element that `symmetry` ties to `p`.
+BoxIndex image(const ArraySymmetry& symmetry, const BoxIndex& p) {
+  BoxIndex q{};
+  for (std::size_t k = 0; k < 4; ++k) q[k] = p[static_cast<std::size_t>(symmetry.axes[k])];
+  return q;
+}
+
+/// The axes that boxes cut; along the others a box is as long as the array. They are chosen so that a box is made of
+/// long runs and that all symmetries of the array lead from a box to itself or to one and the same other box.
+std::array<bool, 4> cut_axes(const ArraySpec& spec) {
+  const bool asym = spec.antisymmetrised;
+  switch (spec.kind) {
+    case ArrayKind::ovvv:
+      return {true, true, asym, false};
+    case ArrayKind::ovoo:
+      return {true, !asym, asym, false};
+    case ArrayKind::ovov:
+      return {true, false, true, false};
+    default:
+      return {true, true, false, false};
+  }
+}
+
+std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restricted) {
+  const bool same_spin = spec.first == spec.second;
+  switch (spec.kind) {
+    case ArrayKind::t1:
+      return {};
+    case ArrayKind::t2:
+      if (restricted) return {{{1, 0, 3, 2}, 1.0}};
+      if (same_spin) return {{{1, 0, 2, 3}, -1.0}, {{0, 1, 3, 2}, -1.0}};
+      return {};
+    case ArrayKind::ovvv:
+      if (spec.antisymmetrised) return {{{0, 2, 1, 3}, -1.0}};
+      return {{{0, 1, 3, 2}, 1.0}};
+    case ArrayKind::ovoo:
+      if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}};
+      return {{{0, 1, 3, 2}, 1.0}};
+    case ArrayKind::ovov:
+      if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}, {{0, 3, 2, 1}, -1.0}};
+      if (restricted || same_spin) return {{{2, 3, 0, 1}, 1.0}};
+      return {};
+  }
+  return {};
+}
+
+/// How far boxes reach: as long runs of the file as possible, or, where boxes are tied to others, equally far along the
+/// axes that are exchanged.
+BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>& symmetries, const BoxIndex& extent,
+               std::int64_t doubles) {
+  BoxIndex step = extent;
+  std::int64_t whole = 1;
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (cut[k]) step[k] = 1;
+    whole *= step[k];
+  }
+  const bool tied = std::any_of(symmetries.begin(), symmetries.end(), [&](const ArraySymmetry& s) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (cut[k] && static_cast<std::size_t>(s.axes[k]) != k) return true;
+    }
+    return false;
+  });
+  if (!tied) {
+    for (std::size_t k = 4; k-- > 0;) {
+      if (!cut[k]) continue;
+      step[k] = std::clamp<std::int64_t>(doubles / whole, 1, extent[k]);
+      whole *= step[k];
+      if (step[k] < extent[k]) break;
+    }
+    return step;
+  }
+  const auto with_edge = [&](std::int64_t edge) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (cut[k]) step[k] = std::min(edge, extent[k]);
+    }
+    return step[0] * step[1] * step[2] * step[3];
+  };
+  const std::int64_t longest = *std::max_element(extent.begin(), extent.end());
+  std::int64_t edge = 1;
+  while (edge < longest && with_edge(edge + 1) <= doubles) ++edge;
+  with_edge(edge);
+  return step;
+}
+
+/// By how much the worst pair of tied numbers in two runs is further apart than allowed, or less than 0.
+double excess(const double* a, const double* b, double sign, std::int64_t count, double least) {
+  double worst = -1.0;
+#pragma omp simd reduction(max : worst)
+  for (std::int64_t k = 0; k < count; ++k) {
+    const double relative = tolerance * std::abs(a[k]);
+    const double allowed = least < relative ? relative : least;
+    const double beyond = std::abs(a[k] - sign * b[k]) - allowed;
+    worst = worst < beyond ? beyond : worst;
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::string element_text(std::span<const std::int64_t> element) {
+  return fmt::format("[{}]", fmt::join(element, ","));
+}
+
+void throw_forbidden(const std::string& path, const std::string& dataset, std::span<const std::int64_t> element,
+                     double value) {
+  throw InputError(
+      fmt::format("{}: element {} of dataset '{}' is {:.6g}, but the irreps of its orbitals make it zero; correct "
+                  "the irrep datasets or leave them out.",
+                  path, element_text(element), dataset, value));
+}
+
+void check_size(double largest, double limit, const std::string& path, const std::string& dataset) {
+  if (largest <= limit) return;
+  throw InputError(fmt::format(
+      "{}: a value in dataset '{}' is {:.3g}, beyond any reasonable size; the file is damaged or holds something else.",
+      path, dataset, largest));
+}
+
+CheckedArray::CheckedArray(const Hdf5File& file, const DumpHeader& header, const ArraySpec& spec,
+                           std::int64_t box_doubles)
+    : spec_(spec),
+      path_(file.path()),
+      dataset_(open_array(file, header, spec)),
+      symmetries_(array_symmetries(spec, header.restricted)) {
+  if (header.symmetry) {
+    for (const OrbitalClass c : spec.axes) irreps_.push_back(header.irreps[static_cast<std::size_t>(c)]);
+  }
+  std::copy_n(dataset_.shape().begin(), 4, extent_.begin());
+  step_ = steps(cut_axes(spec), symmetries_, extent_, box_doubles);
+}
+
+const ArraySymmetry* CheckedArray::to_other_box(const BoxIndex& begin) const {
+  const ArraySymmetry* found = nullptr;
+  for (const ArraySymmetry& s : symmetries_) {
+    if (image(s, begin) != begin) found = &s;
+  }
+  return found;
+}
+
+std::vector<BoxIndex> CheckedArray::begins() const {
+  std::vector<BoxIndex> found;
+  BoxIndex at{};
+  for (at[0] = 0; at[0] < extent_[0]; at[0] += step_[0]) {
+    for (at[1] = 0; at[1] < extent_[1]; at[1] += step_[1]) {
+      for (at[2] = 0; at[2] < extent_[2]; at[2] += step_[2]) {
+        const ArraySymmetry* other = to_other_box(at);
+        if (other == nullptr || image(*other, at) > at) found.push_back(at);
+      }
+    }
+  }
+  return found;
+}
+
+BoxIndex CheckedArray::count(const BoxIndex& begin) const {
+  BoxIndex count{};
+  for (std::size_t k = 0; k < 4; ++k) count[k] = std::min(step_[k], extent_[k] - begin[k]);
+  return count;
+}
+
+Boxes CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const {
+  Boxes boxes{read_one(begin, count, first), {}};
+  if (const ArraySymmetry* other = to_other_box(begin)) {
+    boxes.second = read_one(image(*other, begin), image(*other, count), second);
+  }
+  // What holds inside the first box holds inside the second then, too.
+  for (const ArraySymmetry& s : symmetries_) {
+    compare(s, boxes.first, image(s, begin) != begin ? *boxes.second : boxes.first);
+  }
+  return boxes;
+}
+
+Box CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const {
+  Box box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
+  const auto size = static_cast<std::size_t>(box.stride[0] * count[0]);
+  buffer.reserve(size);
+  dataset_.read(begin, count, buffer.span().first(size));
+  box.values = buffer.span().first(size);
+  box.largest = largest_magnitude(box.values, path_, spec_.name);
+  check_size(box.largest, spec_.kind == ArrayKind::t2 ? largest_amplitude : largest_integral, path_, spec_.name);
+  if (!irreps_.empty()) check_irreps(box);
+  return box;
+}
+
+void CheckedArray::check_irreps(const Box& box) const {
+  const auto irrep = [&](std::size_t axis, std::int64_t k) {
+    return irreps_[axis][static_cast<std::size_t>(box.offset[axis] + k)];
+  };
+  const double* value = box.values.data();
+  for (std::int64_t w = 0; w < box.count[0]; ++w) {
+    for (std::int64_t x = 0; x < box.count[1]; ++x) {
+      for (std::int64_t y = 0; y < box.count[2]; ++y) {
+        const int product = irrep(0, w) ^ irrep(1, x) ^ irrep(2, y);
+        const int* last = irreps_[3].data() + box.offset[3];
+        for (std::int64_t z = 0; z < box.count[3]; ++z, ++value) {
+          if (last[z] == product || std::abs(*value) <= irrep_tolerance) continue;
+          throw_forbidden(path_, spec_.name,
+                          std::array{box.offset[0] + w, box.offset[1] + x, box.offset[2] + y, box.offset[3] + z},
+                          *value);
+        }
+      }
+    }
+  }
+}
+
+/// Compares each element of `x` with the one that `symmetry` ties to it, which is in `y`.
+void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const {
+  BoxIndex y_stride{};  // in the order of the axes of x
+  for (std::size_t k = 0; k < 4; ++k) y_stride[static_cast<std::size_t>(symmetry.axes[k])] = y.stride[k];
+  const double least = strict(spec_.kind) ? strict_tolerance * std::max({1.0, x.largest, y.largest}) : tolerance;
+  // One of the two is read across its rows. Both stay in the cache when their fastest axes advance in small squares.
+  const auto fast = static_cast<std::size_t>(symmetry.axes[3]);
+  const bool across = fast != 3;
+  BoxIndex step = x.count;
+  if (across) step[3] = step[fast] = transpose_block;
+  // The run of `y` that belongs to one of `x`, which only has neighbours there where nothing is read across.
+  double gathered[transpose_block];
+  BoxIndex from{}, p{};
+  for (from[0] = 0; from[0] < x.count[0]; from[0] += step[0]) {
+    for (from[1] = 0; from[1] < x.count[1]; from[1] += step[1]) {
+      for (from[2] = 0; from[2] < x.count[2]; from[2] += step[2]) {
+        for (from[3] = 0; from[3] < x.count[3]; from[3] += step[3]) {
+          // Inside one box, the square across the diagonal is tied to this one.
+          if (x.values.data() == y.values.data() && from[fast] > from[3]) continue;
+          BoxIndex to{};
+          for (std::size_t k = 0; k < 4; ++k) to[k] = std::min(from[k] + step[k], x.count[k]);
+          const std::int64_t run = to[3] - from[3];
+          for (p[0] = from[0]; p[0] < to[0]; ++p[0]) {
+            for (p[1] = from[1]; p[1] < to[1]; ++p[1]) {
+              for (p[2] = from[2]; p[2] < to[2]; ++p[2]) {
+                const double* a =
+                    x.values.data() + p[0] * x.stride[0] + p[1] * x.stride[1] + p[2] * x.stride[2] + from[3];
+                const double* b = y.values.data() + p[0] * y_stride[0] + p[1] * y_stride[1] + p[2] * y_stride[2] +
+                                  from[3] * y_stride[3];
+                if (across) {
+                  for (std::int64_t k = 0; k < run; ++k) gathered[k] = b[k * y_stride[3]];
+                  b = gathered;
+                }
+                if (excess(a, b, symmetry.sign, run, least) <= 0.0) continue;
+                std::int64_t k = 0;
+                while (excess(a + k, b + k, symmetry.sign, 1, least) <= 0.0) ++k;
+                BoxIndex element = p;
+                element[3] = from[3] + k;
+                for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];
+                throw InputError(fmt::format(
+                    "{}: dataset '{}' breaks its symmetry, element {} is {:.10g} and {} is {:.10g} where {} are "
+                    "needed; check the order of its indices and write it again.",
+                    path_, spec_.name, element_text(element), a[k], element_text(image(symmetry, element)), b[k],
+                    symmetry.sign > 0 ? "equal numbers" : "opposite numbers"));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace trifuse

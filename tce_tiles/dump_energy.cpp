@@ -1,0 +1,48 @@
+#include "tce_tiles/dump_energy.hpp"
+
+#include <algorithm>
+
+namespace trifuse {
+
+PairWeights pair_weights(const ArraySpec& ovov, bool restricted) {
+  if (restricted) return {2.0, 1.0, 0.0};
+  if (ovov.first != ovov.second) return {1.0, 0.0, 0.0};
+  // Ordered pairs of equal spins, which tell everything four times.
+  return {0.25, ovov.antisymmetrised ? 0.0 : 0.25, 1.0};
+}
+
+double pair_energy(const PairWeights& weights, const PairNumbers& n) {
+  // Integrals are read across their rows as well, so both axes advance in small squares.
+  constexpr std::int64_t edge = 32;
+  double energy = 0.0;
+  for (std::int64_t a_from = 0; a_from < n.a_size; a_from += edge) {
+    const std::int64_t a_to = std::min(a_from + edge, n.a_size);
+    for (std::int64_t b_from = 0; b_from < n.b_size; b_from += edge) {
+      const std::int64_t count = std::min(edge, n.b_size - b_from);
+      double sums[edge] = {};
+      for (std::int64_t a = a_from; a < a_to; ++a) {
+        double v[edge], tau[edge];
+        const double* direct = n.v2 + a * n.v2_row + b_from;
+        const double* t2 = n.t2 + a * n.b_size + b_from;
+        for (std::int64_t b = 0; b < count; ++b) v[b] = weights.direct * direct[b];
+        for (std::int64_t b = 0; b < count; ++b) tau[b] = t2[b] + n.t1_i[a] * n.t1_j[b_from + b];
+        if (weights.exchange != 0.0) {
+          const double* exchange = n.v2 + b_from * n.v2_row + a;
+          for (std::int64_t b = 0; b < count; ++b) v[b] -= weights.exchange * exchange[b * n.v2_row];
+        }
+        if (weights.exchanged_singles != 0.0) {
+          for (std::int64_t b = 0; b < count; ++b) {
+            tau[b] -= weights.exchanged_singles * n.t1_i[b_from + b] * n.t1_j[a];
+          }
+        }
+        for (std::int64_t b = 0; b < count; ++b) sums[b] += v[b] * tau[b];
+      }
+      double sum = 0.0;
+      for (const double each : sums) sum += each;
+      energy += sum;
+    }
+  }
+  return energy;
+}
+
+}  // namespace trifuse
