@@ -105,13 +105,18 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
   return step;
 }
 
+/// How far apart tied numbers may be: so much absolutely, or relative to the first, whatever is more.
+struct Allowed {
+  double absolute, relative;
+};
+
 /// By how much the worst pair of tied numbers in two runs is further apart than allowed, or less than 0.
-double excess(const double* a, const double* b, double sign, std::int64_t count, double least) {
+double excess(const double* a, const double* b, double sign, std::int64_t count, const Allowed& most) {
   double worst = -1.0;
 #pragma omp simd reduction(max : worst)
   for (std::int64_t k = 0; k < count; ++k) {
-    const double relative = tolerance * std::abs(a[k]);
-    const double allowed = least < relative ? relative : least;
+    const double relative = most.relative * std::abs(a[k]);
+    const double allowed = most.absolute < relative ? relative : most.absolute;
     const double beyond = std::abs(a[k] - sign * b[k]) - allowed;
     worst = worst < beyond ? beyond : worst;
   }
@@ -229,7 +234,8 @@ void CheckedArray::check_irreps(const Box& box) const {
 void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const {
   BoxIndex y_stride{};  // in the order of the axes of x
   for (std::size_t k = 0; k < 4; ++k) y_stride[static_cast<std::size_t>(symmetry.axes[k])] = y.stride[k];
-  const double least = strict(spec_.kind) ? strict_tolerance * std::max({1.0, x.largest, y.largest}) : tolerance;
+  const Allowed most = strict(spec_.kind) ? Allowed{strict_tolerance * std::max({1.0, x.largest, y.largest}), 0.0}
+                                          : Allowed{tolerance, tolerance};
   // One of the two is read across its rows. Both stay in the cache when their fastest axes advance in small squares.
   const auto fast = static_cast<std::size_t>(symmetry.axes[3]);
   const bool across = fast != 3;
@@ -258,9 +264,9 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Bo
                   for (std::int64_t k = 0; k < run; ++k) gathered[k] = b[k * y_stride[3]];
                   b = gathered;
                 }
-                if (excess(a, b, symmetry.sign, run, least) <= 0.0) continue;
+                if (excess(a, b, symmetry.sign, run, most) <= 0.0) continue;
                 std::int64_t k = 0;
-                while (excess(a + k, b + k, symmetry.sign, 1, least) <= 0.0) ++k;
+                while (excess(a + k, b + k, symmetry.sign, 1, most) <= 0.0) ++k;
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];

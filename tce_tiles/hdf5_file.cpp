@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hdf5.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,18 +101,19 @@ constexpr std::int64_t least_run = 256;
 constexpr std::size_t chunk_cache_slots = 12289;
 constexpr std::size_t chunk_cache_bytes = std::size_t{32} << 20;
 
-/// Whether so many bytes could be read from there on.
-bool read_bytes(int file, std::int64_t at, char* into, std::size_t bytes) {
+/// Returns why these bytes could not be read, or null.
+const char* read_bytes(int file, std::int64_t at, char* into, std::int64_t bytes) {
   while (bytes > 0) {
     // The system reads less than 2^31 bytes at a time.
-    const ssize_t got = ::pread(file, into, std::min(bytes, std::size_t{1} << 30), at);
+    const ssize_t got = ::pread(file, into, static_cast<std::size_t>(std::min(bytes, std::int64_t{1} << 30)), at);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got < 0) return std::strerror(errno);
+    if (got == 0) return "it has become shorter while it was read";
     at += got;
     into += got;
-    bytes -= static_cast<std::size_t>(got);
+    bytes -= got;
   }
-  return true;
+  return nullptr;
 }
 
 }  // namespace
@@ -372,7 +374,12 @@ std::optional<Hdf5Dataset::Plain> Hdf5Dataset::find_plain(std::int64_t file, std
   const Hdf5Handle access(H5Fget_access_plist(file), H5Pclose);
   void* descriptor = nullptr;
   if (H5Pget_driver(access.get()) != H5FD_SEC2 || H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0) return {};
-  return Plain{*static_cast<const int*>(descriptor), static_cast<std::int64_t>(begin)};
+  const int opened = *static_cast<const int*>(descriptor);
+  struct stat status {};
+  if (::fstat(opened, &status) != 0 || static_cast<double>(begin) + bytes > static_cast<double>(status.st_size)) {
+    return {};
+  }
+  return Plain{opened, static_cast<std::int64_t>(begin)};
 }
 
 bool Hdf5Dataset::read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
@@ -387,12 +394,13 @@ bool Hdf5Dataset::read_plain(std::span<const std::int64_t> offset, std::span<con
     step *= shape_[k];
   }
   if (run * runs != static_cast<std::int64_t>(out.size()) || (run < least_run && runs > 1)) return false;
+  constexpr auto width = static_cast<std::int64_t>(sizeof(double));
   std::vector<std::int64_t> at(shape_.size(), 0);
   for (std::int64_t n = 0; n < runs; ++n) {
-    const std::int64_t bytes = run * static_cast<std::int64_t>(sizeof(double));
-    if (!read_bytes(plain_->file, plain_->begin + first * static_cast<std::int64_t>(sizeof(double)),
-                    reinterpret_cast<char*>(out.data() + n * run), static_cast<std::size_t>(bytes))) {
-      return false;
+    char* const into = reinterpret_cast<char*>(out.data() + n * run);
+    if (const char* why = read_bytes(plain_->file, plain_->begin + first * width, into, run * width)) {
+      throw InputError(
+          fmt::format("{}: reading dataset '{}' failed ({}); write or copy the file again.", path_, name_, why));
     }
     // To the next run: the last of the axes that do not belong to one, then those before.
     std::int64_t inside = 1, apart = 1;

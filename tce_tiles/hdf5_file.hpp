@@ -66,7 +66,7 @@ class Hdf5Dataset {
   };
   static std::optional<Plain> find_plain(std::int64_t file, std::int64_t dataset, std::int64_t type,
                                          std::span<const std::int64_t> shape);
-  /// False where HDF5 has to read the box, or to say why it cannot be read.
+  /// False where HDF5 has to read the box, or to say why there is none.
   bool read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                   std::span<double> out) const;
   void transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,

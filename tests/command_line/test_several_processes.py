@@ -46,6 +46,42 @@ class Energies(SeveralProcesses):
         self.assert_same_bits((4,), DATA / "hehplus_631g_c1_rhf_t3" / "c", "--device", "cpu")
 
 
+class Dumps(SeveralProcesses):
+    """A dump that all ranks read is checked by all of them together."""
+
+    def setUp(self):
+        super().setUp()
+        self.dump = self.convert(MadeUpMolecule(occupied=5, virtual=9).write(self.folder / "molecule"))
+
+    def test_the_energies_of_all_are_those_of_one(self):
+        report = self.folder / "report.json"
+        arguments = ("run", self.dump, "--device", "cpu", "--quiet", "--json", report)
+        found = []
+        for ranks, threads in ((1, 1), (1, 3), (2, 1), (3, 2), (4, 1)):
+            self.assertEqual(mpirun((ranks, (*arguments, "--threads", threads))), (0, "", ""))
+            found.append((energies_as_text(report), repr(read_report(report)["ccsd_correlation_energy"])))
+            report.unlink()
+        self.assertEqual(len(set(found)), 1, found)
+
+    def test_a_damaged_number_ends_all(self):
+        molecule = MadeUpMolecule(occupied=5, virtual=9)
+        content = self.dump.read_bytes()
+        for name, value in (("t1", molecule.t1[8, 4]), ("t2", molecule.t2[4, 4, 8, 8]), ("ovov", molecule.vovo[8, 4, 8, 4]),
+                            ("ovoo", molecule.vooo[8, 4, 4, 4]), ("ovvv", molecule.vvvo[8, 8, 8, 4])):
+            place = struct.pack("<d", value)
+            self.assertEqual(content.count(place), 1)
+            self.dump.write_bytes(content.replace(place, struct.pack("<d", float("nan"))))
+            with self.subTest(name):
+                outcome = mpirun((3, ("run", self.dump, "--device", "cpu", "--threads", 2)), limit=REFUSAL_TIME_LIMIT)
+                self.assert_told_once(outcome, 1, self.dump, f"'{name}'", "not finite")
+
+    def test_singles_of_another_run_end_all(self):
+        value = struct.pack("<d", MadeUpMolecule(occupied=5, virtual=9).t1[8, 4])
+        self.dump.write_bytes(self.dump.read_bytes().replace(value, struct.pack("<d", 0.3)))
+        outcome = mpirun((3, ("run", self.dump, "--device", "cpu")), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 1, self.dump, "CCSD correlation energy")
+
+
 class SharedOperands(SeveralProcesses):
     """Operands in Global Arrays, of which each rank has a piece."""
 

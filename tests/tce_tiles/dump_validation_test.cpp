@@ -301,6 +301,40 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
   expect_check(dump, "dataset 'fock' is not symmetric, element [0,1] is 0.5 and [1,0] is 0");
 }
 
+TEST_F(DumpValidation, WhatTheEnergyIsMadeOfHasItsSymmetryToRounding) {
+  const std::map<const char*, bool> arrays = {{"t2", true}, {"ovov", true}, {"ovvv", false}, {"ovoo", false}};
+  for (const auto& [name, strict] : arrays) {
+    RawDump dump = rhf();
+    RawDump::Dataset& data = dump.datasets[name];
+    data.values[static_cast<std::size_t>(data.shape[1] * data.shape[2] * data.shape[3] + 1)] += 1e-8;
+    if (strict) {
+      expect_check(dump, "dataset '" + std::string(name) + "' breaks its symmetry, element [", true);
+    } else {
+      dump.write(path_);
+      EXPECT_NO_THROW(check_dump(path_));
+    }
+  }
+}
+
+/// Whoever finds a mistake and however many others there are, the same one is reported.
+TEST_F(DumpValidation, ThreadsReportTheFirstMistake) {
+  const DenseMolecule m(closed_shell({0, 0, 0}, {0, 0, 0, 0, 0}), 3);
+  RawDump dump = raw_dump(m);
+  dump.datasets["ovoo"].values.back() = std::numeric_limits<double>::quiet_NaN();
+  dump.write(path_);
+  for (const int threads : {1, 2, 5}) {
+    expect("dataset 'ovoo' holds a value that is not finite",
+           [&] { check_dump(path_, {.threads = threads, .box_doubles = 1}); });
+  }
+  for (double& value : dump.datasets["ovvv"].values) value = 1e7;
+  const auto first_of_t2 = dump.datasets["t2"].values.begin();
+  std::fill(first_of_t2 + 2, dump.datasets["t2"].values.end(), 1e5);
+  dump.write(path_);
+  for (int n = 0; n < 20; ++n) {
+    expect("a value in dataset 't2' is 1e+05", [&] { check_dump(path_, {.threads = 4, .box_doubles = 1}); });
+  }
+}
+
 TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
   const DenseMolecule m({Reference::uhf, {{{0, 0, 0}, {0, 0}, {0, 0, 0}, {0, 0, 0, 0}}}}, 7);
   const std::map<const char*, std::array<hsize_t, 4>> elements = {
@@ -329,12 +363,14 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
 TEST_F(DumpValidation, NumbersBeyondAnyReasonableSize) {
   const DenseMolecule m(closed_shell({0, 0}, {0, 0, 0}), 8);
   for (const auto& [name, value] :
-       std::map<const char*, double>{{"ovvv", 1e7}, {"ovoo", -1e7}, {"ovov", 1e7}, {"t2", -1e4}}) {
+       std::map<const char*, double>{{"ovvv", 1e7}, {"ovoo", -1e7}, {"ovov", 1e7}, {"t2", -1e4}, {"t1", 1e4}}) {
     RawDump dump = raw_dump(m);
     dump.datasets[name].values[3] = value;
-    expect_check(dump,
-                 "a value in dataset '" + std::string(name) + "' is 1e+0" + (value < 0.0 && value > -1e5 ? "4" : "7"));
+    expect_check(dump, "a value in dataset '" + std::string(name) + "' is 1e+0" + (std::abs(value) < 1e5 ? "4" : "7"));
   }
+  RawDump dump = raw_dump(m);
+  dump.datasets["fock"] = {{5, 5}, Values(25, 1e7)};
+  expect_check(dump, "a value in dataset 'fock' is 1e+07");
 }
 
 TEST_F(DumpValidation, ElementsThatTheIrrepsForbid) {

@@ -97,6 +97,86 @@ TEST_F(Hdf5FileTest, BoxesOfDatasets) {
   in.dataset("none").read_all({});
 }
 
+/// Long runs of doubles are not read by HDF5 itself.
+TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
+  const std::vector<std::int64_t> shape = {3, 5, 2, 700};
+  std::vector<double> values(3 * 5 * 2 * 700);
+  std::iota(values.begin(), values.end(), 0.0);
+  Hdf5File out = Hdf5File::create(file("b.h5"));
+  const std::vector<std::int64_t> origin(4, 0);
+  out.create_dataset("plain", shape, Hdf5File::Type::real).write(origin, shape, values);
+  out.create_dataset("chunked", shape, Hdf5File::Type::real, std::vector<std::int64_t>{2, 2, 1, 300})
+      .write(origin, shape, values);
+  out.create_dataset("integers", shape, Hdf5File::Type::integer).write(origin, shape, values);
+  out.close();
+  // And what other programs write: of the other byte order, never written, behind a user block.
+  const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_userblock(properties, 1024);
+  const hid_t raw = H5Fcreate(file("c.h5").c_str(), H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  const hid_t space = H5Screate_simple(4, extent.data(), nullptr);
+  for (const auto& [name, type] :
+       {std::pair{"plain", H5T_IEEE_F64LE}, {"opposite", H5T_IEEE_F64BE}, {"empty", H5T_IEEE_F64LE}}) {
+    const hid_t dataset = H5Dcreate2(raw, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (std::string(name) != "empty")
+      H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(dataset);
+  }
+  H5Sclose(space);
+  H5Fclose(raw);
+  H5Pclose(properties);
+  for (const auto& [path, names] : {std::pair{file("b.h5"), std::vector{"plain", "chunked", "integers"}},
+                                    {file("c.h5"), {"plain", "opposite", "empty"}}}) {
+    const Hdf5File in = Hdf5File::open(path);
+    for (const std::string name : names) {
+      const Hdf5Dataset dataset = in.dataset(name);
+      for (const auto& [offset, count] :
+           std::vector<std::pair<std::array<std::int64_t, 4>, std::array<std::int64_t, 4>>>{
+               {{0, 0, 0, 0}, {3, 5, 2, 700}},
+               {{1, 0, 0, 0}, {2, 5, 2, 700}},
+               {{0, 1, 0, 0}, {3, 3, 2, 700}},
+               {{0, 1, 1, 0}, {3, 3, 1, 700}},
+               {{1, 2, 1, 10}, {2, 3, 1, 690}},
+               {{2, 4, 0, 5}, {1, 1, 2, 300}},
+               {{0, 4, 0, 699}, {3, 1, 2, 1}},
+               {{2, 1, 1, 3}, {1, 1, 1, 2}},
+               {{0, 0, 0, 0}, {3, 1, 1, 600}}}) {
+        std::vector<double> box(static_cast<std::size_t>(count[0] * count[1] * count[2] * count[3]), -1.0);
+        dataset.read(offset, count, box);
+        auto value = box.begin();
+        for (std::int64_t w = offset[0]; w < offset[0] + count[0]; ++w) {
+          for (std::int64_t x = offset[1]; x < offset[1] + count[1]; ++x) {
+            for (std::int64_t y = offset[2]; y < offset[2] + count[2]; ++y) {
+              for (std::int64_t z = offset[3]; z < offset[3] + count[3]; ++z) {
+                ASSERT_EQ(*value++, name == "empty" ? 0.0 : static_cast<double>(((w * 5 + x) * 2 + y) * 700 + z))
+                    << name;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Hdf5FileTest, AFileThatBecomesShorterOrABoxOutsideOfItIsASentence) {
+  const std::vector<std::int64_t> shape = {4, 1000}, origin = {0, 0};
+  Hdf5File out = Hdf5File::create(file("e.h5"));
+  out.create_dataset("x", shape, Hdf5File::Type::real).write(origin, shape, std::vector<double>(4000, 1.0));
+  out.close();
+  const Hdf5File in = Hdf5File::open(file("e.h5"));
+  const Hdf5Dataset dataset = in.dataset("x");
+  std::vector<double> box(4000);
+  const auto sentence = [&](std::int64_t from) {
+    return message<InputError>([&] { dataset.read(std::array{from, std::int64_t{0}}, shape, box); });
+  };
+  EXPECT_TRUE(sentence(1).starts_with(file("e.h5") + ": reading dataset 'x' failed (HDF5: ")) << sentence(1);
+  std::filesystem::resize_file(file("e.h5"), std::filesystem::file_size(file("e.h5")) - 8000);
+  EXPECT_EQ(sentence(0), file("e.h5") +
+                             ": reading dataset 'x' failed (it has become shorter while it was read); write "
+                             "or copy the file again.");
+}
+
 TEST_F(Hdf5FileTest, LeavesTheErrorPrintingOfTheProgramAlone) {
   H5E_auto2_t before = nullptr, after = nullptr;
   void *before_data = nullptr, *after_data = nullptr;
