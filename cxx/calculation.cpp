@@ -416,7 +416,13 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
   // Beside GPUs cores take what is cut for these, unless no GPU is left.
   const bool of_others = options_.executor == ExecutorKind::cpu && options_.plan_for == ExecutorKind::cuda;
   const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
-  shared.emplace(*team_, problem_, plan_.tiles, cut, memory_for_operands());
+  // Where devices keep them, or where few tasks will be done, panels of others pass through here: with room to come
+  // ahead, and not more, since new memory takes longer to get than a panel.
+  constexpr std::int64_t room_to_pass = std::int64_t{4} << 30;
+  const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
+  const std::int64_t room =
+      pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
+  shared.emplace(*team_, problem_, plan_.tiles, cut, memory_for_operands(), room);
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
     shared.emplace(*team_, problem_, plan_.tiles, &on_cores, memory_for_operands());

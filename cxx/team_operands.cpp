@@ -34,7 +34,7 @@ std::vector<Cut> cuts_of_ranks(Team& team, const Cut& mine) {
 }  // namespace
 
 TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
-                           std::int64_t bytes) {
+                           std::int64_t bytes, std::int64_t bytes_of_others) {
   const Cut mine = cut_of(tiles);
   std::shared_ptr<PanelStore> read_here;
   for (const Cut& cut : cuts_of_ranks(team, mine)) {
@@ -53,7 +53,7 @@ TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& 
     if (cut == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
   together(&team, [&] {
-    if (read_here) read_here->fetch_others(std::max<std::int64_t>(0, bytes - own_bytes()));
+    if (read_here) read_here->fetch_others(std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others));
   });
   mine_ = read_here;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -18,9 +19,10 @@ namespace trifuse {
 class TeamOperands {
  public:
   /// Collective; throws on all ranks where one fails. `tiles`: how this rank's panels are to be cut, null where it
-  /// takes what others ask for. `bytes`: what this rank may use for its pieces and for panels of others.
+  /// takes what others ask for. `bytes`: what this rank may use for its pieces and for panels of others, which take
+  /// at most `bytes_of_others`.
   TeamOperands(Team& team, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
-               std::int64_t bytes);
+               std::int64_t bytes, std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
 
   /// The panels of this rank; null where no rank asked for any.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }

@@ -96,9 +96,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       fine_ = coarse_.refined(holes, particles);
     }
     cut_ = !(fine_ == coarse_);
+    // On the device fragments are filled up, which makes panels of ragged tiles larger.
+    constexpr double fill = 1.3;
+    const auto all = fill * static_cast<double>(PanelStore::required_doubles(problem_, fine_)) * sizeof(double);
+    keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
+  bool keeps_panels() const override { return keeps_panels_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
@@ -186,6 +191,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   Problem problem_;
   TileSpace coarse_, fine_;
   bool cut_ = false;  ///< whether a task is more than one piece
+  bool keeps_panels_ = false;
   std::int64_t workers_per_device_ = 0;
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
   std::shared_ptr<const PanelStore> panels_;

@@ -1,12 +1,10 @@
 #include "cxx/panels/panels.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
 
+#include "cxx/base/large_pages.hpp"
 #include "cxx/panels/panel_loader.hpp"
 #include "cxx/plan/plan.hpp"
 
@@ -85,14 +83,6 @@ void for_each_pair_block(const TileSpace& space, Form form, Function function) {
       }
     }
   }
-}
-
-/// Asks for large pages, without which the kernel's work for each page takes longer than reading what will stand there.
-void advise_large_pages(void* data, std::size_t bytes) {
-  void* begin = data;
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  if (std::align(page, page, begin, bytes) == nullptr) return;
-  static_cast<void>(madvise(begin, bytes / page * page, MADV_HUGEPAGE));  // advice: nothing depends on the answer
 }
 
 /// By all threads, which spreads the pages over the memory of all processors.

@@ -65,6 +65,22 @@ TEST(RemotePanels, ThoseUsedLongestAgoMakeRoom) {
   EXPECT_EQ(panels.traffic().most_bytes, 2 * with_margin);
 }
 
+TEST(RemotePanels, TakeTheMemoryOfThoseThatWentAndNoMoreThanIsAllowed) {
+  RemotePanels panels(count_up, 3 * with_margin);
+  std::set<const double*> places;
+  for (std::int64_t n = 0; n < 20; ++n) {
+    const PanelHold hold = panels.hold(n * size, size);
+    EXPECT_EQ(hold.data()[size - 1], static_cast<double>(n * size + size - 1));
+    EXPECT_EQ(hold.data()[size], 0.0);
+    places.insert(hold.data());
+  }
+  EXPECT_EQ(places.size(), 3u);
+  // Smaller ones may stand where larger ones were, but not where more than half would be wasted.
+  EXPECT_TRUE(places.contains(panels.hold(100 * size, size - size / 3).data()));
+  EXPECT_FALSE(places.contains(panels.hold(200 * size, size / 3).data()));
+  EXPECT_LE(panels.traffic().most_bytes, 3 * with_margin);
+}
+
 TEST(RemotePanels, ThoseInUseStayAndTakeWhatTheyNeed) {
   RemotePanels panels(count_up, with_margin);
   {
