@@ -4,6 +4,8 @@
 
 #include <exception>
 #include <iterator>
+#include <span>
+#include <utility>
 
 #include "tce_tiles/dump_layout.hpp"
 
@@ -39,10 +41,11 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   }
   if (found.valid()) return found.get();
   try {
-    auto band = std::make_shared<Buffer>(size);
+    const std::shared_ptr<Buffer> band = memory_for(size);
+    const std::span<double> values = band->span().first(size);
     dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
-                 std::array{count[0], count[1], count[2], row}, band->span());
-    check_finite(band->span(), path, dataset.name());
+                 std::array{count[0], count[1], count[2], row}, values);
+    check_finite(values, path, dataset.name());
     promise.set_value(band);
     return band;
   } catch (...) {
@@ -51,6 +54,22 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
     if (const auto position = position_.find(key); position != position_.end()) forget(position->second);
     throw;
   }
+}
+
+std::shared_ptr<Buffer> BandCache::memory_for(std::size_t doubles) const {
+  Buffer memory;
+  {
+    const std::lock_guard lock(spare_->mutex);
+    memory = spare_->buffers.take(doubles);
+  }
+  if (memory.size() == 0) memory = SpareBuffers::fresh(doubles);
+  const auto give_back = [spare = spare_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
+    const std::unique_ptr<Buffer> owner(band);
+    const std::lock_guard lock(spare->mutex);
+    spare->buffers.give(std::move(*band));
+    spare->buffers.shrink(most);
+  };
+  return {new Buffer(std::move(memory)), give_back};
 }
 
 void BandCache::forget(Entries::iterator entry) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/spare_buffers.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse {
@@ -21,6 +22,7 @@ namespace trifuse {
 /// of them, and those that want it meanwhile wait.
 class BandCache {
  public:
+  /// Perhaps longer than asked for.
   using Band = std::shared_ptr<const Buffer>;
 
   /// Two bands for each thread of OpenMP are kept even where they take more.
@@ -43,9 +45,17 @@ class BandCache {
   };
   using Entries = std::list<Entry>;
 
+  /// Memory of bands that nobody has any more.
+  struct Spare {
+    std::mutex mutex;
+    SpareBuffers buffers;
+  };
+
   void forget(Entries::iterator entry);  ///< with the lock held
+  std::shared_ptr<Buffer> memory_for(std::size_t doubles) const;
 
   const std::size_t capacity_;
+  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
   std::mutex mutex_;
   Entries recent_;  ///< last used first
   std::unordered_map<Key, Entries::iterator, Hash> position_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cxx/base/large_pages.hpp"
-
 namespace trifuse {
 
 namespace {
@@ -100,7 +98,7 @@ void RemotePanels::release(std::int64_t at) {
   if (--entry.users > 0) return;
   leave_unused(at, entry);
   make_room(0);
-  free_spare(0);
+  keep_spare(0);
 }
 
 void RemotePanels::leave_unused(std::int64_t at, Entry& entry) {
@@ -116,37 +114,19 @@ void RemotePanels::drop(Entries::iterator entry) {
   unused_.erase(entry->second.unused);
   used_bytes_ -= entry->second.bytes();
   if (entry->second.ahead) ahead_bytes_ -= entry->second.bytes();
-  spare_bytes_ += entry->second.bytes();
-  spare_.push_back(std::move(entry->second.data));
+  spare_.give(std::move(entry->second.data));
   entries_.erase(entry);
 }
 
 Buffer RemotePanels::memory_for(std::int64_t doubles) {
-  // Memory that was in use costs nothing; new memory has to be cleared by the kernel, page by page, which takes longer
-  // than to fetch what will stand there.
-  auto best = spare_.end();
-  for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
-    const auto size = static_cast<std::int64_t>(spare->size());
-    if (size >= doubles && size <= 2 * doubles && (best == spare_.end() || size < std::ssize(best->span())))
-      best = spare;
-  }
-  if (best != spare_.end()) {
-    Buffer found = std::move(*best);
-    spare_.erase(best);
-    spare_bytes_ -= bytes_of(found);
-    return found;
-  }
-  free_spare(doubles * static_cast<std::int64_t>(sizeof(double)));
-  Buffer fresh(static_cast<std::size_t>(doubles));
-  advise_large_pages(fresh.data(), fresh.size() * sizeof(double));
-  return fresh;
+  Buffer found = spare_.take(static_cast<std::size_t>(doubles));
+  if (found.size() > 0) return found;
+  keep_spare(doubles * static_cast<std::int64_t>(sizeof(double)));
+  return SpareBuffers::fresh(static_cast<std::size_t>(doubles));
 }
 
-void RemotePanels::free_spare(std::int64_t bytes) {
-  while (!spare_.empty() && used_bytes_ + spare_bytes_ + bytes > budget_) {
-    spare_bytes_ -= bytes_of(spare_.front());
-    spare_.pop_front();
-  }
+void RemotePanels::keep_spare(std::int64_t bytes) {
+  spare_.shrink(std::max<std::int64_t>(0, budget_ - used_bytes_ - bytes));
 }
 
 void RemotePanels::read_ahead() {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/spare_buffers.hpp"
 
 namespace trifuse {
 
@@ -79,14 +80,13 @@ class RemotePanels {
 
  private:
   friend class PanelHold;
-  static std::int64_t bytes_of(const Buffer& data) { return static_cast<std::int64_t>(data.size() * sizeof(double)); }
   struct Entry {
     Buffer data;  ///< perhaps longer than the panel
     int users = 0;
     bool here = false;                           ///< or still on its way
     bool ahead = false;                          ///< fetched, and not yet wanted
     std::list<std::int64_t>::iterator unused{};  ///< where there are no users and it is here
-    std::int64_t bytes() const { return bytes_of(data); }
+    std::int64_t bytes() const { return SpareBuffers::bytes_of(data); }
   };
   using Entries = std::unordered_map<std::int64_t, Entry>;
 
@@ -96,8 +96,8 @@ class RemotePanels {
   bool make_room(std::int64_t bytes);
   void drop(Entries::iterator entry);
   Buffer memory_for(std::int64_t doubles);
-  /// As much of what was dropped as the budget does not allow to keep beside so many new bytes.
-  void free_spare(std::int64_t bytes);
+  /// Of what was dropped, as much as the budget allows beside so many new bytes.
+  void keep_spare(std::int64_t bytes);
   void leave_unused(std::int64_t at, Entry& entry);
   void read_ahead();
 
@@ -108,8 +108,8 @@ class RemotePanels {
   std::condition_variable arrived_, asked_;
   Entries entries_;
   std::list<std::int64_t> unused_;  ///< those used longest ago first
-  std::deque<Buffer> spare_;        ///< of panels that were dropped, for those that come
-  std::int64_t used_bytes_ = 0, ahead_bytes_ = 0, spare_bytes_ = 0;
+  SpareBuffers spare_;              ///< of panels that were dropped, for those that come
+  std::int64_t used_bytes_ = 0, ahead_bytes_ = 0;
   PanelTraffic traffic_;
   std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< of `ask`: place and doubles
   bool ending_ = false;
