@@ -219,6 +219,8 @@ struct PlanCommand {
       JobShape job;
       job.ranks = run.ranks;
       job.gpus = run.gpus;
+      job.nodes = run.nodes;
+      if (run.shared_operands) job.operands = JobShape::Operands::shared;
       if (run.memory_budget > 0.0) job.gpu_memory = run.memory_budget;
       compared.push_back({run, predict(plan, problem, inspection, machine, job)});
     }

@@ -36,12 +36,15 @@ void read_cuda(const Json& cuda, MeasuredRun& run) {
 }
 
 void read_ranks(const Json& ranks, MeasuredRun& run) {
-  std::set<std::string> gpus;
+  std::set<std::string> gpus, hosts;
   for (const Json& rank : ranks) {
+    hosts.insert(rank.at("host"));
+    run.shared_operands = run.shared_operands || rank.contains("operands");
     if (!rank.at("gpu").is_null()) gpus.insert(rank.at("host").get<std::string>() + " " + rank.at("gpu").dump());
   }
   run.ranks = static_cast<int>(ranks.size());
   run.gpus = static_cast<int>(gpus.size());
+  run.nodes = static_cast<int>(hosts.size());
 }
 
 Form form_of(const Json& name) {

@@ -19,7 +19,9 @@ struct MeasuredRun {
   int irreps = 1;
   std::optional<TileSpace> tiles;  ///< of the plan, where the report has them
   int ranks = 1, gpus = 1;
-  double memory_budget = 0.0;  ///< bytes of each GPU; 0: not said
+  int nodes = 0;                 ///< 0: not said
+  bool shared_operands = false;  ///< between the ranks
+  double memory_budget = 0.0;    ///< bytes of each GPU; 0: not said
   double seconds_tasks = 0.0, seconds_loading = 0.0;
   std::optional<double> bytes_sent;  ///< to all GPUs
 

@@ -35,6 +35,8 @@ MachineModel h200() {
   m.link = 55e9;
   m.fill = 9e9;
   m.fill_cores = 16;
+  m.shared_fill = 3.8e9;
+  m.fetch = 3e9;
   m.read = 2e9;
   m.startup = 0.2;
   m.plan_task = 3e-6;
@@ -86,7 +88,7 @@ double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 22> numbers = {{
+  static constexpr std::array<MachineNumber, 24> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
       {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
@@ -107,6 +109,9 @@ std::span<const MachineNumber> machine_numbers() {
       {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
       {"fill", &M::fill, "B/s", "panels made of tiles by a process", "fitted to ten measured runs with made-up tiles"},
       {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
+      {"shared-fill", &M::shared_fill, "B/s", "shared operands made by all ranks of a node",
+       "measured: two and four ranks"},
+      {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank", "fitted to these two runs"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
       {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},

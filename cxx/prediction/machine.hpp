@@ -33,9 +33,13 @@ struct MachineModel {
   double link = 0.0;        ///< host to GPU, of each GPU
   double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
   double fill_cores = 0.0;  ///< that it needs for it
-  double read = 0.0;        ///< bytes of amplitudes and integrals that a node reads in a second
-  double startup = 0.0;     ///< until the first tile is read: self-test, first touch of a GPU
-  double plan_task = 0.0;   ///< seconds of planning for each task, on every rank
+  /// Bytes of shared operands that all ranks of a node make in a second: pages of memory that processes share come one
+  /// after another.
+  double shared_fill = 0.0;
+  double fetch = 0.0;      ///< bytes of shared operands that a rank gets from others on its node in a second
+  double read = 0.0;       ///< bytes of amplitudes and integrals that a node reads in a second
+  double startup = 0.0;    ///< until the first tile is read: self-test, first touch of a GPU
+  double plan_task = 0.0;  ///< seconds of planning for each task, on every rank
 
   // Between nodes.
   double network = 0.0;          ///< bytes per second of a node

@@ -122,8 +122,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
   settings.copy_rate = machine.link;
-  if (prediction.shared_operands && nodes > 1 && job.gpus > 0) {
-    settings.copy_rate = std::min(machine.link, machine.network * nodes / job.gpus);
+  if (prediction.shared_operands && job.ranks > 1 && job.gpus > 0) {
+    const double from_others = nodes > 1 ? machine.network * nodes / job.gpus : machine.fetch;
+    settings.copy_rate = std::min(machine.link, from_others);
   }
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);
@@ -135,7 +136,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
   // Processes of a node make their operands beside each other, as far as there are cores.
   const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, ranks_on_node);
-  prediction.seconds_loading = prediction.node_bytes / (machine.fill * making) + file_bytes / machine.read;
+  double fill = machine.fill * making;
+  if (prediction.shared_operands && ranks_on_node > 1) fill = std::min(fill, machine.shared_fill);
+  prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
   if (job.ranks > 1) {
     // Energies of all tasks, four numbers each, to all ranks: as a reduction by halves.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +

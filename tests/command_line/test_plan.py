@@ -167,6 +167,19 @@ class Measured(PlanTest):
         planned, _ = self.plan(WATER, "--measured", self.write("ranks.json", report))
         self.assertEqual((planned["measured"][0]["gpus"], planned["measured"][0]["ranks"]), (3, 4))
 
+    def test_ranks_of_a_report_that_shared_operands_are_predicted_so(self):
+        report = self.report_of(WATER, "--threads", 1)
+        report["ranks"] = [{"host": "a", "gpu": "0"}, {"host": "a", "gpu": "1"}]
+        own, _ = self.plan(WATER, "--measured", self.write("own.json", report))
+        for rank in report["ranks"]:
+            rank["operands"] = {"own_bytes": 1}
+        shared, _ = self.plan(WATER, "--measured", self.write("shared.json", report))
+        # A host's ranks fetch from each other more slowly than from their own memory.
+        slow, _ = self.plan(WATER, "--assume", "fetch=1e3", "--measured", self.write("shared.json", report))
+        seconds = [plan["measured"][0]["prediction"]["seconds_of"]["tasks"] for plan in (own, shared, slow)]
+        self.assertLess(seconds[0], seconds[2])
+        self.assertLess(seconds[1], seconds[2])
+
     def test_what_is_no_report_is_refused(self):
         for name, content in (("text", "seconds"), ("empty", ""), ("other", "{}"), ("list", "[1]"),
                               ("cores", self.report_of(WATER, "--threads", 1))):
