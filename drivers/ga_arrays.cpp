@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <ga.h>
 #include <macdecls.h>
+#include <mpi.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +62,16 @@ void check_room(Team& team, std::span<const std::int64_t> sizes) {
   });
 }
 
+/// In the windows that MPICH 4.0 allocates for processes of one host, what a rank writes lands 8 bytes from where
+/// others read it; not so in windows that are made of memory.
+void avoid_shared_windows_of_mpich() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return;
+  constexpr int keep = 0;
+  if (std::string_view(version.data()).starts_with("MPICH")) setenv("ARMCI_USE_WIN_ALLOCATE", "0", keep);
+}
+
 class Arrays;
 
 class Array final : public SharedArray {
@@ -89,6 +102,8 @@ class Array final : public SharedArray {
   }
 
  private:
+  void expect_one_memory(Team& team);
+
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
@@ -125,6 +140,7 @@ class Arrays final : public GlobalArrays {
  private:
   void begin() {
     if (std::exchange(begun_, true)) return;
+    avoid_shared_windows_of_mpich();
     GA_Initialize();
     // What Global Arrays need for themselves, doubles.
     constexpr int stack = 100000, heap = 100000;
@@ -168,6 +184,30 @@ Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const s
   const std::vector<double> shifts = gather(team, std::span(&shift, 1));
   std::transform(shifts.begin(), shifts.end(), shifts_.begin(),
                  [](double each) { return static_cast<std::int64_t>(each); });
+  expect_one_memory(team);
+}
+
+/// What a rank writes to its piece must be what others get: where it is not, energies would be wrong without a word.
+void Array::expect_one_memory(Team& team) {
+  const auto mark = [](std::size_t rank) { return 1.0 + static_cast<double>(rank); };
+  local_.front() = mark(rank_);
+  local_.back() = -mark(rank_);
+  sync();
+  together(&team, [&] {
+    const std::size_t ranks = shifts_.size();
+    for (const std::size_t owner : {rank_, (rank_ + 1) % ranks}) {
+      const std::int64_t last = begins_[owner + 1] - begins_[owner] - line - 1;
+      double front = 0.0, back = 0.0;
+      get(static_cast<int>(owner), 0, {&front, 1});
+      get(static_cast<int>(owner), last, {&back, 1});
+      if (front == mark(owner) && back == -mark(owner)) continue;
+      throw SystemError(fmt::format(
+          "Global Arrays do not give what rank {} wrote: they do not work with this MPI library; build with "
+          "another one, or without (-DTRIFUSE_ENABLE_GLOBAL_ARRAYS=OFF).",
+          owner));
+    }
+  });
+  sync();
 }
 
 Array::~Array() {
