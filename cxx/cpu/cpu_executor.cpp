@@ -88,13 +88,13 @@ class CpuWorker final : public Executor::Worker {
 
  private:
   void execute_pieces() {
-    const std::size_t threads = threads_.size();
-    if (threads == 1) return threads_.front().execute(pieces_, 0, 1, of_pieces_);
+    if (threads_.size() == 1) return threads_.front().execute(pieces_, 0, 1, of_pieces_);
+    const auto threads = static_cast<int>(threads_.size());
     FirstFailure failure;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(threads))
-    for (std::size_t t = 0; t < threads; ++t) {
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
       try {
-        threads_[t].execute(pieces_, t, threads, of_pieces_);
+        threads_[t].execute(pieces_, t, threads_.size(), of_pieces_);
       } catch (...) {
         failure.keep(t);
       }
@@ -167,9 +167,10 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
 
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
-  const CpuMemory own = cpu_executor_memory(problem, panel_tiles, limits);
+  const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
   // What is cut out of panels is scratch, and as large as panels of one's own.
-  return {PanelStore::required_doubles(problem, panel_tiles) * width, own.per_worker + own.in_use,
+  const std::int64_t scratch = PieceWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
+  return {PanelStore::required_doubles(problem, panel_tiles) * width, scratch * width,
           PanelStore::doubles_in_use(problem, panel_tiles) * width};
 }
 
