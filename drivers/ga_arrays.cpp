@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,15 @@ void avoid_shared_windows_of_mpich() {
 
 class Arrays;
 
+/// Pieces of one global array. Each rank has one, but most have nothing in it.
+struct GlobalArray {
+  int handle = 0;
+  std::vector<std::int64_t> begins = {0};  ///< of the pieces of Global Arrays, and their end
+};
+
+/// Neighbours, which are processes of one host, have their pieces in different global arrays: an MPI library keeps what
+/// they have of an array in one file of shared memory, and the system gives pages to a file one after another,
+/// however many ask.
 class Array final : public SharedArray {
  public:
   Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes);
@@ -84,32 +94,39 @@ class Array final : public SharedArray {
   void get(int owner, std::int64_t first, std::span<double> values) override {
     // Below Global Arrays numbers of bytes have 31 bits.
     constexpr std::size_t most = std::size_t{1} << 24;
-    std::int64_t at = begins_[static_cast<std::size_t>(owner)] + shifts_[static_cast<std::size_t>(owner)] + first;
+    const auto rank = static_cast<std::size_t>(owner);
+    GlobalArray& array = array_of(rank);
+    std::int64_t at = array.begins[rank] + shifts_[rank] + first;
     for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
       const auto part = values.first(std::min(most, values.size()));
       std::int64_t last = at + std::ssize(part) - 1, stride = 1;
-      caller_.call([&] { NGA_Get64(handle_, &at, &last, part.data(), &stride); });
+      caller_.call([&] { NGA_Get64(array.handle, &at, &last, part.data(), &stride); });
       at = last + 1;
     }
   }
 
   void sync() override {
     caller_.call([&] {
-      std::int64_t first = begins_[rank_], last = begins_[rank_ + 1] - 1;
-      NGA_Release_update64(handle_, &first, &last);
+      GlobalArray& mine = array_of(rank_);
+      std::int64_t first = mine.begins[rank_], last = mine.begins[rank_ + 1] - 1;
+      NGA_Release_update64(mine.handle, &first, &last);
       GA_Sync();
     });
   }
 
  private:
+  void lay_out(Team& team, std::span<const std::int64_t> sizes);
+  double* create(std::size_t n);
   void expect_one_memory(Team& team);
+  GlobalArray& array_of(std::size_t rank) { return global_[array_[rank]]; }
 
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
-  int handle_ = 0;
-  std::vector<std::int64_t> begins_;  ///< of the pieces of Global Arrays, and their end
-  std::vector<std::int64_t> shifts_;  ///< from there to ours
+  std::vector<GlobalArray> global_;
+  std::vector<std::size_t> array_;  ///< of `global_`, the one with each rank's piece
+  std::vector<std::int64_t>
+      shifts_;  ///< of each rank, from where its piece begins for Global Arrays to where ours does
   std::span<double> local_;
 };
 
@@ -158,18 +175,14 @@ class Arrays final : public GlobalArrays {
 };
 
 Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes)
-    : arrays_(arrays), caller_(caller), rank_(static_cast<std::size_t>(team.rank())), begins_{0} {
-  for (const std::int64_t size : sizes) begins_.push_back(begins_.back() + size + line);
+    : arrays_(arrays), caller_(caller), rank_(static_cast<std::size_t>(team.rank())) {
+  lay_out(team, sizes);
   together(&team, [&] {
     double* data = nullptr;
-    caller.call([&] {
-      std::int64_t doubles = begins_.back(), pieces = std::ssize(sizes);
-      std::string name = "operands";
-      handle_ = NGA_Create_irreg64(C_DBL, 1, &doubles, name.data(), &pieces, begins_.data());
-      if (handle_ == 0) return;
-      std::int64_t first = begins_[rank_], last = begins_[rank_ + 1] - 1, stride = 1;
-      NGA_Access64(handle_, &first, &last, &data, &stride);
-    });
+    for (std::size_t n = 0; n < global_.size(); ++n) {
+      double* const own = create(n);
+      if (n == array_[rank_]) data = own;
+    }
     if (data == nullptr) throw SystemError("Global Arrays have no memory for the operands.");
     const auto size = static_cast<std::size_t>(sizes[rank_]);
     std::size_t room = (size + line) * width;
@@ -187,6 +200,36 @@ Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const s
   expect_one_memory(team);
 }
 
+void Array::lay_out(Team& team, std::span<const std::int64_t> sizes) {
+  // Each array costs every rank some memory for each other rank.
+  constexpr int most_arrays = 8;
+  const double mine = rank_on_host(team) % most_arrays;
+  for (const double array : gather(team, std::span(&mine, 1))) array_.push_back(static_cast<std::size_t>(array));
+  global_.resize(1 + *std::max_element(array_.begin(), array_.end()));
+  for (std::size_t n = 0; n < global_.size(); ++n) {
+    std::vector<std::int64_t>& begins = global_[n].begins;
+    for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+      begins.push_back(begins.back() + line + (array_[rank] == n ? sizes[rank] : 0));
+    }
+  }
+}
+
+/// Collective. Where this rank's piece of the n-th array is, or null.
+double* Array::create(std::size_t n) {
+  GlobalArray& array = global_[n];
+  double* data = nullptr;
+  caller_.call([&] {
+    std::int64_t doubles = array.begins.back(), pieces = std::ssize(array.begins) - 1;
+    std::string name = "operands";
+    array.handle = NGA_Create_irreg64(C_DBL, 1, &doubles, name.data(), &pieces, array.begins.data());
+    if (array.handle == 0) return;
+    std::int64_t first = array.begins[rank_], last = array.begins[rank_ + 1] - 1, stride = 1;
+    NGA_Access64(array.handle, &first, &last, &data, &stride);
+    if (array_[rank_] != n) NGA_Release64(array.handle, &first, &last);
+  });
+  return data;
+}
+
 /// What a rank writes to its piece must be what others get: where it is not, energies would be wrong without a word.
 void Array::expect_one_memory(Team& team) {
   const auto mark = [](std::size_t rank) { return 1.0 + static_cast<double>(rank); };
@@ -196,7 +239,8 @@ void Array::expect_one_memory(Team& team) {
   together(&team, [&] {
     const std::size_t ranks = shifts_.size();
     for (const std::size_t owner : {rank_, (rank_ + 1) % ranks}) {
-      const std::int64_t last = begins_[owner + 1] - begins_[owner] - line - 1;
+      const std::vector<std::int64_t>& begins = array_of(owner).begins;
+      const std::int64_t last = begins[owner + 1] - begins[owner] - line - 1;
       double front = 0.0, back = 0.0;
       get(static_cast<int>(owner), 0, {&front, 1});
       get(static_cast<int>(owner), last, {&back, 1});
@@ -211,7 +255,9 @@ void Array::expect_one_memory(Team& team) {
 }
 
 Array::~Array() {
-  if (handle_ != 0) arrays_.let_go(handle_);
+  for (const GlobalArray& array : global_) {
+    if (array.handle != 0) arrays_.let_go(array.handle);
+  }
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "cxx/base/error.hpp"
+#include "tests/support/environment_variable.hpp"
 #include "tests/support/refusals.hpp"
 
 namespace trifuse::testing {
@@ -13,29 +12,13 @@ namespace {
 using nwchem::Device;
 using nwchem::read_options;
 
-/// A variable of the environment, or its absence; put back at the end.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* now = std::getenv(name)) before_ = now;
-    value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name);
-  }
-  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 void expect_refused(const std::string& lines, const std::string& part) {
   expect_failure<UsageError>([&] { read_options(lines); }, part);
 }
 
 /// The tests themselves run with a device chosen in the environment.
 class NwchemOptions : public ::testing::Test {
-  const Variable device_{"TRIFUSE_NWCHEM_DEVICE", nullptr};
+  const EnvironmentVariable device_{"TRIFUSE_NWCHEM_DEVICE", nullptr};
 };
 
 TEST_F(NwchemOptions, HaveDefaults) {
@@ -56,7 +39,7 @@ TEST_F(NwchemOptions, ComeFromTheInput) {
 }
 
 TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
-  const Variable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
+  const EnvironmentVariable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
       form("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
   const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cpu);
@@ -70,7 +53,7 @@ TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
 TEST_F(NwchemOptions, AreCheckedAsWholes) {
   for (const char* value : {"", "CPU", "cpu ", "gpu", "cuda:0"}) {
     expect_refused(std::string("device=") + value, "The setting trifuse:device is \"" + std::string(value) + "\"");
-    const Variable variable("TRIFUSE_NWCHEM_DEVICE", value);
+    const EnvironmentVariable variable("TRIFUSE_NWCHEM_DEVICE", value);
     expect_refused("", "TRIFUSE_NWCHEM_DEVICE is \"" + std::string(value) + "\"; it may be auto, cpu or cuda");
   }
   for (const char* value : {"", "0.1,", ",0.1", "0.1 0.2", "0.1x", "-0.1", "inf", "nan", "1e999"}) {

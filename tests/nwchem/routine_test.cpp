@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
+#include "tests/support/environment_variable.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/nwchem_program.hpp"
 #include "tests/support/thread_team.hpp"
@@ -49,7 +48,7 @@ void print(void* context, std::int64_t length, const char* line) {
 
 class Routine : public ::testing::Test {
  protected:
-  Routine() { ::setenv("TRIFUSE_NWCHEM_DEVICE", "cpu", 1); }
+  const EnvironmentVariable device_{"TRIFUSE_NWCHEM_DEVICE", "cpu"};
 
   struct Answer {
     trifuse_status status{};

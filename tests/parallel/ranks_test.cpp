@@ -4,11 +4,12 @@
 
 #include <array>
 #include <cstdlib>
-#include <optional>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "tests/support/environment_variable.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_team.hpp"
 
@@ -84,20 +85,7 @@ TEST(RankOnHost, CountsTheRanksBeforeIt) {
 class RankOnHostByLauncher : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* variable : variables) {
-      const char* value = std::getenv(variable);
-      before_.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
-      unsetenv(variable);
-    }
-  }
-  void TearDown() override {
-    for (std::size_t n = 0; n < before_.size(); ++n) {
-      if (before_[n]) {
-        setenv(variables[n], before_[n]->c_str(), 1);
-      } else {
-        unsetenv(variables[n]);
-      }
-    }
+    for (const char* variable : variables) absent_.emplace_back(variable, nullptr);
   }
 
   static constexpr std::array variables = {"OMPI_COMM_WORLD_LOCAL_RANK",
@@ -109,7 +97,7 @@ class RankOnHostByLauncher : public ::testing::Test {
                                            "SLURM_LOCALID"};
 
  private:
-  std::vector<std::optional<std::string>> before_;
+  std::deque<EnvironmentVariable> absent_;
 };
 
 TEST_F(RankOnHostByLauncher, IsWhatTheLauncherSays) {
