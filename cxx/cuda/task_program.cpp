@@ -130,4 +130,9 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   return p;
 }
 
+std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name) {
+  // Strides do not matter here.
+  return packed_size<Fp64>(packing_of(space, form, name, 1)) * static_cast<std::int64_t>(sizeof(double));
+}
+
 }  // namespace trifuse::gpu

@@ -128,6 +128,29 @@ std::int64_t PanelStore::pair_key(int p1, int p2, int h1, int h2) const {
   return p1 + n * (p2 + n * (h1 + n * h2));
 }
 
+/// Calls `left(tiles, side)`, `right(tiles)` and `pairs(number of factors, tiles, size)` in the order of the line.
+template <typename Left, typename Right, typename Pairs>
+void PanelStore::walk_line(Left left, Right right, Pairs pairs) const {
+  for (const Side side : {Side::right, Side::left}) {
+    if (side == Side::left && !two_sided_) continue;
+    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) { left(tiles, side); });
+  }
+  for_each_right_panel(tiles_, form_, right);
+  for (std::size_t set = 0; set < disconnected_.size(); ++set) {
+    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
+      pairs(set, std::array<int, 4>{p1, p2, h1, h2}, size);
+    });
+  }
+}
+
+void PanelStore::visit(const PanelVisitor& visitor) const {
+  walk_line([&](const PanelTiles& tiles, Side side) { visitor.left(tiles, side, left_shelf(side).at(key(tiles))); },
+            [&](const PanelTiles& tiles) { visitor.right(tiles, right_.at(key(tiles))); },
+            [&](std::size_t set, const std::array<int, 4>& t, std::int64_t) {
+              visitor.pairs(set, t, disconnected_[set].pairs.at(pair_key(t[0], t[1], t[2], t[3])));
+            });
+}
+
 void PanelStore::plan_line() {
   std::int64_t line = 0;
   std::vector<std::int64_t> begins;
@@ -136,21 +159,17 @@ void PanelStore::plan_line() {
     begins.push_back(line);
     line += doubles;
   };
-  for (const Side side : {Side::right, Side::left}) {
-    if (side == Side::left && !two_sided_) continue;
-    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) {
-      append(side == Side::left ? left_of_left_side_ : left_, key(tiles),
-             rows(tiles_, tiles) * layout(Kind::left, tiles, side).stride);
-    });
-  }
-  for_each_right_panel(tiles_, form_, [&](const PanelTiles& tiles) {
-    append(right_, key(tiles), rows(tiles_, tiles) * layout(Kind::right, tiles, Side::right).stride);
-  });
-  for (Disconnected& factors : disconnected_) {
-    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
-      append(factors.pairs, pair_key(p1, p2, h1, h2), size);
-    });
-  }
+  walk_line(
+      [&](const PanelTiles& tiles, Side side) {
+        append(side == Side::left ? left_of_left_side_ : left_, key(tiles),
+               rows(tiles_, tiles) * layout(Kind::left, tiles, side).stride);
+      },
+      [&](const PanelTiles& tiles) {
+        append(right_, key(tiles), rows(tiles_, tiles) * layout(Kind::right, tiles, Side::right).stride);
+      },
+      [&](std::size_t set, const std::array<int, 4>& t, std::int64_t size) {
+        append(disconnected_[set].pairs, pair_key(t[0], t[1], t[2], t[3]), size);
+      });
   // Every piece ends with the first panel that reaches its share of the line.
   const auto ranks = static_cast<std::int64_t>(pieces_.size()) - 1;
   begins.push_back(line);
@@ -243,10 +262,14 @@ void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
 
 void PanelStore::fetch_others(std::int64_t cache_bytes) {
   const auto fetch = [this](std::int64_t at, std::span<double> values) {
-    const auto owner = std::upper_bound(pieces_.begin(), pieces_.end(), at) - 1;
-    array_->get(static_cast<int>(owner - pieces_.begin()), at - *owner, values);
+    const int rank = owner({at, std::ssize(values)});
+    array_->get(rank, at - pieces_[static_cast<std::size_t>(rank)], values);
   };
   others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
+}
+
+int PanelStore::owner(const Place& place) const {
+  return static_cast<int>(std::upper_bound(pieces_.begin(), pieces_.end(), place.begin) - pieces_.begin()) - 1;
 }
 
 const PanelStore::Place* PanelStore::find(const Shelf& shelf, std::int64_t key) {

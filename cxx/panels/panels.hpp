@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -69,6 +72,18 @@ class PanelStore {
   const std::vector<Disconnected>& disconnected() const { return disconnected_; }
   PanelHold pair_block(const Disconnected& factors, int p1, int p2, int h1, int h2) const;
 
+  /// Calls, in the order of the line, the function for the kind of each panel.
+  struct PanelVisitor {
+    std::function<void(const PanelTiles&, Side, const Place&)> left;
+    std::function<void(const PanelTiles&, const Place&)> right;
+    std::function<void(std::size_t factors, const std::array<int, 4>& p1_p2_h1_h2, const Place&)> pairs;
+  };
+  void visit(const PanelVisitor& visitor) const;
+  bool two_sided() const { return two_sided_; }
+  /// The rank that has a place, and the length of the line in doubles.
+  int owner(const Place& place) const;
+  std::int64_t line_doubles() const { return pieces_.back(); }
+
   /// Whether other processes have panels.
   bool has_others() const { return others_ != nullptr; }
   /// Says that a task, or a piece of one, will want its panels soon.
@@ -106,6 +121,8 @@ class PanelStore {
   Layout layout(Kind kind, const PanelTiles& tiles, Side side) const;
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks, Buffer alone);
   void plan_line();
+  template <typename Left, typename Right, typename Pairs>
+  void walk_line(Left left, Right right, Pairs pairs) const;
   void fill_own(const Problem& problem, std::int64_t most_buffered);
   std::int64_t key(const PanelTiles& tiles) const;
   std::int64_t pair_key(int p1, int p2, int h1, int h2) const;
