@@ -64,8 +64,9 @@ std::int64_t TeamOperands::own_bytes() const {
   return bytes;
 }
 
-std::vector<OperandTraffic> TeamOperands::traffic(Team& team) const {
+std::vector<OperandTraffic> TeamOperands::traffic(Team& team, std::int64_t bytes_from_neighbours) const {
   OperandTraffic mine;
+  mine.neighbour_bytes = bytes_from_neighbours;
   mine.own_bytes = own_bytes();
   for (const auto& store : stores_) mine.read_bytes += store->bytes_read();
   if (mine_) {
@@ -76,10 +77,10 @@ std::vector<OperandTraffic> TeamOperands::traffic(Team& team) const {
     mine.panels_wanted = traffic.wanted;
     mine.panels_hit = traffic.hits;
   }
-  constexpr std::int64_t OperandTraffic::*numbers[] = {&OperandTraffic::own_bytes,   &OperandTraffic::bytes_of_others,
-                                                       &OperandTraffic::read_bytes,  &OperandTraffic::fetched_bytes,
-                                                       &OperandTraffic::cache_bytes, &OperandTraffic::panels_wanted,
-                                                       &OperandTraffic::panels_hit};
+  constexpr std::int64_t OperandTraffic::*numbers[] = {
+      &OperandTraffic::own_bytes,     &OperandTraffic::bytes_of_others, &OperandTraffic::read_bytes,
+      &OperandTraffic::fetched_bytes, &OperandTraffic::neighbour_bytes, &OperandTraffic::cache_bytes,
+      &OperandTraffic::panels_wanted, &OperandTraffic::panels_hit};
   std::vector<double> row;
   for (const auto number : numbers) row.push_back(static_cast<double>(mine.*number));
   const std::vector<double> all = gather(team, row);

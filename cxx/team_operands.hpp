@@ -26,8 +26,8 @@ class TeamOperands {
 
   /// The panels of this rank; null where no rank asked for any.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }
-  /// Of all ranks so far: collective.
-  std::vector<OperandTraffic> traffic(Team& team) const;
+  /// Of all ranks so far: collective. `bytes_from_neighbours`: what this rank's GPU had from others.
+  std::vector<OperandTraffic> traffic(Team& team, std::int64_t bytes_from_neighbours = 0) const;
 
  private:
   std::int64_t own_bytes() const;

@@ -76,7 +76,8 @@ double rate_of(const CalculationResult& result) {
 /// Share of the panels that tasks asked for and a device already had.
 double hit_share(const CudaReport& report) {
   if (report.panels_wanted <= 0) return 0.0;
-  return 1.0 - static_cast<double>(report.panels_sent) / static_cast<double>(report.panels_wanted);
+  return 1.0 - static_cast<double>(report.panels_sent + report.panels_from_neighbours) /
+                   static_cast<double>(report.panels_wanted);
 }
 
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
@@ -146,6 +147,10 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   text += fmt::format("Panels       {} asked for, {} sent ({:.1f} % hits), {} moved, {} dropped to make room\n",
                       report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
                       report.panels_evicted);
+  if (report.panels_kept > 0) {
+    text += fmt::format("             {} kept for other GPUs, {} ({}) copied from theirs\n", report.panels_kept,
+                        report.panels_from_neighbours, bytes(report.bytes_from_neighbours));
+  }
   text += fmt::format("             at most {} of the {} allowed on a device\n", bytes(report.bytes_resident),
                       bytes(report.memory_budget));
   text += fmt::format(
@@ -162,14 +167,17 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
     most.cache_bytes = std::max(most.cache_bytes, rank.cache_bytes);
     most.fetched_bytes = std::max(most.fetched_bytes, rank.fetched_bytes);
     sum.fetched_bytes += rank.fetched_bytes;
+    sum.neighbour_bytes += rank.neighbour_bytes;
     sum.panels_wanted += rank.panels_wanted;
     sum.panels_hit += rank.panels_hit;
   }
-  return fmt::format(
+  std::string text = fmt::format(
       "Operands     in Global Arrays: at most {} in a rank, and {} of others' panels\n"
       "Fetched      {} from other ranks, at most {} by one; {:.1f} % of others' panels were there when wanted\n",
       bytes(most.own_bytes), bytes(most.cache_bytes), bytes(sum.fetched_bytes), bytes(most.fetched_bytes),
       100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
+  if (sum.neighbour_bytes > 0) text += fmt::format("             {} from GPU to GPU\n", bytes(sum.neighbour_bytes));
+  return text;
 }
 
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
@@ -242,9 +250,12 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"panels",
            {{"wanted", report.panels_wanted},
             {"sent", report.panels_sent},
+            {"from_other_gpus", report.panels_from_neighbours},
+            {"kept_for_other_gpus", report.panels_kept},
             {"hit_percent", 100.0 * hit_share(report)},
             {"evicted", report.panels_evicted}}},
           {"bytes_sent", report.bytes_sent},
+          {"bytes_from_other_gpus", report.bytes_from_neighbours},
           {"bytes_resident", report.bytes_resident},
           {"memory_budget_bytes", report.memory_budget},
           {"seconds",

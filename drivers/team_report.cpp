@@ -91,9 +91,13 @@ nlohmann::ordered_json json_ranks(const TeamCalculation& team, const Calculation
          {"seconds", {{"busy", work[r].seconds_busy}, {"idle", work[r].seconds_idle}}}});
     if (result.traffic.empty()) continue;
     const OperandTraffic& traffic = result.traffic[r];
-    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},     {"bytes_of_others", traffic.bytes_of_others},
-                                {"read_bytes", traffic.read_bytes},   {"fetched_bytes", traffic.fetched_bytes},
-                                {"cache_bytes", traffic.cache_bytes}, {"panels_wanted", traffic.panels_wanted},
+    ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},
+                                {"bytes_of_others", traffic.bytes_of_others},
+                                {"read_bytes", traffic.read_bytes},
+                                {"fetched_bytes", traffic.fetched_bytes},
+                                {"bytes_from_other_gpus", traffic.neighbour_bytes},
+                                {"cache_bytes", traffic.cache_bytes},
+                                {"panels_wanted", traffic.panels_wanted},
                                 {"panels_hit", traffic.panels_hit}};
   }
   return ranks;

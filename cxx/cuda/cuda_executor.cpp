@@ -16,6 +16,7 @@
 #include "cxx/cuda/boxes.hpp"
 #include "cxx/cuda/cuda_device.hpp"
 #include "cxx/cuda/cuda_launch.hpp"
+#include "cxx/cuda/device_exchange.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
@@ -107,7 +108,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
+    const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
+    if (devices_.size() > 1) {
+      exchange_among(devices_, *panels_, problem_.form, may_keep);
+    } else {
+      exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.form, may_keep);
+    }
   }
+  PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
@@ -163,6 +171,17 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return inner;
   }
 
+  /// Whether a device has room for so many bytes of panels that never go, beside those of two launches.
+  bool make_room_to_keep(const Device& device, std::int64_t kept) {
+    const std::int64_t capacity = device.panels->capacity();
+    if (kept > capacity / 4 * 3) return false;
+    if (capacity >= all_panels_bytes()) return true;
+    const auto limit = static_cast<std::int64_t>(launch_share * static_cast<double>(capacity - kept));
+    if (limit < largest_task_bytes()) return false;
+    limit_ = std::min(limit_, limit);
+    return true;
+  }
+
   void set_up(Device& device) {
     TRIFUSE_CUDA(cudaSetDevice(device.number));
     device.busy = std::make_unique<BusyTime>();
@@ -196,6 +215,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
+  std::unique_ptr<DeviceExchange> exchange_;  ///< with other processes
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
   mutable CudaReport report_;
@@ -321,6 +341,9 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_sent += panels.sent;
   report.panels_evicted += panels.evicted;
   report.bytes_sent += panels.bytes_sent;
+  report.panels_kept += panels.kept;
+  report.panels_from_neighbours += panels.from_neighbours;
+  report.bytes_from_neighbours += panels.bytes_from_neighbours;
   report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;

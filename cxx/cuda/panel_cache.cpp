@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cxx/base/error.hpp"
 #include "cxx/cuda/launch.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/recipe.hpp"
@@ -29,7 +30,7 @@ void copy_to_pinned(double* to, const double* from, std::int64_t count) {
 }  // namespace
 
 PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes)
-    : host_(host), form_(form), arena_(bytes), memory_(static_cast<std::size_t>(arena_.size())) {
+    : host_(host), form_(form), capacity_(bytes), arena_(bytes), memory_(static_cast<std::size_t>(arena_.size())) {
   for (int n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
     ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
@@ -50,8 +51,44 @@ PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
 }
 
+void PanelCache::keep(std::span<const PanelName> names) {
+  std::int64_t bytes = 0;
+  for (const PanelName& name : names) bytes += bytes_of(name);
+  // Memory that others are to see is as small as can be, because the larger it is the longer it takes until they do.
+  // And it has pages of its own.
+  constexpr std::int64_t page = std::int64_t{1} << 21;
+  bytes = (bytes + page - 1) / page * page;
+  memory_ = {};
+  kept_.reserve(static_cast<std::size_t>(bytes));
+  arena_ = Arena(std::max<std::int64_t>(0, capacity_ - bytes));
+  memory_.reserve(static_cast<std::size_t>(arena_.size()));
+  for (const PanelName& name : names) ask_host(name);
+  std::int64_t offset = arena_.size();
+  for (const PanelName& name : names) {
+    send(name, place(offset));
+    const std::lock_guard lock(state_);
+    entries_[name] = {offset, 1, clock_};  // in use for ever
+    offset += bytes_of(name);
+    ++statistics_.kept;
+  }
+  TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
+}
+
+void PanelCache::set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home) {
+  homes_ = std::move(homes);
+  memory_of_home_ = std::move(memory_of_home);
+}
+
+const char* PanelCache::at_neighbour(const PanelName& name) const {
+  if (homes_ == nullptr) return nullptr;
+  const auto place = homes_->find(name);
+  if (!place || place->home >= std::ssize(memory_of_home_)) return nullptr;
+  const char* const home = memory_of_home_[static_cast<std::size_t>(place->home)];
+  return home == nullptr ? nullptr : home + place->offset;
+}
+
 void PanelCache::ask(const PanelName& name) const {
-  if (!host_.has_others()) return;
+  if (!host_.has_others() || at_neighbour(name) != nullptr) return;
   {
     const std::lock_guard lock(state_);
     if (entries_.contains(name)) return;
@@ -72,9 +109,7 @@ void PanelCache::ask_host(const PanelName& name) const {
 }
 
 std::int64_t PanelCache::bytes_of(const PanelName& name) const {
-  // Strides do not matter here.
-  return Arena::rounded(packed_size<Fp64>(packing_of(host_.tiles(), form_, name, 1)) *
-                        static_cast<std::int64_t>(sizeof(double)));
+  return Arena::rounded(packed_bytes(host_.tiles(), form_, name));
 }
 
 std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, Form form) {
@@ -121,11 +156,20 @@ void PanelCache::send(const PanelName& name, double* to) {
   }
 }
 
+void PanelCache::copy(const PanelName& name, const char* from, double* to) {
+  const std::int64_t bytes = packed_bytes(host_.tiles(), form_, name);
+  TRIFUSE_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_));
+  const std::lock_guard lock(state_);
+  ++statistics_.from_neighbours;
+  statistics_.bytes_from_neighbours += bytes;
+}
+
 bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (const auto found = arena_.take(bytes)) {
       offset = *found;
-      statistics_.most_bytes = std::max(statistics_.most_bytes, arena_.used());
+      statistics_.most_bytes =
+          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(kept_.size()));
       return true;
     }
     auto oldest = entries_.end();
@@ -208,7 +252,6 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     }
     ++leases_;
     statistics_.wanted += static_cast<std::int64_t>(names.size());
-    statistics_.sent += static_cast<std::int64_t>(missing.size());
   }
   try {
     send_missing(names, offsets, missing, consumer);
@@ -228,7 +271,8 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
 }
 
 double* PanelCache::place(std::int64_t offset) const {
-  return reinterpret_cast<double*>(memory_.data() + offset);
+  char* const memory = offset < arena_.size() ? memory_.data() + offset : kept_.data() + (offset - arena_.size());
+  return reinterpret_cast<double*>(memory);
 }
 
 void PanelCache::send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
@@ -241,9 +285,19 @@ void PanelCache::send_missing(std::span<const PanelName> names, const std::vecto
       statistics_.seconds_copies += seconds;
       copies_timed_ = false;
     }
-    for (const std::size_t n : missing) ask_host(names[n]);
+    for (const std::size_t n : missing) {
+      if (at_neighbour(names[n]) == nullptr) ask_host(names[n]);
+    }
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
-    for (const std::size_t n : missing) send(names[n], place(offsets[n]));
+    for (const std::size_t n : missing) {
+      if (const char* from = at_neighbour(names[n])) {
+        copy(names[n], from, place(offsets[n]));
+      } else {
+        send(names[n], place(offsets[n]));
+        const std::lock_guard lock(state_);
+        ++statistics_.sent;
+      }
+    }
     TRIFUSE_CUDA(cudaEventRecord(copies_end_, stream_));
     const std::lock_guard lock(state_);
     copies_timed_ = true;
@@ -259,6 +313,11 @@ void PanelCache::release(std::span<const PanelName> names) {
     --leases_;
   }
   released_.notify_all();
+}
+
+std::int64_t PanelCache::bytes_from_neighbours() const {
+  const std::lock_guard lock(state_);
+  return statistics_.bytes_from_neighbours;
 }
 
 PanelCache::Statistics PanelCache::statistics() const {

@@ -3,12 +3,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "cxx/cuda/arena.hpp"
 #include "cxx/cuda/device_memory.hpp"
+#include "cxx/cuda/panel_homes.hpp"
 #include "cxx/cuda/task_program.hpp"
 #include "cxx/panels/panels.hpp"
 
@@ -16,17 +18,26 @@ namespace trifuse::gpu {
 
 /// Packed panels on one device, under a budget. A panel is sent when it is first asked for and stays until its room is
 /// needed by others; those used longest ago go first, those in use never. Panels pass through a ring of pinned buffers
-/// and are packed on the device, on a stream of their own, so kernels go on meanwhile.
+/// and are packed on the device, on a stream of their own, so kernels go on meanwhile. Those that a neighbour keeps
+/// packed are copied from there.
 class PanelCache {
  public:
   struct Statistics {
-    std::int64_t wanted = 0, sent = 0, evicted = 0;
-    std::int64_t bytes_sent = 0, most_bytes = 0;
+    std::int64_t wanted = 0, sent = 0, from_neighbours = 0, kept = 0, evicted = 0;  ///< panels
+    std::int64_t bytes_sent = 0, bytes_from_neighbours = 0, most_bytes = 0;
     double seconds_copies = 0.0;
   };
 
   /// Belongs to the current device. `slot_bytes`: of a pinned buffer, see `least_slot_bytes`.
   PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
+
+  /// Sends these panels, before any others, into memory of their own, one right after another from `kept_memory` on,
+  /// and keeps them there to the end. They are there when it returns. The others have so much less.
+  void keep(std::span<const PanelName> names);
+  const char* kept_memory() const { return kept_.data(); }
+  /// From now on panels at home elsewhere come from there. `memory_of_home`: where the first panel of each home lies,
+  /// as this device sees it; null where it cannot. Nobody acquires panels meanwhile.
+  void set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home);
 
   /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
   void ask(const PanelName& name) const;
@@ -37,7 +48,8 @@ class PanelCache {
   void release(std::span<const PanelName> names);
 
   Statistics statistics() const;
-  std::int64_t capacity() const { return arena_.size(); }
+  std::int64_t bytes_from_neighbours() const;  ///< also of a device that has failed
+  std::int64_t capacity() const { return capacity_; }
   /// Bytes that a panel takes.
   std::int64_t bytes_of(const PanelName& name) const;
 
@@ -47,7 +59,7 @@ class PanelCache {
 
  private:
   struct Entry {
-    std::int64_t offset = 0;
+    std::int64_t offset = 0;  ///< in the arena; of one that is kept, behind its end
     int users = 0;
     std::int64_t last_use = 0;
   };
@@ -69,11 +81,17 @@ class PanelCache {
   void send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
                     const std::vector<std::size_t>& missing, cudaStream_t consumer);
   void send(const PanelName& name, double* to);
+  void copy(const PanelName& name, const char* from, double* to);
+  /// Where a neighbour has it, or null.
+  const char* at_neighbour(const PanelName& name) const;
 
   const PanelStore& host_;
   Form form_;
+  std::shared_ptr<const PanelHomes> homes_;
+  std::vector<const char*> memory_of_home_;
+  std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<char> memory_;
+  DeviceArray<char> memory_, kept_;
   mutable std::mutex state_;
   std::mutex acquiring_;
   std::condition_variable released_;

@@ -3,7 +3,8 @@
 import re
 import unittest
 
-from trifuse_program import DATA, ProgramTest, read_report, trifuse
+from made_up_molecule import MadeUpMolecule
+from trifuse_program import DATA, ProgramTest, energies_as_text, has_global_arrays, mpirun, read_report, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 
@@ -103,6 +104,19 @@ class WithGpus(ProgramTest):
     def test_a_number_that_is_not_there_is_refused(self):
         self.assert_one_sentence(trifuse("run", WATER, "--devices", 4000), 2, "--devices names GPU 4000")
         self.assert_one_sentence(trifuse("run", WATER, "--devices", "0,0"), 2, "--devices names GPU 0 twice")
+
+    def test_ranks_read_panels_from_each_others_gpus(self):
+        if len(re.findall(r"^GPU \d", trifuse("--version").out, re.MULTILINE)) < 2 or not has_global_arrays():
+            self.skipTest("there are not two GPUs here, or no Global Arrays in this build")
+        source = MadeUpMolecule(occupied=16, virtual=80).write(self.folder / "molecule")
+        path = self.folder / "report.json"
+        self.succeed("run", source, "--devices", 0, "--json", path, "--quiet")
+        alone = energies_as_text(path)
+        self.assertEqual(mpirun((2, ("run", source, "--device", "cuda", "--quiet", "--json", path))), (0, "", ""))
+        self.assertEqual(energies_as_text(path), alone)
+        for rank in read_report(path)["ranks"]:
+            self.assertGreater(rank["operands"]["bytes_from_other_gpus"], 0)
+            self.assertEqual(rank["operands"]["fetched_bytes"], 0)
 
 
 if __name__ == "__main__":

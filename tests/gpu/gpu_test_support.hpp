@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/cuda/cuda_executor.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "cxx/cuda/kernel_bench.hpp"
@@ -44,6 +45,22 @@ inline CudaOptions with_memory(std::int64_t bytes) {
   CudaOptions options;
   options.memory_per_device = bytes;
   return options;
+}
+
+/// The least budget, to a mebibyte, with which an executor can be made: what does not depend on the panels, and room
+/// for those of one task in the smallest tiles.
+inline std::int64_t least_budget(const Problem& problem, const TileSpace& tiles) {
+  std::int64_t refused = 16, enough = 4096;
+  while (enough - refused > 1) {
+    const std::int64_t middle = (refused + enough) / 2;
+    try {
+      make_cuda_executor(problem, tiles, with_memory(middle * mebibyte));
+      enough = middle;
+    } catch (const UsageError&) {
+      refused = middle;
+    }
+  }
+  return enough * mebibyte;
 }
 
 /// Compares energies [number, omega2, task] task by task. A difference is relative to the largest number of its task

@@ -15,22 +15,6 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// The least budget, to a mebibyte, with which an executor can be made: what does not depend on the panels, and room
-/// for those of one task in the smallest tiles.
-std::int64_t least_budget(const Problem& problem, const TileSpace& tiles) {
-  std::int64_t refused = 16, enough = 4096;
-  while (enough - refused > 1) {
-    const std::int64_t middle = (refused + enough) / 2;
-    try {
-      make_cuda_executor(problem, tiles, with_memory(middle * mebibyte));
-      enough = middle;
-    } catch (const UsageError&) {
-      refused = middle;
-    }
-  }
-  return enough * mebibyte;
-}
-
 class LittleDeviceMemory : public OnGpu {
  protected:
   /// Both forms; panels take many times the smallest budget that is left for them.
