@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from trifuse_program import (LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, TIME_LIMIT, checked, has_mpi, launched,
+from trifuse_program import (LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, RANK_VARIABLES, TIME_LIMIT, checked, has_mpi, launched,
                              without_launcher)
 
 # Seconds, on a busy machine. The longest run of these tests takes longer where nobody ends it.
@@ -39,10 +39,25 @@ class LaunchedRun(SeveralProcesses):
         self.addCleanup(self.launcher.kill)
 
     def find_processes(self, ranks):
-        self.processes = self.children()
+        """Sets `processes`, the ranks in their order, and `below`, all that runs below the launcher.
+
+        Ranks are children of Open MPI's launcher. MPICH's has a process of its own between them, one on each host.
+        """
+        self.below = self.below_launcher()
+        for process in self.below:
+            self.addCleanup(self.signal_if_there, process, signal.SIGKILL)
+        self.processes = sorted(filter(self.runs_program, self.below), key=self.rank_of)
         self.assertEqual(len(self.processes), ranks)
-        for process in self.processes:
-            self.addCleanup(self.kill_if_there, process)
+
+    def freeze(self):
+        """Stops the launcher and all that runs below it, which then start nothing more, and returns them."""
+        stopped = []
+        while new := {self.launcher.pid, *self.below_launcher()}.difference(stopped):
+            for process in new:
+                self.signal_if_there(process, signal.SIGSTOP)
+            stopped += new
+        self.below = stopped
+        return stopped
 
     def wait_for_table(self):
         deadline = time.monotonic() + TIME_LIMIT
@@ -55,18 +70,30 @@ class LaunchedRun(SeveralProcesses):
             seen += text
         time.sleep(0.3)  # until tasks are executed
 
-    def children(self):
-        """The ranks in the order in which they were started."""
-        found = []
+    def below_launcher(self):
+        children = {}
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
-                text = stat.read_text()
+                parent = int(stat.read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
-            name, fields = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
-            if name == Path(PROGRAM).name[:15] and int(fields[1]) == self.launcher.pid:
-                found.append(int(stat.parent.name))
-        return sorted(found)
+            children.setdefault(parent, []).append(int(stat.parent.name))
+        found = list(children.get(self.launcher.pid, []))
+        for process in found:
+            found += children.get(process, [])
+        return found
+
+    @staticmethod
+    def runs_program(process):
+        try:
+            return os.path.samefile(f"/proc/{process}/exe", PROGRAM)
+        except OSError:
+            return False
+
+    @staticmethod
+    def rank_of(process):
+        variables = dict(entry.partition("=")[::2] for entry in Path(f"/proc/{process}/environ").read_text().split("\0"))
+        return next(int(variables[name]) for name in RANK_VARIABLES if name in variables)
 
     @staticmethod
     def is_there(process):
@@ -75,16 +102,19 @@ class LaunchedRun(SeveralProcesses):
         except OSError:
             return False
 
-    def kill_if_there(self, process):
-        if self.is_there(process):
-            os.kill(process, signal.SIGKILL)
+    @staticmethod
+    def signal_if_there(process, with_signal):
+        try:
+            os.kill(process, with_signal)
+        except ProcessLookupError:
+            pass
 
     def wait_for_end(self):
         """What was said; nothing of the run is left."""
         out, err = self.launcher.communicate(timeout=SOON)
         deadline = time.monotonic() + SOON
-        while any(self.is_there(rank) for rank in self.processes):
-            self.assertLess(time.monotonic(), deadline, "A rank goes on.")
+        while any(self.is_there(process) for process in self.below):
+            self.assertLess(time.monotonic(), deadline, "A rank goes on, or a process of the launcher.")
             time.sleep(0.05)
         self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(out), out)
         return checked(Outcome(self.launcher.returncode, out, without_launcher(err)))

@@ -50,9 +50,8 @@ class Journal(LaunchedRun):
 
     def kill_all(self):
         """As a node that loses its power."""
-        self.launcher.kill()
-        for process in self.processes:
-            self.kill_if_there(process)
+        for process in self.freeze():
+            self.signal_if_there(process, signal.SIGKILL)
         self.assertNotEqual(self.wait_for_end().code, 0)
 
     def finish(self, ranks):
@@ -92,7 +91,6 @@ class Journal(LaunchedRun):
         for _ in range(4):
             self.start(2, *self.with_journal)
             time.sleep(self.random.uniform(0.0, 0.6))
-            self.processes = self.children()
             self.kill_all()
         kept = self.tasks()
         self.assertEqual(self.finish(2), kept)

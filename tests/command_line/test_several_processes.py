@@ -8,7 +8,7 @@ import unittest
 
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (DATA, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, trifuse)
+from trifuse_program import (ALONE, DATA, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -19,7 +19,7 @@ STOPPED = r"(?m)^trifuse: (Rank \d failed: )?Stopped before [^\n]*$"
 class Energies(SeveralProcesses):
     def assert_same_bits(self, ranks, *arguments):
         report = self.folder / "report.json"
-        self.report_of(*arguments)
+        self.report_of(*arguments, program=ALONE)
         alone, alone_report = energies_as_text(report), read_report(report)
         for number in ranks:
             with self.subTest(arguments, ranks=number):
@@ -93,7 +93,7 @@ class SharedOperands(SeveralProcesses):
     def operands_of(self, ranks, *arguments):
         """What the ranks of a run say of their operands, after a comparison of the energies with those of one process."""
         report = self.folder / "report.json"
-        self.report_of(*arguments)
+        self.report_of(*arguments, program=ALONE)
         alone = energies_as_text(report)
         self.assertEqual(mpirun((ranks, ("run", *arguments, "--quiet", "--json", report))), (0, "", ""))
         self.assertEqual(energies_as_text(report), alone)

@@ -13,6 +13,8 @@ from collections import namedtuple
 from pathlib import Path
 
 PROGRAM = os.path.abspath(os.environ["TRIFUSE"])
+# Of which one process says, to the bit, what several of PROGRAM must say: where it is not the same, a build with another MPI.
+ALONE = os.path.abspath(os.environ.get("TRIFUSE_ALONE", PROGRAM))
 DATA = Path(os.environ.get("TRIFUSE_TEST_DATA", Path(__file__).resolve().parent.parent / "data")) / "nwchem"
 CASES = json.loads((DATA / "expected.json").read_text())["cases"]
 GOOD_CASES = [name for name, case in CASES.items() if "refuse" not in case]
@@ -21,7 +23,15 @@ BAD_CASES = [name for name, case in CASES.items() if "refuse" in case]
 # Also on a busy machine, with the sanitizers.
 TIME_LIMIT = 300
 REFUSAL_TIME_LIMIT = 60
+
+# What depends on the launcher: the number of processes and the rank of each, as Open MPI, MPICH and Slurm tell their processes, and what
+# Open MPI wants to hear before it starts more processes than there are cores, and as root in a container. MPICH asks for nothing.
 LAUNCHER_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
+LAUNCHED_VARIABLES = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                      "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1",
+                      "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
 LOOKS_LIKE_AN_ENERGY = re.compile(r"-?\d*\.\d{6,}|\d[eE][-+]\d")
 SANITIZER_COMPLAINT = re.compile(r"runtime error:|AddressSanitizer|LeakSanitizer|UndefinedBehavior")
 
@@ -34,13 +44,13 @@ def environment(**additions):
     return {**variables, **additions}
 
 
-def command(*arguments):
-    return [PROGRAM, *map(str, arguments)]
+def command(*arguments, program=PROGRAM):
+    return [program, *map(str, arguments)]
 
 
-def trifuse(*arguments, limit=TIME_LIMIT, env=None, **options):
+def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, **options):
     """Runs the program to its end. A negative code is the signal that ended it."""
-    process = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
+    process = subprocess.run(command(*arguments, program=program), stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=limit,
                              env=env or environment(), **options)
     return checked(Outcome(process.returncode, process.stdout, process.stderr))
@@ -59,18 +69,18 @@ def has_global_arrays():
 def launched(*ranks):
     """Command line and environment that start several processes, given as (number, arguments of trifuse) one after another.
 
-    More of them than cores, and root in a container, are no reason to refuse: Open MPI's words for it, unknown to others.
-    SkipTest where nothing can be launched.
+    SkipTest where there is no launcher.
     """
     launcher = os.environ.get("TRIFUSE_MPIEXEC") or shutil.which("mpirun")
-    variables = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                            OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1",
-                            OMPI_MCA_btl_vader_single_copy_mechanism="none", OPENBLAS_NUM_THREADS="1")
+    if not launcher:
+        raise unittest.SkipTest("there is no MPI launcher here")
+    variables = environment(**LAUNCHED_VARIABLES, OPENBLAS_NUM_THREADS="1")
     if sanitized():
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # MPI keeps what it allocates
-    if not launcher or subprocess.run([launcher, "-n", "2", "true"], env=variables, capture_output=True,
-                                      timeout=REFUSAL_TIME_LIMIT).returncode != 0:
-        raise unittest.SkipTest("no MPI launcher can start two processes here")
+    trial = subprocess.run([launcher, "-n", "2", "true"], env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           timeout=REFUSAL_TIME_LIMIT)
+    if trial.returncode != 0:
+        raise AssertionError(f"{launcher} cannot start two processes here:\n{trial.stdout}{trial.stderr}")
     line = [launcher]
     for number, arguments in ranks:
         line += [*([":"] if len(line) > 1 else []), "-n", str(number), *command(*arguments)]
@@ -162,10 +172,10 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual((outcome.code, outcome.err), (0, ""), f"{arguments}")
         return outcome
 
-    def report_of(self, *arguments, name="report.json"):
+    def report_of(self, *arguments, name="report.json", **options):
         """The JSON report of a run that says nothing on the terminal."""
         path = self.folder / name
-        outcome = self.succeed("run", *arguments, "--quiet", "--json", path)
+        outcome = self.succeed("run", *arguments, "--quiet", "--json", path, **options)
         self.assertEqual(outcome.out, "")
         return read_report(path)
 
