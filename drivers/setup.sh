@@ -24,6 +24,14 @@ trifuse_job_needs=(
   "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
 )
+# Beside Open MPI, whose mpirun goes on to be the one without a suffix.
+trifuse_mpich_needs=(
+  "command mpicxx.mpich|libmpich-dev|MPICH: tests with another MPI"
+  "command mpiexec.mpich|mpich|MPICH: starting processes"
+  "library libga-mpich.a|libglobalarrays-dev|Global Arrays for MPICH"
+  "library libarmci-mpich.a|libarmci-mpi-dev|ARMCI for MPICH"
+  "library libscalapack-mpich.so|libscalapack-mpich-dev|ScaLAPACK for MPICH"
+)
 trifuse_test_needs=(
   "module gtest|libgtest-dev|GoogleTest"
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
@@ -53,9 +61,9 @@ trifuse_is_there() {
   esac
 }
 
-# trifuse_need LINE...: returns when all is there, having installed what was missing where that is possible.
-trifuse_need() {
-  local line probe package purpose packages=() purposes=()
+# trifuse_find_missing LINE...: adds to the caller's `packages` and `purposes` what is not there.
+trifuse_find_missing() {
+  local line probe package purpose
   for line in "$@"; do
     IFS='|' read -r probe package purpose <<<"$line"
     # shellcheck disable=SC2086 # the probe is several words
@@ -67,6 +75,12 @@ trifuse_need() {
     packages+=("$package")
     purposes+=("$purpose")
   done
+}
+
+# trifuse_need LINE...: returns when all is there, having installed what was missing where that is possible.
+trifuse_need() {
+  local packages=() purposes=()
+  trifuse_find_missing "$@"
   ((${#packages[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
     trifuse_say "Please install these with the package manager of this system, and start again:"

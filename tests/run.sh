@@ -11,7 +11,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../drivers/setup.sh"
 cd "$trifuse_root"
 
-trifuse_need "${trifuse_program_needs[@]}" "${trifuse_job_needs[@]}" "${trifuse_test_needs[@]}"
+trifuse_need "${trifuse_program_needs[@]}" "${trifuse_job_needs[@]}" "${trifuse_mpich_needs[@]}" "${trifuse_test_needs[@]}"
 
 # A Python of its own for the tests with PySCF, made once.
 python_packages="pyscf~=2.14 h5py~=3.10 numpy<3"
