@@ -265,8 +265,9 @@ void add_plan(CLI::App& app, int&) {
       ->capture_default_str();
   plan->add_option("--memory", command->memory,
                    "Memory that may be used of each GPU, e.g. 40GiB; default: what it has");
-  plan->add_option("--operands", command->operands,
-                   "Whether every rank has operands of its own, or all together once; auto: the first where it fits")
+  plan->add_option(
+          "--operands", command->operands,
+          "Whether every rank has operands of its own, as without Global Arrays, or all together once; auto: together")
       ->check(CLI::IsMember({"auto", "own", "shared"}))
       ->capture_default_str();
   plan->add_option("--assume", command->assumptions,

@@ -202,8 +202,7 @@ Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const s
 
 void Array::lay_out(Team& team, std::span<const std::int64_t> sizes) {
   // Each array costs every rank some memory for each other rank.
-  constexpr int most_arrays = 8;
-  const double mine = rank_on_host(team) % most_arrays;
+  const double mine = rank_on_host(team) % most_parts_of_host;
   for (const double array : gather(team, std::span(&mine, 1))) array_.push_back(static_cast<std::size_t>(array));
   global_.resize(1 + *std::max_element(array_.begin(), array_.end()));
   for (std::size_t n = 0; n < global_.size(); ++n) {

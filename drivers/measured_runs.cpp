@@ -32,7 +32,9 @@ TileSpace tiles_of(const Json& plan, bool restricted) {
 void read_cuda(const Json& cuda, MeasuredRun& run) {
   run.gpus = static_cast<int>(cuda.at("devices").size());
   run.memory_budget = cuda.value("memory_budget_bytes", 0.0);
-  if (cuda.contains("bytes_sent")) run.bytes_sent = cuda.at("bytes_sent").get<double>();
+  if (cuda.contains("bytes_sent")) {
+    run.bytes_sent = cuda.at("bytes_sent").get<double>() + cuda.value("bytes_from_other_gpus", 0.0);
+  }
 }
 
 void read_ranks(const Json& ranks, MeasuredRun& run) {

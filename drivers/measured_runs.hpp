@@ -23,7 +23,7 @@ struct MeasuredRun {
   bool shared_operands = false;  ///< between the ranks
   double memory_budget = 0.0;    ///< bytes of each GPU; 0: not said
   double seconds_tasks = 0.0, seconds_loading = 0.0;
-  std::optional<double> bytes_sent;  ///< to all GPUs
+  std::optional<double> bytes_sent;  ///< to all GPUs, from hosts and from other GPUs
 
   /// Orbitals like those of the run, spread evenly over the irreps.
   std::unique_ptr<TileSource> molecule() const;

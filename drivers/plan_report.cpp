@@ -54,8 +54,12 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   const GpuMemory& gpu = p.gpu;
   text += fmt::format("             GPU: {} to use; {} scratch of {} workers, {} the panels of the largest task,\n",
                       amount(gpu.budget), amount(gpu.scratch), gpu.workers, amount(gpu.working_set));
-  return text + fmt::format("             {} to read ahead and keep; all panels are {}\n", amount(gpu.read_ahead),
-                            amount(gpu.all_panels));
+  text += fmt::format("             {} to read ahead and keep; all panels are {}\n", amount(gpu.read_ahead),
+                      amount(gpu.all_panels));
+  if (p.kept_bytes > 0.0) {
+    text += fmt::format("             {} of these stay there for all GPUs of its node\n", amount(p.kept_bytes));
+  }
+  return text;
 }
 
 std::string describe_moved(const Prediction& p) {
@@ -229,6 +233,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
           {"memory",
            {{"operands_shared", p.shared_operands},
             {"rank_bytes", p.operand_bytes},
+            {"kept_for_other_gpus", p.kept_bytes},
             {"node_bytes", p.node_bytes},
             {"gpu",
              {{"budget", p.gpu.budget},

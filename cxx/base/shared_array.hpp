@@ -5,6 +5,10 @@
 
 namespace trifuse {
 
+/// Into how many parts the pieces of one host go, where its processes share memory. A system gives pages to a part one
+/// after another, at some 5 GB/s, and to several beside each other.
+inline constexpr int most_parts_of_host = 8;
+
 /// Doubles that lie in the memories of several processes, one contiguous piece in each. What carries them (Global
 /// Arrays, threads in a test) is the business of those who make it.
 class SharedArray {

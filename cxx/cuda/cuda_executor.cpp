@@ -109,11 +109,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
     const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
-    if (devices_.size() > 1) {
-      exchange_among(devices_, *panels_, problem_.form, may_keep);
-    } else {
-      exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.form, may_keep);
-    }
+    if (devices_.size() > 1) return;
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.form, may_keep);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }

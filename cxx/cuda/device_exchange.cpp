@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <future>
 #include <utility>
 
+#include "cxx/base/error.hpp"
 #include "cxx/cuda/check.hpp"
 #include "cxx/plan/plan.hpp"
 
@@ -28,7 +28,10 @@ std::string DeviceExchange::offer(std::span<const int> home_of_rank, int rank) {
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
   device_.panels->keep(homes_->at(rank));
   const std::string name = NeighbourMemory::name_of(device_.panels->kept_memory());
-  return name.empty() ? name : description_of_home(rank) + name;
+  if (name.empty()) return name;
+  std::string offer = description_of_home(rank) + name;
+  if (offer.size() > longest_offer) throw Error("An offer of panels is too long to be passed round.");
+  return offer;
 }
 
 void DeviceExchange::take(std::span<const std::string> offers) {
@@ -48,32 +51,6 @@ void DeviceExchange::take(std::span<const std::string> offers) {
 void DeviceExchange::let_go() {
   device_.panels->set_neighbours(nullptr, {});
   neighbours_.clear();
-}
-
-void exchange_among(const std::vector<Device>& devices, const PanelStore& panels, Form form, const MayKeep& may_keep) {
-  const std::int64_t share = panels.line_doubles() / std::ssize(devices) + 1;
-  const auto homes = std::make_shared<const PanelHomes>(
-      panels, form, [&](const PanelStore::Place& place) { return static_cast<int>(place.begin / share); });
-  std::vector<const char*> memory(devices.size(), nullptr);
-  std::vector<std::future<void>> keeping;
-  for (std::size_t n = 0; n < devices.size(); ++n) {
-    const int home = static_cast<int>(n);
-    if (!may_keep(devices[n], homes->bytes(home))) continue;
-    keeping.push_back(std::async(std::launch::async, [&, n, home] {
-      TRIFUSE_CUDA(cudaSetDevice(devices[n].number));
-      devices[n].panels->keep(homes->at(home));
-      memory[n] = devices[n].panels->kept_memory();
-    }));
-  }
-  for (std::future<void>& each : keeping) each.get();
-  for (const Device& device : devices) {
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
-    std::vector<const char*> seen = memory;
-    for (std::size_t n = 0; n < devices.size(); ++n) {
-      if (seen[n] != nullptr && !can_read(device.number, devices[n].number)) seen[n] = nullptr;
-    }
-    device.panels->set_neighbours(homes, std::move(seen));
-  }
 }
 
 }  // namespace trifuse::gpu

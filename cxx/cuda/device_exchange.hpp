@@ -15,7 +15,8 @@ namespace trifuse::gpu {
 /// Asked before a device keeps so many bytes of panels for good.
 using MayKeep = std::function<bool(const Device&, std::int64_t bytes)>;
 
-/// One GPU among those of several processes.
+/// One GPU among those of several ranks, each of which has one. (GPUs of one process exchange nothing: its workers hold
+/// each other up more than copies from the host do.)
 class DeviceExchange final : public PanelExchange {
  public:
   /// `device`, with its panel cache, and `panels` outlive it.
@@ -37,8 +38,5 @@ class DeviceExchange final : public PanelExchange {
   std::shared_ptr<const PanelHomes> homes_;
   std::vector<std::unique_ptr<NeighbourMemory>> neighbours_;
 };
-
-/// The same for several GPUs of this process, which has all panels: each keeps a part of them for the others.
-void exchange_among(const std::vector<Device>& devices, const PanelStore& panels, Form form, const MayKeep& may_keep);
 
 }  // namespace trifuse::gpu

@@ -5,7 +5,9 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
+#include <random>
+#include <span>
 
 #include "cxx/cuda/check.hpp"
 
@@ -21,45 +23,71 @@ bool granted(cudaError_t code) {
   return false;
 }
 
+/// What stands in a name, as digits.
+struct Offer {
+  std::uint64_t process = 0;  ///< drawn by lot: numbers of processes are not enough to tell those of containers apart
+  const void* memory = nullptr;  ///< as that process sees it
+  cudaIpcMemHandle_t handle{};
+};
+
+std::uint64_t this_process() {
+  static const std::uint64_t lot = std::uint64_t{std::random_device()()} << 32 | std::random_device()();
+  return lot;
+}
+
+std::string digits_of(const Offer& offer) {
+  std::string digits;
+  for (const std::byte byte : std::as_bytes(std::span(&offer, 1))) {
+    digits += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  }
+  return digits;
+}
+
+bool read_digits(const std::string& digits, Offer& offer) {
+  const auto bytes = std::as_writable_bytes(std::span(&offer, 1));
+  if (digits.size() != 2 * bytes.size()) return false;
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    unsigned value = 0;
+    const char* const two = digits.data() + 2 * n;
+    if (std::from_chars(two, two + 2, value, 16).ptr != two + 2) return false;
+    bytes[n] = static_cast<std::byte>(value);
+  }
+  return true;
+}
+
+/// Lets the current device read the memory of another device of this process. Returns whether it can.
+bool open_way_to(const void* memory) {
+  cudaPointerAttributes attributes{};
+  int current = 0, possible = 0;
+  TRIFUSE_CUDA(cudaPointerGetAttributes(&attributes, memory));
+  TRIFUSE_CUDA(cudaGetDevice(&current));
+  if (attributes.device == current) return true;
+  TRIFUSE_CUDA(cudaDeviceCanAccessPeer(&possible, current, attributes.device));
+  if (possible == 0) return false;
+  const cudaError_t code = cudaDeviceEnablePeerAccess(attributes.device, 0);
+  return granted(code) || code == cudaErrorPeerAccessAlreadyEnabled;
+}
+
 }  // namespace
 
 std::string NeighbourMemory::name_of(const void* memory) {
-  cudaIpcMemHandle_t handle;
-  if (!granted(cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)))) return {};
-  std::string name;
-  for (const char byte : handle.reserved) name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return name;
+  Offer offer{this_process(), memory, {}};
+  return granted(cudaIpcGetMemHandle(&offer.handle, const_cast<void*>(memory))) ? digits_of(offer) : std::string();
 }
 
 NeighbourMemory::NeighbourMemory(const std::string& name) {
-  cudaIpcMemHandle_t handle;
-  constexpr std::size_t bytes = sizeof(handle.reserved);
-  if (name.size() != 2 * bytes) return;
-  for (std::size_t n = 0; n < bytes; ++n) {
-    unsigned value = 0;
-    const char* const digits = name.data() + 2 * n;
-    const auto read = std::from_chars(digits, digits + 2, value, 16);
-    if (read.ptr != digits + 2) return;
-    handle.reserved[n] = static_cast<char>(value);
+  Offer offer;
+  if (!read_digits(name, offer)) return;
+  of_this_process_ = offer.process == this_process();
+  if (of_this_process_) {
+    if (open_way_to(offer.memory)) memory_ = const_cast<void*>(offer.memory);
+  } else if (!granted(cudaIpcOpenMemHandle(&memory_, offer.handle, cudaIpcMemLazyEnablePeerAccess))) {
+    memory_ = nullptr;
   }
-  if (!granted(cudaIpcOpenMemHandle(&memory_, handle, cudaIpcMemLazyEnablePeerAccess))) memory_ = nullptr;
 }
 
 NeighbourMemory::~NeighbourMemory() {
-  if (memory_ != nullptr) static_cast<void>(cudaIpcCloseMemHandle(memory_));
-}
-
-bool can_read(int device, int other) {
-  if (device == other) return true;
-  int possible = 0;
-  TRIFUSE_CUDA(cudaDeviceCanAccessPeer(&possible, device, other));
-  if (possible == 0) return false;
-  const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
-  if (code == cudaErrorPeerAccessAlreadyEnabled) {
-    static_cast<void>(cudaGetLastError());
-    return true;
-  }
-  return granted(code);
+  if (memory_ != nullptr && !of_this_process_) static_cast<void>(cudaIpcCloseMemHandle(memory_));
 }
 
 }  // namespace trifuse::gpu

@@ -4,8 +4,8 @@
 
 namespace trifuse::gpu {
 
-/// Memory of a GPU that another process of this host took and offers, seen by the device that is current when this is
-/// made: another one, or the same.
+/// Memory of a GPU that another rank took and offers, seen by the device that is current when this is made: another
+/// one, or the same. Ranks are processes of one host, or threads of one process.
 class NeighbourMemory {
  public:
   /// The name under which others open memory that cudaMalloc returned on the current device; empty where the system
@@ -22,9 +22,7 @@ class NeighbourMemory {
 
  private:
   void* memory_ = nullptr;
+  bool of_this_process_ = false;
 };
-
-/// Lets the current device read the memory of another device of this process. Returns whether it can.
-bool can_read(int device, int other);
 
 }  // namespace trifuse::gpu

@@ -35,8 +35,11 @@ MachineModel h200() {
   m.link = 55e9;
   m.fill = 9e9;
   m.fill_cores = 16;
-  m.shared_fill = 3.8e9;
+  m.fill_node = 17e9;
+  m.shared_pages = 5.1e9;
   m.fetch = 3e9;
+  m.keep = 24e9;
+  m.neighbour = 375e9;
   m.read = 2e9;
   m.startup = 0.2;
   m.plan_task = 3e-6;
@@ -88,7 +91,7 @@ double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 24> numbers = {{
+  static constexpr std::array<MachineNumber, 27> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
       {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
@@ -109,9 +112,13 @@ std::span<const MachineNumber> machine_numbers() {
       {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
       {"fill", &M::fill, "B/s", "panels made of tiles by a process", "fitted to ten measured runs with made-up tiles"},
       {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
-      {"shared-fill", &M::shared_fill, "B/s", "shared operands made by all ranks of a node",
-       "measured: two and four ranks"},
-      {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank", "fitted to these two runs"},
+      {"fill-node", &M::fill_node, "B/s", "the same by all processes of a node, at most",
+       "measured: two, four and eight ranks"},
+      {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each rank", "measured: one file, and eight"},
+      {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank",
+       "measured: two, four ranks"},
+      {"keep", &M::keep, "B/s", "panels that the GPUs of a node keep for each other", "measured: two, four GPUs"},
+      {"neighbour", &M::neighbour, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
       {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},

@@ -33,10 +33,13 @@ struct MachineModel {
   double link = 0.0;        ///< host to GPU, of each GPU
   double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
   double fill_cores = 0.0;  ///< that it needs for it
-  /// Bytes of shared operands that all ranks of a node make in a second: pages of memory that processes share come one
-  /// after another.
-  double shared_fill = 0.0;
+  double fill_node = 0.0;   ///< bytes of panels that all processes of a node make in a second, at most
+  /// Bytes of memory that processes share which a rank gets from the system in a second, beside so many others
+  /// (`most_parts_of_host`).
+  double shared_pages = 0.0;
   double fetch = 0.0;      ///< bytes of shared operands that a rank gets from others on its node in a second
+  double keep = 0.0;       ///< bytes of panels that all GPUs of a node take to keep them for each other in a second
+  double neighbour = 0.0;  ///< bytes of panels from a GPU of the same node in a second
   double read = 0.0;       ///< bytes of amplitudes and integrals that a node reads in a second
   double startup = 0.0;    ///< until the first tile is read: self-test, first touch of a GPU
   double plan_task = 0.0;  ///< seconds of planning for each task, on every rank

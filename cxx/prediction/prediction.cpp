@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/shared_array.hpp"
 #include "cxx/panels/panels.hpp"
 #include "cxx/parallel/ranks.hpp"
 
@@ -49,6 +50,33 @@ std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const Machin
   const std::vector<TeamShare> shares = share_out(resources, operations, operands);
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].share = shares[r];
   return ranks;
+}
+
+double gpus_on_node(const JobShape& job, int nodes) {
+  return std::ceil(static_cast<double>(job.gpus) / nodes);
+}
+
+/// Bytes of panels that each GPU keeps for the others of its node: its part of all of them, where there is room.
+double kept_for_neighbours(const Prediction& prediction, const Inspection& inspection, int nodes) {
+  const JobShape& job = prediction.job;
+  if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
+  // As the executor decides (cxx/cuda/cuda_executor.cpp).
+  constexpr double most = 0.75;
+  const double kept = inspection.all_bytes_kept() / job.gpus;
+  return kept <= most * prediction.gpu.panels ? kept : 0.0;
+}
+
+/// Bytes per second to a GPU, of panels that it does not keep itself.
+double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
+  const JobShape& job = prediction.job;
+  double from_ranks = machine.link;
+  if (prediction.shared_operands && job.gpus > 0) {
+    const double from_others = nodes > 1 ? machine.network * nodes / job.gpus : machine.fetch;
+    from_ranks = std::min(machine.link, from_others);
+  }
+  if (prediction.kept_bytes == 0.0) return from_ranks;
+  const double here = gpus_on_node(job, nodes), gpus = job.gpus;
+  return gpus / ((here - 1) / machine.neighbour + (gpus - here) / from_ranks);
 }
 
 void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
@@ -105,8 +133,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double operands = static_cast<double>(PanelStore::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
   using enum JobShape::Operands;
-  prediction.shared_operands =
-      job.operands == shared || (job.operands == automatic && operands * ranks_on_node > machine.node_memory);
+  prediction.shared_operands = job.ranks > 1 && job.operands != own;
   prediction.operand_bytes = prediction.shared_operands ? operands / job.ranks : operands;
   prediction.node_bytes = prediction.shared_operands ? operands / nodes : operands * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
@@ -121,11 +148,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                             prediction.shared_operands ? Operands::shared : Operands::of_each);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
-  settings.copy_rate = machine.link;
-  if (prediction.shared_operands && job.ranks > 1 && job.gpus > 0) {
-    const double from_others = nodes > 1 ? machine.network * nodes / job.gpus : machine.fetch;
-    settings.copy_rate = std::min(machine.link, from_others);
-  }
+  prediction.kept_bytes = kept_for_neighbours(prediction, inspection, nodes);
+  settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);
   prediction.tasks = simulate(plan, inspection, machine, settings);
@@ -136,9 +160,13 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
   // Processes of a node make their operands beside each other, as far as there are cores.
   const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, ranks_on_node);
-  double fill = machine.fill * making;
-  if (prediction.shared_operands && ranks_on_node > 1) fill = std::min(fill, machine.shared_fill);
+  const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
+  if (prediction.shared_operands && ranks_on_node > 1) {
+    const double parts = std::min<double>(ranks_on_node, most_parts_of_host);
+    prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * parts);
+  }
+  prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;
   if (job.ranks > 1) {
     // Energies of all tasks, four numbers each, to all ranks: as a reduction by halves.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +

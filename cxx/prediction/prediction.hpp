@@ -15,7 +15,7 @@ struct JobShape {
   double gpu_memory = 0.0;  ///< bytes that may be used of each GPU; 0: what is free
   double read_bytes = 0.0;  ///< of files that all ranks read; 0: tiles come from memory
   int lanes = 0;            ///< of the timeline
-  /// Whether every rank has operands of its own, or all together have them once.
+  /// Whether every rank has operands of its own, or all together have them once, as runs with Global Arrays do.
   enum class Operands { automatic, own, shared } operands = Operands::automatic;
 };
 
@@ -38,6 +38,7 @@ struct Prediction {
   double operand_bytes = 0.0;  ///< of a rank
   double node_bytes = 0.0;     ///< of the ranks of a node
   GpuMemory gpu;
+  double kept_bytes = 0.0;  ///< of panels, by each GPU for the others of its node
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
   Simulation tasks;
   double operations = 0.0;             ///< that will be executed

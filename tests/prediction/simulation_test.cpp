@@ -134,6 +134,7 @@ TEST_F(Simulated, DrawsTheSpansOfSomeGpus) {
 TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
   JobShape job;
   job.gpus = job.ranks = 4;
+  job.operands = JobShape::Operands::own;
   const Prediction p = predict(plan_, problem(), inspection_, machine_, job);
   EXPECT_EQ(p.job.nodes, 1);
   EXPECT_FALSE(p.shared_operands);
@@ -143,14 +144,40 @@ TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
               1.0);
   EXPECT_GT(p.seconds(), p.tasks.seconds);
 
-  // Where operands of their own do not fit, ranks share them; where even that is too much, it is said.
-  machine_.node_memory = 2.5 * p.operand_bytes;
+  EXPECT_EQ(p.kept_bytes, 0.0);
+
+  // Ranks share operands unless they are told otherwise; where even that is too much for a node, it is said.
+  job.operands = JobShape::Operands::automatic;
   const Prediction shared = predict(plan_, problem(), inspection_, machine_, job);
   EXPECT_TRUE(shared.shared_operands);
   EXPECT_EQ(shared.node_bytes, p.operand_bytes);
   EXPECT_TRUE(shared.obstacles.empty());
+  EXPECT_NEAR(shared.kept_bytes, inspection_.all_bytes_kept() / 4, 1.0);
   machine_.node_memory = 0.5 * p.operand_bytes;
   EXPECT_EQ(predict(plan_, problem(), inspection_, machine_, job).obstacles.size(), 1u);
+}
+
+TEST_F(Simulated, GpusOfANodeKeepPanelsForEachOtherWhereThereIsRoom) {
+  JobShape job;
+  job.gpus = job.ranks = 8;
+  job.nodes = 2;
+  const auto predicted = [&] { return predict(plan_, problem(), inspection_, machine_, job); };
+  const Prediction together = predicted();
+  EXPECT_NEAR(together.kept_bytes, inspection_.all_bytes_kept() / 8, 1.0);
+  // What comes from other nodes comes over the network, the rest from GPU to GPU.
+  machine_.network = 1e9;
+  EXPECT_GT(predicted().tasks.copy_busy, 10.0 * together.tasks.copy_busy);
+  machine_.neighbour = 1e8;
+  EXPECT_GT(predicted().tasks.copy_busy, 20.0 * together.tasks.copy_busy);
+  job.nodes = 8;
+  EXPECT_EQ(predicted().kept_bytes, 0.0);
+  job.nodes = 2;
+  job.gpu_memory = 2e9;  // for which there are few workers
+  const double scratch = predicted().gpu.scratch;
+  job.gpu_memory = scratch + 1.3 * together.kept_bytes;
+  EXPECT_EQ(predicted().kept_bytes, 0.0);
+  job.gpu_memory = scratch + 1.4 * together.kept_bytes;
+  EXPECT_GT(predicted().kept_bytes, 0.0);
 }
 
 TEST_F(Simulated, ATaskThatDoesNotFitOnAGpuIsSaid) {
