@@ -8,7 +8,7 @@ from pathlib import Path
 
 from launched_run import LaunchedRun
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (DATA, Outcome, PROGRAM, TIME_LIMIT, checked, energies_as_text, has_global_arrays, launched, read_report,
+from trifuse_program import (DATA, Outcome, TIME_LIMIT, checked, energies_as_text, has_global_arrays, launched, read_report,
                              without_launcher)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
@@ -46,19 +46,6 @@ class TwoHosts(LaunchedRun):
     def start_on_hosts(self, one, two, *arguments):
         line, variables = self.on_hosts(one, two, "run", *arguments)
         self.start_line(line, variables)
-
-    def children(self):
-        """The ranks in their order: they are no children of the launcher that is seen from here."""
-        found = {}
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.fsencode(self.folder) not in (process / "cmdline").read_bytes() or os.readlink(process / "exe") != PROGRAM:
-                    continue
-                variables = dict(entry.partition("=")[::2] for entry in (process / "environ").read_bytes().decode().split("\0"))
-            except OSError:
-                continue
-            found[int(variables["OMPI_COMM_WORLD_RANK"])] = int(process.name)
-        return [found[rank] for rank in sorted(found)]
 
 
 class Energies(TwoHosts):
