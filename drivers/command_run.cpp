@@ -44,7 +44,8 @@ void on_stop_signals(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action {};
     action.sa_handler = handler;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    // A second Ctrl-C ends the program where it is. Batch systems repeat SIGTERM, and send SIGKILL in the end.
+    action.sa_flags = signal == SIGINT ? static_cast<int>(SA_RESETHAND) : 0;
     sigaction(signal, &action, nullptr);
   }
 }
@@ -135,7 +136,6 @@ struct RunCommand {
       if (team != nullptr) fmt::print("{}\n", fmt::join(rank_table(*team), "\n"));
       std::fflush(stdout);
     }
-    // The first signal asks for an orderly stop, a second one ends the program where it is.
     on_stop_signals(request_stop);
     Progress progress(silent);
     CalculationResult result = [&] {

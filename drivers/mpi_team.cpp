@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -16,18 +17,22 @@
 #include "cxx/parallel/caller_thread.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/ga_arrays.hpp"
+#include "drivers/open_mpi_settings.hpp"
 
 namespace trifuse::cli {
 
 namespace {
 
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
+std::string describe(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  throw SystemError(fmt::format("The processes of this job lost each other: {} says {}.", call,
-                                std::string(text.data(), static_cast<std::size_t>(length))));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  throw SystemError(fmt::format("The processes of this job lost each other: {} says {}.", call, describe(code)));
 }
 
 /// Waits for a collective operation without using a core up: those that still compute may need it, and what they ask
@@ -56,8 +61,14 @@ class MpiTeam final : public Team {
     check(MPI_Comm_size(ranks_, &size_), "MPI_Comm_size");
     constexpr int width = sizeof(std::int64_t);
     std::int64_t* counters_here = nullptr;
-    check(MPI_Win_allocate(rank_ == 0 ? counters * width : 0, width, MPI_INFO_NULL, ranks_, &counters_here, &window_),
-          "MPI_Win_allocate");
+    const int made =
+        MPI_Win_allocate(rank_ == 0 ? counters * width : 0, width, MPI_INFO_NULL, ranks_, &counters_here, &window_);
+    if (made != MPI_SUCCESS) {
+      throw SystemError(fmt::format(
+          "The MPI library has no one-sided communication between the processes of this job (MPI_Win_allocate says "
+          "{}); if OMPI_MCA_osc is set, unset it, or use one host or another MPI library.",
+          describe(made)));
+    }
     check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     check(MPI_Win_lock_all(0, window_), "MPI_Win_lock_all");
     if (rank_ == 0) std::fill_n(counters_here, counters, 0);
@@ -121,22 +132,24 @@ class MpiTeam final : public Team {
 
 class Processes final : public MpiProcesses {
  public:
-  Processes() : team_(caller_) {
+  Processes() {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &at_the_end_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(at_the_end_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(at_the_end_, &rank_), "MPI_Comm_rank");
   }
 
   void serve(const std::function<void(Team&)>& body) override {
+    MpiTeam& team = team_.emplace(caller_);
     // Rank 0 has the counters, and with arrays all have something that others use.
-    const bool asked = team_.rank() == 0 || team_.has_arrays();
-    const std::function<void()> idle = asked ? [this] { team_.progress(); } : std::function<void()>();
-    caller_.serve([&] { body(team_); }, idle);
+    const bool asked = rank_ == 0 || team.has_arrays();
+    const std::function<void()> idle = asked ? [&team] { team.progress(); } : std::function<void()>();
+    caller_.serve([&] { body(team); }, idle);
   }
 
   int end(int code, const std::function<void()>& tell) override {
     // Those that failed together are here at the same time.
     constexpr double patience = 5.0;
-    std::array<int, 2> codes = {team_.rank() == 0 ? code : 0, code};
+    std::array<int, 2> codes = {rank_ == 0 ? code : 0, code};
     try {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Iallreduce(MPI_IN_PLACE, codes.data(), 2, MPI_INT, MPI_MAX, at_the_end_, &request), "MPI_Iallreduce");
@@ -145,10 +158,10 @@ class Processes final : public MpiProcesses {
       if (code != 0) tell();
       abort(code);
     }
-    if (code != 0 && (team_.rank() == 0 || codes[0] == 0)) tell();
+    if (code != 0 && (rank_ == 0 || codes[0] == 0)) tell();
     const int agreed = codes[0] != 0 ? codes[0] : codes[1];
     try {
-      team_.free();
+      if (team_) team_->free();
       check(MPI_Comm_free(&at_the_end_), "MPI_Comm_free");
       check(MPI_Finalize(), "MPI_Finalize");
     } catch (const SystemError&) {
@@ -166,7 +179,8 @@ class Processes final : public MpiProcesses {
   }
 
   CallerThread caller_;
-  MpiTeam team_;
+  std::optional<MpiTeam> team_;
+  int rank_ = 0;
   /// Apart from the team's, whose operations a rank that failed alone has left behind.
   MPI_Comm at_the_end_ = MPI_COMM_NULL;
 };
@@ -174,12 +188,11 @@ class Processes final : public MpiProcesses {
 }  // namespace
 
 std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
-  // Where all processes are on one host Open MPI would still take the windows that also work between hosts (priority
-  // 101), and clear all of their memory. Those of one host have 100, and those of UCX, for several, 60.
-  constexpr int keep = 0;
-  setenv("OMPI_MCA_osc_rdma_priority", "90", keep);
   int provided = MPI_THREAD_SINGLE, size = 1;
-  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  {
+    const OpenMpiSettings settings;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  }
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
   if (provided < MPI_THREAD_FUNNELED || size != launcher.processes) {

@@ -14,7 +14,8 @@ class MpiProcesses {
  public:
   virtual ~MpiProcesses() = default;
 
-  /// Runs `body` on another thread, which may use the team while this one serves it.
+  /// Runs `body` on another thread, which may use the team while this one serves it. Called once. Throws SystemError
+  /// where the library cannot join the processes.
   virtual void serve(const std::function<void(Team&)>& body) = 0;
 
   /// Ends MPI; every rank calls it last, with the exit code that it has come to. Returns the one that all ranks end

@@ -35,6 +35,7 @@ trifuse_mpich_needs=(
 trifuse_test_needs=(
   "module gtest|libgtest-dev|GoogleTest"
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
+  "command ip|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
   "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"
 )
 

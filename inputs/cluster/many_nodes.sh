@@ -12,11 +12,12 @@
 #SBATCH --mem=0
 #SBATCH --time=02:00:00
 #SBATCH --requeue
+#SBATCH --open-mode=append
 set -euo pipefail
 
 name=$(basename "$1" .h5)
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
 # What the job will take, in its output before it begins. Change h200 to your GPUs.
-trifuse plan "$1" --ranks "$SLURM_NTASKS" --gpus "$SLURM_NTASKS" --gpu-model h200
+trifuse plan "$1" --ranks "$SLURM_NTASKS" --gpus "$SLURM_NTASKS" --nodes "$SLURM_NNODES" --gpu-model h200
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
   trifuse run "$@" --journal "$name.journal" --json "$name.json"

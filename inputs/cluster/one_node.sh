@@ -12,6 +12,7 @@
 #SBATCH --mem=0
 #SBATCH --time=04:00:00
 #SBATCH --requeue
+#SBATCH --open-mode=append
 set -euo pipefail
 
 name=$(basename "$1" .h5)

@@ -30,7 +30,9 @@ class LaunchedRun(SeveralProcesses):
     """A run that goes on while the test looks at its ranks."""
 
     def start(self, ranks, *arguments):
-        line, variables = launched((ranks, ("run", *arguments)))
+        self.start_line(*launched((ranks, ("run", *arguments))))
+
+    def start_line(self, line, variables):
         self.launcher = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                          env=variables)
         self.addCleanup(self.launcher.stderr.close)

@@ -149,6 +149,21 @@ class Stopped(JournalTest):
             self.assertFalse(self.report.exists())
         self.assertEqual(self.finish(), (expected, kept))
 
+    def test_a_batch_system_that_repeats_its_signal_waits_for_the_tasks_under_way(self):
+        options = (*OMEGA2, "--form", "spin-orbital", "--tile-size", 9, "--quiet", "--executor", "reference", "--threads", 1)
+        expected, total = self.uninterrupted(*options)
+        process = self.start(*options)
+        self.wait_for_tasks(process, total // 4)
+        repeated = 0
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            repeated += 1
+            time.sleep(0.002)
+        kept = tasks_in(self.journal)
+        self.assertGreater(repeated, 1)
+        self.assert_one_sentence(Outcome(process.returncode, *process.communicate()), 130, f"Stopped after {kept} of {total} tasks")
+        self.assertEqual(self.finish(*options), (expected, kept))
+
     def test_without_a_journal_the_sentence_names_the_option(self):
         process = subprocess.Popen(command("run", self.source, *(option for option in SLOW_OPTIONS if option != "--quiet")),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())

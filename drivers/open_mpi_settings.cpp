@@ -1,0 +1,67 @@
+#include "drivers/open_mpi_settings.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trifuse::cli {
+
+namespace {
+
+bool is_open_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  return MPI_Get_library_version(version.data(), &length) == MPI_SUCCESS &&
+         std::string_view(version.data()).starts_with("Open MPI");
+}
+
+/// "^ucx,pt2pt" without pt2pt; any other text as it is.
+std::string with_pt2pt(const std::string& components) {
+  if (!components.starts_with('^')) return components;
+  std::istringstream list(components.substr(1));
+  std::string kept;
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name != "pt2pt") kept += (kept.empty() ? "^" : ",") + name;
+  }
+  return kept;
+}
+
+/// The configuration of Debian and Ubuntu excludes the component that needs no more of a network than messages: over
+/// TCP there are then no windows at all. It is the last that Open MPI takes. What cannot be set stays as it is.
+void allow_windows_of_messages() {
+  int number = 0, length = 0;
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  if (MPI_T_cvar_get_index("osc", &number) != MPI_SUCCESS) return;
+  if (MPI_T_cvar_handle_alloc(number, nullptr, &handle, &length) != MPI_SUCCESS) return;
+  std::vector<char> text(static_cast<std::size_t>(length) + 1);
+  if (MPI_T_cvar_read(handle, text.data()) == MPI_SUCCESS) {
+    const std::string excluded = text.data(), allowed = with_pt2pt(excluded);
+    if (allowed != excluded) static_cast<void>(MPI_T_cvar_write(handle, allowed.c_str()));
+  }
+  static_cast<void>(MPI_T_cvar_handle_free(&handle));
+}
+
+}  // namespace
+
+OpenMpiSettings::OpenMpiSettings() {
+  if (!is_open_mpi()) return;
+  // Where all processes are on one host Open MPI would still take the windows that also work between hosts (priority
+  // 101), and clear all of their memory. Those of one host have 100, and those of UCX, for several, 60.
+  constexpr int keep = 0;
+  setenv("OMPI_MCA_osc_rdma_priority", "90", keep);
+  if (std::getenv("OMPI_MCA_osc") != nullptr) return;
+  int provided = MPI_THREAD_SINGLE;
+  begun_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+  if (begun_) allow_windows_of_messages();
+}
+
+OpenMpiSettings::~OpenMpiSettings() {
+  if (begun_) static_cast<void>(MPI_T_finalize());
+}
+
+}  // namespace trifuse::cli
