@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/blas.hpp"
+#include "cxx/parallel/free_memory.hpp"
 
 namespace trifuse {
 
@@ -43,28 +43,6 @@ void find_cores(RankResources& mine) {
     }
   }
   CPU_FREE(set);
-}
-
-double number_in(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  std::string word;
-  double value = -1.0;
-  if (key.empty()) {
-    file >> value;
-    return file ? value : -1.0;
-  }
-  while (file >> word) {
-    if (word == key && file >> value) return value;
-  }
-  return -1.0;
-}
-
-double free_memory() {
-  double memory = 1024.0 * number_in("/proc/meminfo", "MemAvailable:");
-  const double limit = number_in("/sys/fs/cgroup/memory.max", ""),
-               used = number_in("/sys/fs/cgroup/memory.current", "");
-  if (limit > 0.0 && used >= 0.0) memory = std::min(memory, std::max(0.0, limit - used));
-  return memory > 0.0 ? memory : std::numeric_limits<double>::max();
 }
 
 double measured_core_rate() {

@@ -1,0 +1,73 @@
+#include "cxx/parallel/free_memory.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace trifuse {
+
+namespace {
+
+/// The number behind a word of a file, or, without a word, at its beginning.
+std::optional<double> number_in(const std::filesystem::path& path, const std::string& word) {
+  std::ifstream file(path);
+  double value = 0.0;
+  for (std::string found; !word.empty() && found != word;) {
+    if (!(file >> found)) return std::nullopt;
+  }
+  if (!(file >> value)) return std::nullopt;
+  return value;
+}
+
+/// What the files of a version are called.
+struct Names {
+  const char *limit, *used, *given_up;
+};
+constexpr Names version_1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+constexpr Names version_2 = {"memory.max", "memory.current", "inactive_file"};
+
+/// Of a group and all that it is in.
+double left_by(const std::filesystem::path& root, const std::string& group, const Names& names) {
+  double left = std::numeric_limits<double>::max();
+  for (std::filesystem::path inner = std::filesystem::path(group).relative_path();; inner = inner.parent_path()) {
+    const std::filesystem::path folder = root / inner;
+    // Without a limit there is a word in version 2, and in version 1 more than any host has.
+    const auto limit = number_in(folder / names.limit, ""), used = number_in(folder / names.used, "");
+    if (limit && used) {
+      const double given_up = number_in(folder / "memory.stat", names.given_up).value_or(0.0);
+      left = std::min(left, std::max(0.0, *limit - std::max(0.0, *used - given_up)));
+    }
+    if (inner.empty()) return left;
+  }
+}
+
+}  // namespace
+
+double left_by_control_groups(const std::filesystem::path& membership, const std::filesystem::path& root) {
+  double left = std::numeric_limits<double>::max();
+  std::ifstream file(membership);
+  for (std::string line; std::getline(file, line);) {
+    // number:controllers:group
+    std::istringstream parts(line);
+    std::string number, controllers, group;
+    if (!std::getline(parts, number, ':') || !std::getline(parts, controllers, ':') || !std::getline(parts, group))
+      continue;
+    if (controllers.empty()) left = std::min(left, left_by(root, group, version_2));
+    if (("," + controllers + ",").find(",memory,") != std::string::npos) {
+      left = std::min(left, left_by(root / "memory", group, version_1));
+    }
+  }
+  return left;
+}
+
+double free_memory() {
+  constexpr double kilobyte = 1024.0;
+  const auto of_host = number_in("/proc/meminfo", "MemAvailable:");
+  const double left = left_by_control_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+  return of_host ? std::min(kilobyte * *of_host, left) : left;
+}
+
+}  // namespace trifuse
