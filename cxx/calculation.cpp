@@ -68,10 +68,9 @@ std::string to_string(ExecutorKind executor) {
 ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
   // Less than this is done before the devices have been set up.
   constexpr double least_operations = 1e10;
-  const Form chosen = form.value_or(right.restricted() ? Form::spin_adapted : Form::spin_orbital);
+  const Form chosen = form.value_or(default_form(right));
   if (chosen == Form::spin_adapted && !right.restricted()) return ExecutorKind::cpu;  // which will be refused
-  const TileSizes sizes = default_cuda_tile_sizes(right);
-  const TileSpace tiles = right.retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
+  const TileSpace tiles = cut(right, default_cut(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // Asked last: CUDA takes its time to answer.
   const std::vector<DeviceInfo> visible = visible_devices();
@@ -142,8 +141,7 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
 void Calculation::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
   const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
-  tiles_ = {cuda ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, problem_.form), cuda};
-  if (options_.tile_size) tiles_.sizes = {*options_.tile_size, *options_.tile_size};
+  tiles_ = default_cut(orbitals, problem_.form, cuda, options_.tile_size);
   std::optional<TileCut> begun = options_.journal_tiles;
   if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
   if (begun) {
@@ -155,24 +153,22 @@ void Calculation::plan_tasks() {
     }
     tiles_ = *begun;
   }
-  const auto [sizes, aligned] = tiles_;
-  const TileSpace tiles = aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
-                                  : orbitals.retiled(sizes.holes, sizes.particles);
+  const TileSpace tiles = cut(orbitals, tiles_);
   const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
   // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
         "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; take larger tiles{}.",
-        sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30, cuda ? "" : ", or allow more --memory"));
+        tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
+        cuda ? "" : ", or allow more --memory"));
   }
   plan_ = make_plan(tiles, problem_.form);
 }
 
 void Calculation::choose_form() {
-  const bool rhf = right_->tiles().restricted();
-  problem_.form = options_.form.value_or(rhf ? Form::spin_adapted : Form::spin_orbital);
-  if (problem_.form == Form::spin_adapted && !rhf) {
+  problem_.form = options_.form.value_or(default_form(right_->tiles()));
+  if (problem_.form == Form::spin_adapted && !right_->tiles().restricted()) {
     throw UsageError(
         fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
                     right_->info().path, to_string(right_->info().reference)));

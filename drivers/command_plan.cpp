@@ -76,8 +76,7 @@ struct PlanCommand {
     Problem problem;
     problem.right = molecule.get();
     problem.form = form_of(*molecule);
-    const TileSpace tiles =
-        job.gpus > 0 ? tiles_of(*molecule, tile_size) : tiles_on_cores(*molecule, problem.form, tile_size);
+    const TileSpace tiles = tiles_of(*molecule, problem.form, job.gpus > 0, tile_size);
     const double estimate = estimated_tasks(tiles, problem.form);
     if (estimate > most_tasks) {
       throw UsageError(
@@ -132,23 +131,15 @@ struct PlanCommand {
   }
 
   Form form_of(const TileSource& molecule) const {
-    const bool restricted = molecule.tiles().restricted();
-    if (form == "spin-adapted" && !restricted) {
+    if (form == "spin-adapted" && !molecule.tiles().restricted()) {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
-    return form == "spin-orbital" || !restricted ? Form::spin_orbital : Form::spin_adapted;
+    return form == "spin-orbital" ? Form::spin_orbital : default_form(molecule.tiles());
   }
 
-  /// The tiles of a run on GPUs.
-  static TileSpace tiles_of(const TileSource& molecule, std::optional<std::int64_t> size) {
-    TileSizes sizes = default_cuda_tile_sizes(molecule.tiles());
-    if (size) sizes = {*size, *size};
-    return molecule.tiles().retiled_aligned(sizes.holes, sizes.particles, cuda_granule);
-  }
-  static TileSpace tiles_on_cores(const TileSource& molecule, Form form, std::optional<std::int64_t> size) {
-    TileSizes sizes = default_tile_sizes(molecule.tiles(), form);
-    if (size) sizes = {*size, *size};
-    return molecule.tiles().retiled(sizes.holes, sizes.particles);
+  /// The tiles of a run on GPUs, or on cores.
+  static TileSpace tiles_of(const TileSource& molecule, Form form, bool for_gpus, std::optional<std::int64_t> size) {
+    return cut(molecule.tiles(), default_cut(molecule.tiles(), form, for_gpus, size));
   }
 
   JobShape job_shape() const {
@@ -194,7 +185,7 @@ struct PlanCommand {
     trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
     if (job.gpus == 0) return trials;
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
-      const TileSpace tiles = tiles_of(molecule, size);
+      const TileSpace tiles = tiles_of(molecule, problem.form, true, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tiles_tasks) continue;
       const Plan other = make_plan(tiles, problem.form);
       const Inspection inspection(other, problem);
@@ -214,7 +205,7 @@ struct PlanCommand {
       problem.form = run.form;
       const std::unique_ptr<TileSource> made_up = run.molecule();
       problem.right = made_up.get();
-      const Plan plan = make_plan(run.tiles ? *run.tiles : tiles_of(*made_up, {}), run.form);
+      const Plan plan = make_plan(run.tiles ? *run.tiles : tiles_of(*made_up, run.form, true, {}), run.form);
       const Inspection inspection(plan, problem);
       JobShape job;
       job.ranks = run.ranks;

@@ -70,12 +70,7 @@ class CpuWorker final : public Executor::Worker {
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
       for (; n < ends_[task]; ++n) {
         for (std::size_t w = 0; w < count; ++w) {
-          const TaskEnergy& piece = of_pieces_[n * count + w];
-          TaskEnergy& sum = energies[task * count + w];
-          sum.same_bracket += piece.same_bracket;
-          sum.same_paren += piece.same_paren;
-          sum.mixed_bracket += piece.mixed_bracket;
-          sum.mixed_paren += piece.mixed_paren;
+          energies[task * count + w] += of_pieces_[n * count + w];
         }
       }
     }

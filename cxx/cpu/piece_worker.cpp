@@ -34,7 +34,7 @@ std::size_t pair_block_doubles(const TileSpace& space) {
 
 /// Blocks of pairs that a piece has in use.
 std::size_t pair_blocks(const Problem& problem) {
-  return (problem.form == Form::spin_adapted ? 18 : 9) * (problem.fock_in_singles ? 2 : 1);
+  return static_cast<std::size_t>(pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1));
 }
 
 }  // namespace

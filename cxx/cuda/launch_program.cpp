@@ -52,7 +52,7 @@ Work work_of(Form form, int sides, int sets) {
   work.sides = sides;
   work.sets = sets;
   work.targets = adapted ? 6 : 1;
-  work.terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
+  work.terms = pair_terms(form);
   work.phase_sign = adapted ? 0u : 0x80000000u;
   return work;
 }

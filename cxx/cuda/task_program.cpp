@@ -59,7 +59,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       }
     }
   }
-  const int terms = adapted ? spin_adapted_pairs : spin_orbital_pairs;
+  const int terms = pair_terms(problem.form);
   program.pairs.assign(at(terms * sets_of(problem)), {});
   for (const DisconnectedTerm& term : recipe.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;

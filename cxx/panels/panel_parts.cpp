@@ -69,7 +69,8 @@ void PanelParts::ask(const Task& task, const Recipe& recipe) const {
   if (!store_->has_others()) return;
   if (!cut_) return store_->ask(task, recipe);
   for (const Product& product : recipe.products) {
-    for (const Side side : {Side::right, Side::left}) store_->ask_left(in_store(product.left), side);
+    store_->ask_left(in_store(product.left), Side::right);
+    if (store_->two_sided()) store_->ask_left(in_store(product.left), Side::left);
     store_->ask_right(in_store(product.right));
   }
   for (const DisconnectedTerm& term : recipe.disconnected) {

@@ -209,7 +209,7 @@ std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace&
     right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);
-  const std::int64_t terms = (problem.form == Form::spin_adapted ? 18 : 9) * (problem.fock_in_singles ? 2 : 1);
+  const std::int64_t terms = pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1);
   return left + right + terms * h * h * p * p;
 }
 

@@ -129,8 +129,7 @@ void Journal::agree_on_finished(Team& team) {
     }
   }
   // Exact, because all but one give zeros.
-  constexpr std::size_t numbers_of_energy = 4;
-  const std::size_t row = 1 + numbers_of_energy * count;
+  const std::size_t row = 1 + TaskEnergy::numbers * count;
   std::vector<std::size_t> given;
   for (std::size_t task = 0; task < tasks; ++task) {
     if (giver[task] != nobody) given.push_back(task);
@@ -142,10 +141,8 @@ void Journal::agree_on_finished(Team& team) {
     if (giver[task] == team.rank()) {
       number[0] = static_cast<double>(by_[task]);
       for (std::size_t w = 0; w < count; ++w) {
-        const TaskEnergy& e = own[w];
-        const std::array<double, numbers_of_energy> values = {e.same_bracket, e.same_paren, e.mixed_bracket,
-                                                              e.mixed_paren};
-        std::copy(values.begin(), values.end(), number + 1 + numbers_of_energy * w);
+        const auto values = own[w].as_numbers();
+        std::copy(values.begin(), values.end(), number + 1 + TaskEnergy::numbers * w);
       }
     }
     number += row;
@@ -156,8 +153,7 @@ void Journal::agree_on_finished(Team& team) {
     finished_[task] = true;
     by_[task] = static_cast<WorkerKind>(static_cast<int>(number[0]));
     for (std::size_t w = 0; w < count; ++w) {
-      const double* e = number + 1 + numbers_of_energy * w;
-      energies_[task * count + w] = {e[0], e[1], e[2], e[3]};
+      energies_[task * count + w] = TaskEnergy::of_numbers(number + 1 + TaskEnergy::numbers * w);
     }
     number += row;
   }

@@ -96,15 +96,16 @@ void add_outcomes(TaskRun& run, double seconds) {
     }
   }
   std::vector<double> numbers;
-  numbers.reserve(4 * run.outcome.energies.size());
+  numbers.reserve(TaskEnergy::numbers * run.outcome.energies.size());
   for (const TaskEnergy& e : run.outcome.energies) {
-    numbers.insert(numbers.end(), {e.same_bracket, e.same_paren, e.mixed_bracket, e.mixed_paren});
+    const auto more = e.as_numbers();
+    numbers.insert(numbers.end(), more.begin(), more.end());
   }
   team.sum(numbers);
   const double* number = numbers.data();
   for (TaskEnergy& e : run.outcome.energies) {
-    e = {number[0], number[1], number[2], number[3]};
-    number += 4;
+    e = TaskEnergy::of_numbers(number);
+    number += TaskEnergy::numbers;
   }
 }
 

@@ -66,6 +66,17 @@ TileSizes largest_tiles(const TileSpace& tiles) {
   return largest;
 }
 
+TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size) {
+  if (size) return {{*size, *size}, for_gpus};
+  return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, form), for_gpus};
+}
+
+TileSpace cut(const TileSpace& orbitals, const TileCut& how) {
+  const auto [sizes, aligned] = how;
+  return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
+                 : orbitals.retiled(sizes.holes, sizes.particles);
+}
+
 TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,10 @@ TileSizes largest_tiles(const TileSpace& tiles);
 /// granule in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are left nearly empty.
 TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
 inline constexpr std::int64_t cuda_granule = 4;
+
+/// Which of the two a run has, and with tiles of `size` where that is given.
+TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size = {});
+TileSpace cut(const TileSpace& orbitals, const TileCut& how);
 
 /// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
 /// antisymmetry allow; minus infinity if there are none. A correction exists where Delta - 3 omega2 is negative

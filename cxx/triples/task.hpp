@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,16 @@ enum class Form : std::uint8_t {
   spin_orbital,  ///< any reference: tasks are sextets of spin-orbital tiles
   spin_adapted,  ///< RHF only: tasks are sextets of alpha (that is, spatial) tiles; 2.25 times fewer operations
 };
+
+/// What is taken where nobody says otherwise.
+inline Form default_form(const TileSpace& orbitals) {
+  return orbitals.restricted() ? Form::spin_adapted : Form::spin_orbital;
+}
+
+/// Terms of the disconnected triples of a task, each with a block of pairs.
+constexpr int pair_terms(Form form) {
+  return form == Form::spin_adapted ? 18 : 9;
+}
 
 /// Spins of the excited electrons.
 enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
@@ -35,6 +46,19 @@ struct TaskEnergy {
   double same_paren = 0.0;    ///< E(T)
   double mixed_bracket = 0.0;
   double mixed_paren = 0.0;
+
+  TaskEnergy& operator+=(const TaskEnergy& other) {
+    same_bracket += other.same_bracket;
+    same_paren += other.same_paren;
+    mixed_bracket += other.mixed_bracket;
+    mixed_paren += other.mixed_paren;
+    return *this;
+  }
+
+  /// To be sent and added up with others.
+  static constexpr std::size_t numbers = 4;
+  std::array<double, numbers> as_numbers() const { return {same_bracket, same_paren, mixed_bracket, mixed_paren}; }
+  static TaskEnergy of_numbers(const double* n) { return {n[0], n[1], n[2], n[3]}; }
 };
 
 /// Whether the block of a sextet is spin-allowed, symmetry-allowed, kept in a restricted space, and not zero by

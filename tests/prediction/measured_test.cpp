@@ -29,8 +29,7 @@ std::string describe(const TimedRun& run) {
 Prediction predicted(const TimedRun& run, int ranks = 1) {
   const auto molecule = make_synthetic_source(
       {Reference::rhf, run.occupied, run.occupied, run.virtuals, run.virtuals, run.irreps, 8, 8, 1});
-  const TileSizes sizes = default_cuda_tile_sizes(molecule->tiles());
-  const Plan plan = make_plan(molecule->tiles().retiled_aligned(sizes.holes, sizes.particles, cuda_granule), run.form);
+  const Plan plan = make_plan(cut(molecule->tiles(), default_cut(molecule->tiles(), run.form, true)), run.form);
   Problem problem;
   problem.form = run.form;
   JobShape job;
