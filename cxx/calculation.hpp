@@ -180,7 +180,8 @@ class Calculation {
   TeamShare share_;
 };
 
-/// Identifies the numbers of a problem and all that decides its energies but for rounding.
-Fingerprint fingerprint(const Problem& problem);
+/// Identifies the numbers of a problem and all that decides its energies but for rounding. With a team each rank reads
+/// a part of them, and all get the same: collective.
+Fingerprint fingerprint(const Problem& problem, Team* team = nullptr);
 
 }  // namespace trifuse

@@ -1,10 +1,16 @@
 #include <fmt/format.h>
+#include <omp.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <memory>
+#include <vector>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/first_failure.hpp"
 #include "cxx/calculation.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -42,40 +48,101 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
   return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
 }
 
-template <typename Wanted, typename Read>
-void add_blocks(Hash& hash, const BlockIndex& index, Buffer& buffer, Wanted wanted, Read read) {
-  for (const Block& block : index.blocks()) {
-    if (!wanted(block.tiles)) continue;
-    buffer.reserve(static_cast<std::size_t>(block.size));
-    const std::span<double> data(buffer.data(), static_cast<std::size_t>(block.size));
-    read(block.tiles, data);
-    hash.add(data);
+/// A block that is read and hashed by itself, so that many threads and ranks can share the work.
+struct Piece {
+  const TileSource* source;
+  enum class Tensor { t1, t2, v2 } tensor;
+  std::array<int, 4> tiles;
+  std::int64_t size;  ///< doubles
+
+  void read(std::span<double> block) const {
+    const auto [p, q, r, s] = tiles;
+    switch (tensor) {
+      case Tensor::t1:
+        return source->read_t1(p, q, block);
+      case Tensor::t2:
+        return source->read_t2(p, q, r, s, block);
+      case Tensor::v2:
+        return source->read_v2(p, q, r, s, block);
+    }
   }
+};
+
+void add_pieces(std::vector<Piece>& pieces, const TileSource& source, bool integrals) {
+  const TileSpace& space = source.tiles();
+  const auto add = [&](const BlockIndex& index, Piece::Tensor tensor) {
+    for (const Block& block : index.blocks()) {
+      if (tensor != Piece::Tensor::t1 && !tells(source, block.tiles)) continue;
+      pieces.push_back({&source, tensor, block.tiles, block.size});
+    }
+  };
+  add(t1_blocks(space), Piece::Tensor::t1);
+  add(t2_blocks(space), Piece::Tensor::t2);
+  if (integrals) add(triples_v2_blocks(space), Piece::Tensor::v2);
 }
 
-void add_source(Hash& hash, const TileSource& source, bool integrals) {
-  Buffer buffer;
-  const TileSpace& space = source.tiles();
-  const auto all = [](const auto&) { return true; };
-  const auto telling = [&](const auto& t) { return tells(source, t); };
-  hash.add(source.orbital_energies());
-  add_blocks(hash, t1_blocks(space), buffer, all,
-             [&](const auto& t, std::span<double> data) { source.read_t1(t[0], t[1], data); });
-  add_blocks(hash, t2_blocks(space), buffer, telling,
-             [&](const auto& t, std::span<double> data) { source.read_t2(t[0], t[1], t[2], t[3], data); });
-  if (!integrals) return;
-  add_blocks(hash, triples_v2_blocks(space), buffer, telling,
-             [&](const auto& t, std::span<double> data) { source.read_v2(t[0], t[1], t[2], t[3], data); });
+/// The hash of a piece in numbers that are exact when they are added to zeros.
+constexpr std::size_t numbers_of_hash = 4;
+std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
+  constexpr std::uint64_t low = 0xffffffffu;
+  return {static_cast<double>(hash[0] >> 32), static_cast<double>(hash[0] & low), static_cast<double>(hash[1] >> 32),
+          static_cast<double>(hash[1] & low)};
+}
+
+/// Of the pieces of this rank; zeros stand for the others.
+std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t rank, std::size_t ranks) {
+  std::vector<double> numbers(numbers_of_hash * pieces.size(), 0.0);
+  std::int64_t largest = 1;
+  bool concurrent = true;
+  for (const Piece& piece : pieces) {
+    largest = std::max(largest, piece.size);
+    concurrent = concurrent && piece.source->concurrent_reads();
+  }
+  constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
+  const std::int64_t threads =
+      concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, omp_get_max_threads()) : 1;
+  std::atomic<std::size_t> next{rank};
+  FirstFailure failure;
+#pragma omp parallel num_threads(static_cast <int>(threads))
+  {
+    Buffer buffer;
+    for (std::size_t n = next.fetch_add(ranks); n < pieces.size() && !failure.any(); n = next.fetch_add(ranks)) {
+      try {
+        const auto size = static_cast<std::size_t>(pieces[n].size);
+        buffer.reserve(size);
+        const std::span<double> block(buffer.data(), size);
+        pieces[n].read(block);
+        Hash hash;
+        hash.add(block);
+        const auto found = as_numbers(hash.digest());
+        std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+      } catch (...) {
+        failure.keep(n);
+      }
+    }
+  }
+  failure.rethrow();
+  return numbers;
 }
 
 }  // namespace
 
-Fingerprint fingerprint(const Problem& problem) {
+Fingerprint fingerprint(const Problem& problem, Team* team) {
+  std::vector<double> hashes;
+  together(team, [&] {
+    std::vector<Piece> pieces;
+    add_pieces(pieces, *problem.right, true);
+    if (problem.two_sided()) add_pieces(pieces, *problem.left, false);
+    hashes = hash_pieces(pieces, team != nullptr ? static_cast<std::size_t>(team->rank()) : 0,
+                         team != nullptr ? static_cast<std::size_t>(team->size()) : 1);
+  });
+  if (team != nullptr) team->sum(hashes);
   Hash hash;
-  hash.add(fmt::format("trifuse journal 2; {}; fock in singles {}", to_string(problem.form), problem.fock_in_singles));
+  hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.form), problem.fock_in_singles));
   hash.add(problem.omega2);
-  add_source(hash, *problem.right, true);
-  if (problem.two_sided()) add_source(hash, *problem.left, false);
+  hash.add(problem.right->orbital_energies());
+  if (problem.two_sided()) hash.add(problem.left->orbital_energies());
+  hash.add(hashes);
   return hash.digest();
 }
 

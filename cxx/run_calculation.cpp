@@ -45,21 +45,6 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   }
 }
 
-/// Gives all ranks what rank 0 has found: collective.
-void share_fingerprint(Team& team, Fingerprint& fingerprint) {
-  constexpr std::uint64_t low = 0xffffffffu;
-  std::vector<double> halves;
-  for (const std::uint64_t part : fingerprint) {
-    halves.push_back(static_cast<double>(part >> 32));
-    halves.push_back(static_cast<double>(part & low));
-  }
-  if (team.rank() != 0) std::fill(halves.begin(), halves.end(), 0.0);
-  team.sum(halves);
-  for (std::size_t n = 0; n < fingerprint.size(); ++n) {
-    fingerprint[n] = static_cast<std::uint64_t>(halves[2 * n]) << 32 | static_cast<std::uint64_t>(halves[2 * n + 1]);
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Executor> Calculation::make_executor() const {
@@ -128,13 +113,8 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
 
 std::unique_ptr<Journal> Calculation::open_journal() const {
   if (options_.journal.empty()) return nullptr;
-  JournalKey key{{}, tiles_, plan_.tasks.size(), problem_.omega2.size()};
-  const int rank = team_ != nullptr ? team_->rank() : 0;
-  together(team_, [&] {
-    // All ranks have the same; one looks.
-    if (rank == 0) key.fingerprint = fingerprint(problem_);
-  });
-  if (team_ != nullptr) share_fingerprint(*team_, key.fingerprint);
+  const OpenMpThreads threads(threads_);
+  const JournalKey key{fingerprint(problem_, team_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
   return std::make_unique<Journal>(options_.journal, key, team_, share_.role != TeamShare::Role::waiter);
 }
 

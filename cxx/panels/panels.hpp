@@ -80,9 +80,7 @@ class PanelStore {
   };
   void visit(const PanelVisitor& visitor) const;
   bool two_sided() const { return two_sided_; }
-  /// The rank that has a place, and the length of the line in doubles.
-  int owner(const Place& place) const;
-  std::int64_t line_doubles() const { return pieces_.back(); }
+  int owner(const Place& place) const;  ///< the rank that has it
 
   /// Whether other processes have panels.
   bool has_others() const { return others_ != nullptr; }

@@ -74,15 +74,18 @@ class Prediction(PlanTest):
         report, text = self.plan(*large, "--assume", "core-rate=1e12")
         self.assertIn("3 ranks on cores", text)
         self.assertGreater(report["prediction"]["schedule"]["operations_on_cores"], 0.0)
-        self.assertIn("3 ranks wait", self.plan(*large, "--assume", "core-rate=1e9")[1])
+        # Without operands of their own to read, which takes longer than the others need for the tasks.
+        self.assertIn("3 ranks wait", self.plan(*large, "--assume", "core-rate=1e9", "--operands", "own")[1])
         report, _ = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)
         self.assertEqual((report["prediction"]["gpus"], report["prediction"]["ranks"]), (2, 1))
 
-    def test_memory_decides_who_holds_operands(self):
-        own, _ = self.plan(*SIZES, "--gpus", 8)
+    def test_ranks_share_operands_unless_they_are_told_otherwise(self):
+        own, _ = self.plan(*SIZES, "--gpus", 8, "--operands", "own")
         self.assertFalse(own["prediction"]["memory"]["operands_shared"])
-        shared, _ = self.plan(*SIZES, "--gpus", 8, "--operands", "shared")
+        shared, text = self.plan(*SIZES, "--gpus", 8)
         self.assertTrue(shared["prediction"]["memory"]["operands_shared"])
+        self.assertIn("stay there for all GPUs of its node", text)
+        self.assertGreater(shared["prediction"]["memory"]["kept_for_other_gpus"], 0.0)
         self.assertAlmostEqual(own["prediction"]["memory"]["rank_bytes"], 8 * shared["prediction"]["memory"]["rank_bytes"],
                                delta=8)
         report, text = self.plan(*SIZES, "--gpus", 8, "--assume", "node-memory=1e6")

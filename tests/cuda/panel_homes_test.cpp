@@ -61,7 +61,7 @@ class Homes : public ::testing::Test {
 
 TEST_F(Homes, AreThereForEveryPanelThatTasksReadAndForNoOther) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelStore& panels) {
-    const std::int64_t share = panels.line_doubles() / 3 + 1;
+    const std::int64_t share = PanelStore::required_doubles(problem, plan.tiles) / 3 + 1;
     const PanelHomes homes(panels, problem.form,
                            [&](const PanelStore::Place& place) { return static_cast<int>(place.begin / share); });
     std::set<PanelName> found;

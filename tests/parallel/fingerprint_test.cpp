@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cxx/calculation.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/support/thread_team.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+/// What tells the journals of one calculation from those of others.
+namespace trifuse::testing {
+namespace {
+
+TEST(FingerprintOfAProblem, IsTheSameForAnyNumberOfRanksAndThreads) {
+  const OwnedProblem owned(open_shell(Reference::uhf, {5, 4, 8, 7}, 2), Form::spin_orbital, true);
+  const auto dump = open_dump_of("ch2_631g_c2v_rohf_t3");
+  Problem of_files;
+  of_files.right = dump.get();
+  for (const Problem& problem : {owned.problem, of_files}) {
+    const Fingerprint alone = fingerprint(problem);
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(threads == 1 ? 3 : 1);
+    EXPECT_EQ(fingerprint(problem), alone);
+    omp_set_num_threads(threads);
+    for (const int ranks : {1, 2, 5}) {
+      const auto failures =
+          failures_of_ranks(ranks, [&](Team& team) { EXPECT_EQ(fingerprint(problem, &team), alone); });
+      EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    }
+  }
+}
+
+TEST(FingerprintOfAProblem, TellsCalculationsApart) {
+  std::vector<Fingerprint> all;
+  const auto add = [&](const OwnedProblem& owned) { all.push_back(fingerprint(owned.problem)); };
+  SyntheticMolecule molecule = closed_shell(4, 7);
+  add(OwnedProblem(molecule, Form::spin_adapted));
+  add(OwnedProblem(molecule, Form::spin_orbital));
+  add(OwnedProblem(molecule, Form::spin_adapted, true));
+  OwnedProblem other_omega2(molecule, Form::spin_adapted);
+  other_omega2.problem.omega2 = {0.1};
+  add(other_omega2);
+  OwnedProblem with_fock(molecule, Form::spin_adapted);
+  with_fock.problem.fock_in_singles = true;
+  add(with_fock);
+  ++molecule.seed;
+  add(OwnedProblem(molecule, Form::spin_adapted));
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+}
+
+}  // namespace
+}  // namespace trifuse::testing
