@@ -101,23 +101,30 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
   constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
       concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, omp_get_max_threads()) : 1;
+  // Neighbours among the pieces have rows of a dump in common, so a thread takes many of them at a time.
+  constexpr std::size_t at_once = 64;
+  const std::size_t runs = (pieces.size() + at_once - 1) / at_once;
   std::atomic<std::size_t> next{rank};
   FirstFailure failure;
 #pragma omp parallel num_threads(static_cast <int>(threads))
   {
     Buffer buffer;
-    for (std::size_t n = next.fetch_add(ranks); n < pieces.size() && !failure.any(); n = next.fetch_add(ranks)) {
+    const auto hash_piece = [&](std::size_t n) {
+      const auto size = static_cast<std::size_t>(pieces[n].size);
+      buffer.reserve(size);
+      const std::span<double> block(buffer.data(), size);
+      pieces[n].read(block);
+      Hash hash;
+      hash.add(block);
+      const auto found = as_numbers(hash.digest());
+      std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+    };
+    for (std::size_t run = next.fetch_add(ranks); run < runs && !failure.any(); run = next.fetch_add(ranks)) {
       try {
-        const auto size = static_cast<std::size_t>(pieces[n].size);
-        buffer.reserve(size);
-        const std::span<double> block(buffer.data(), size);
-        pieces[n].read(block);
-        Hash hash;
-        hash.add(block);
-        const auto found = as_numbers(hash.digest());
-        std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+        const std::size_t end = std::min(pieces.size(), (run + 1) * at_once);
+        for (std::size_t n = run * at_once; n < end; ++n) hash_piece(n);
       } catch (...) {
-        failure.keep(n);
+        failure.keep(run);
       }
     }
   }
