@@ -7,13 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panels/panels.hpp"
-#include "cxx/team_operands.hpp"
-#include "cxx/triples/reference.hpp"
 #include "cxx/triples/semicanonical.hpp"
 #include "tce_tiles/blocks.hpp"
 

@@ -24,8 +24,7 @@ std::vector<int> homes_of_ranks(std::span<const std::string> hosts, const std::v
 
 void meet_neighbours(Team& team, PanelExchange* exchange,
                      const std::function<void(const std::function<void()>&)>& attempt) {
-  constexpr std::size_t longest_host = 64;
-  const std::vector<std::string> hosts = gather(team, host_of_this_process(), longest_host);
+  const std::vector<std::string> hosts = hosts_of_ranks(team);
   const double mine = exchange != nullptr ? 1.0 : 0.0;
   std::vector<bool> takes_part;
   for (const double each : gather(team, std::span(&mine, 1))) takes_part.push_back(each != 0.0);

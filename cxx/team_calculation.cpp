@@ -137,8 +137,8 @@ std::optional<DeviceInfo> deal_device(Team& team, const std::vector<DeviceInfo>&
   for (const DeviceInfo& device : usable) {
     list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
   }
-  constexpr std::size_t longest_host = 64, longest_list = 1024;
-  const std::vector<std::string> hosts = gather(team, host_of_this_process(), longest_host);
+  constexpr std::size_t longest_list = 1024;
+  const std::vector<std::string> hosts = hosts_of_ranks(team);
   const std::vector<std::string> lists = gather(team, list, longest_list);
   const std::optional<std::size_t> place = dealt_place(hosts, lists, static_cast<std::size_t>(team.rank()), share);
   if (!place) return std::nullopt;

@@ -35,7 +35,7 @@ constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 /// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
 /// are usually in its shared memory.
 void check_room(Team& team, std::span<const std::int64_t> sizes) {
-  const std::vector<std::string> hosts = gather(team, host_of_this_process(), 64);
+  const std::vector<std::string> hosts = hosts_of_ranks(team);
   together(&team, [&] {
     const auto mine = static_cast<std::size_t>(team.rank());
     const auto own = static_cast<std::size_t>(sizes[mine] * width);

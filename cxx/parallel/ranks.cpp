@@ -184,8 +184,12 @@ std::string host_of_this_process() {
   return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
 }
 
+std::vector<std::string> hosts_of_ranks(Team& team) {
+  return gather(team, host_of_this_process(), longest);
+}
+
 int rank_on_host(Team& team) {
-  const std::vector<std::string> hosts = gather(team, host_of_this_process(), longest);
+  const std::vector<std::string> hosts = hosts_of_ranks(team);
   const auto mine = hosts.begin() + team.rank();
   return static_cast<int>(std::count(hosts.begin(), mine, *mine));
 }

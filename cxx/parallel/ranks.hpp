@@ -30,6 +30,8 @@ struct RankResources {
 enum class Operands { of_each, shared };
 
 std::string host_of_this_process();
+/// Of each rank: collective.
+std::vector<std::string> hosts_of_ranks(Team& team);
 
 /// The number of this rank on its host, from 0: collective.
 int rank_on_host(Team& team);
