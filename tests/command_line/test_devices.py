@@ -1,10 +1,12 @@
 """Where a run computes: GPUs that are asked for, and what is said where there is none."""
 
+import os
 import re
 import unittest
 
+from launched_run import LaunchedRun
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import DATA, ProgramTest, energies_as_text, has_global_arrays, mpirun, read_report, trifuse
+from trifuse_program import DATA, ProgramTest, energies_as_text, has_global_arrays, launched, mpirun, read_report, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 
@@ -105,18 +107,61 @@ class WithGpus(ProgramTest):
         self.assert_one_sentence(trifuse("run", WATER, "--devices", 4000), 2, "--devices names GPU 4000")
         self.assert_one_sentence(trifuse("run", WATER, "--devices", "0,0"), 2, "--devices names GPU 0 twice")
 
-    def test_ranks_read_panels_from_each_others_gpus(self):
-        if len(re.findall(r"^GPU \d", trifuse("--version").out, re.MULTILINE)) < 2 or not has_global_arrays():
+
+def gpus_of_this_machine():
+    return re.findall(r"^GPU \d", trifuse("--version").out, re.MULTILINE)
+
+
+class NeighbourGpus(LaunchedRun):
+    """Ranks that read packed panels from each other's GPUs."""
+
+    def setUp(self):
+        super().setUp()
+        if len(gpus_of_this_machine()) < 2 or not has_global_arrays():
             self.skipTest("there are not two GPUs here, or no Global Arrays in this build")
+        self.report = self.folder / "report.json"
+
+    def energies_alone(self, source):
+        self.succeed("run", source, "--devices", 0, "--json", self.report, "--quiet")
+        return energies_as_text(self.report), read_report(self.report)
+
+    def run_together(self, source, *arguments, ranks=2):
+        """Energies and what the ranks say of their operands."""
+        run = ("run", source, "--device", "cuda", "--quiet", "--json", self.report, *arguments)
+        self.assertEqual(mpirun((ranks, run)), (0, "", ""))
+        return energies_as_text(self.report), [rank["operands"] for rank in read_report(self.report)["ranks"]]
+
+    def test_everything_comes_from_there(self):
         source = MadeUpMolecule(occupied=16, virtual=80).write(self.folder / "molecule")
-        path = self.folder / "report.json"
-        self.succeed("run", source, "--devices", 0, "--json", path, "--quiet")
-        alone = energies_as_text(path)
-        self.assertEqual(mpirun((2, ("run", source, "--device", "cuda", "--quiet", "--json", path))), (0, "", ""))
-        self.assertEqual(energies_as_text(path), alone)
-        for rank in read_report(path)["ranks"]:
-            self.assertGreater(rank["operands"]["bytes_from_other_gpus"], 0)
-            self.assertEqual(rank["operands"]["fetched_bytes"], 0)
+        alone, _ = self.energies_alone(source)
+        energies, operands = self.run_together(source)
+        self.assertEqual(energies, alone)
+        for rank in operands:
+            self.assertGreater(rank["bytes_from_other_gpus"], 0)
+            self.assertEqual(rank["fetched_bytes"], 0)
+
+    def test_the_others_go_on_where_one_fails_in_the_middle(self):
+        dump = self.folder / "dump.h5"
+        self.succeed("bench", "--occupied", 40, "--virtual", 180, "--write", dump)
+        _, alone = self.energies_alone(dump)
+        for broken in (0, 1):
+            with self.subTest(rank=broken):
+                journal = self.folder / f"journal{broken}"
+                line, variables = launched((2, ("run", dump, "--device", "cuda", "--json", self.report, "--journal", journal)))
+                own = journal if broken == 0 else f"{journal}.rank{broken}"
+                variables |= {"LD_PRELOAD": os.environ["TRIFUSE_TEST_BREAK_GPUS"], "TRIFUSE_TEST_BREAKS_RANK": str(broken),
+                              "TRIFUSE_TEST_BREAKS_AFTER": str(own), "TRIFUSE_TEST_BREAKS_BYTES": "400"}
+                self.start_line(line, variables)
+                _, err = self.launcher.communicate(timeout=300)
+                self.assertEqual(self.launcher.returncode, 0, err)
+                self.assertRegex(err, r"(?m)^GPU \d broken: 0$")
+                self.assertRegex(err, r"(?m)^trifuse: warning: ")
+                found = read_report(self.report)
+                self.assertEqual([rank["kind"] for rank in found["ranks"]],
+                                 ["GPU, then cores" if rank == broken else "GPU" for rank in (0, 1)])
+                self.assertGreater(found["ranks"][1 - broken]["operands"]["bytes_from_other_gpus"], 0)
+                for one, other in zip(found["energies"], alone["energies"]):
+                    self.assertAlmostEqual(one["E(T)"] / other["E(T)"], 1.0, delta=1e-12)
 
 
 if __name__ == "__main__":
