@@ -295,20 +295,22 @@ std::int64_t Calculation::memory_for_operands() const {
 }
 
 void Calculation::plan_shared_memory() {
-  // A piece ends with a whole panel.
-  piece_bytes_ = operand_bytes_ / team_->size() + in_use_per_thread_;
+  // Pieces end with a whole panel.
+  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
+  piece_bytes_ = share_.operands.pieces > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
   if (share_.role == TeamShare::Role::waiter) return;
   const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
   while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
   if (memory_for_operands() >= needed()) return;
   const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
   const std::int64_t scratch = scratch_bytes();
-  throw UsageError(fmt::format(
-      "Each of {} ranks keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} allows {:.1f} "
-      "MiB; {}.",
-      team_->size(), mib(piece_bytes_), mib(needed() - piece_bytes_ + scratch),
-      memory_asked_ ? "--memory" : "the memory of its host", mib(memory_for_operands() + scratch),
-      memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
+  throw UsageError(
+      fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
+                  "allows {:.1f} "
+                  "MiB; {}.",
+                  team_->size(), mib(piece_bytes_), mib(needed() - piece_bytes_ + scratch),
+                  memory_asked_ ? "--memory" : "the memory of its host", mib(memory_for_operands() + scratch),
+                  memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
 }
 
 int Calculation::threads_on_cores() const {

@@ -122,7 +122,9 @@ class Calculation {
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
   int threads() const { return threads_; }
-  /// Of the operands that this rank keeps, about, where a team shares them; else 0.
+  /// Whether a team shares the operands.
+  bool shares_operands() const;
+  /// Of shared operands that this rank keeps, about.
   std::int64_t piece_bytes() const { return piece_bytes_; }
   /// The least that this rank needs beside an equal part of the operands, to compute with one thread: also for the
   /// panel with which its piece ends.
@@ -157,7 +159,6 @@ class Calculation {
   void plan_tasks();
   void plan_memory();
   void plan_shared_memory();
-  bool shares_operands() const;
   int users_of_operands() const;  ///< at a time
   /// What this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;

@@ -86,7 +86,7 @@ std::unique_ptr<Executor> Calculation::make_executor_on_cores(std::shared_ptr<co
 
 std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor* reader,
                                                              std::optional<TeamOperands>& shared) const {
-  const OpenMpThreads threads(threads_);
+  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     together(team_, [&] {
@@ -103,10 +103,10 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
   const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
   const std::int64_t room =
       pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
-  shared.emplace(*team_, problem_, plan_.tiles, cut, memory_for_operands(), room);
+  shared.emplace(*team_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
-    shared.emplace(*team_, problem_, plan_.tiles, &on_cores, memory_for_operands());
+    shared.emplace(*team_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
   }
   return shared->panels();
 }

@@ -31,11 +31,21 @@ std::vector<Cut> cuts_of_ranks(Team& team, const Cut& mine) {
   return cuts;
 }
 
+/// Collective.
+std::vector<OperandShare> shares_of_ranks(Team& team, const OperandShare& mine) {
+  const double row[] = {mine.share, static_cast<double>(mine.pieces)};
+  const std::vector<double> all = gather(team, row);
+  std::vector<OperandShare> shares;
+  for (std::size_t n = 0; n < all.size(); n += 2) shares.push_back({all[n], static_cast<int>(all[n + 1])});
+  return shares;
+}
+
 }  // namespace
 
 TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
-                           std::int64_t bytes, std::int64_t bytes_of_others) {
+                           const OperandShare& share, std::int64_t bytes, std::int64_t bytes_of_others) {
   const Cut mine = cut_of(tiles);
+  const std::vector<OperandShare> shares = shares_of_ranks(team, share);
   std::shared_ptr<PanelStore> read_here;
   for (const Cut& cut : cuts_of_ranks(team, mine)) {
     std::shared_ptr<PanelStore> store;
@@ -44,9 +54,9 @@ TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& 
           plan_tiles.refined(static_cast<std::int64_t>(cut.first), static_cast<std::int64_t>(cut.second));
       if (cut == mine && !(cut_tiles == *tiles))
         throw Error("The tiles of an executor are no refinement of the plan's.");
-      store = std::make_shared<PanelStore>(problem, cut_tiles, team.rank(), team.size());
+      store = std::make_shared<PanelStore>(problem, cut_tiles, team.rank(), shares);
     });
-    std::unique_ptr<SharedArray> array = team.make_array(store->piece_sizes());
+    std::unique_ptr<SharedArray> array = team.make_array(store->pieces());
     stores_.push_back(store);
     together(&team, [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
     store->open();

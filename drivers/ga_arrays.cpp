@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ namespace trifuse::cli {
 namespace {
 
 constexpr std::int64_t width = sizeof(double);
-/// Pieces of Global Arrays begin anywhere; ours begin on the first cache line of theirs.
+/// What a rank has of a global array begins anywhere; pieces begin on cache lines.
 constexpr std::int64_t line = Buffer::alignment / sizeof(double);
 
 /// What MPI libraries keep for each rank where processes of a host share memory, bytes; more than was seen.
@@ -34,22 +34,23 @@ constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
 /// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
 /// are usually in its shared memory.
-void check_room(Team& team, std::span<const std::int64_t> sizes) {
+void check_room(Team& team, std::span<const SharedPiece> pieces) {
   const std::vector<std::string> hosts = hosts_of_ranks(team);
   together(&team, [&] {
     const auto mine = static_cast<std::size_t>(team.rank());
-    const auto own = static_cast<std::size_t>(sizes[mine] * width);
-    std::int64_t of_host = 0, neighbours = 0;
-    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-      if (hosts[rank] != hosts[mine]) continue;
-      of_host += sizes[rank] * width + of_mpi;
-      ++neighbours;
+    const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
+    std::int64_t of_host = neighbours * of_mpi;
+    std::size_t own = width;
+    for (const SharedPiece& piece : pieces) {
+      if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
+      of_host += piece.doubles * width;
+      if (piece.rank == team.rank()) own += static_cast<std::size_t>(piece.doubles * width);
     }
     void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) {
       throw SystemError(
-          fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that each rank keeps.",
-                      hosts[mine], static_cast<double>(own) / 0x1p20));
+          fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that a rank keeps.", hosts[mine],
+                      static_cast<double>(own) / 0x1p20));
     }
     munmap(place, own);
     const char* const shared_memory = "/dev/shm";
@@ -75,28 +76,34 @@ void avoid_shared_windows_of_mpich() {
 
 class Arrays;
 
-/// Pieces of one global array. Each rank has one, but most have nothing in it.
+/// A global array. Each rank has a stretch of it, but most have nothing in theirs.
 struct GlobalArray {
   int handle = 0;
-  std::vector<std::int64_t> begins = {0};  ///< of the pieces of Global Arrays, and their end
+  std::vector<std::int64_t> begins = {0};  ///< of the stretches, and their end
+  std::vector<std::int64_t> shifts;        ///< of each rank, to the first cache line of its stretch
+  double* own = nullptr;                   ///< where that is for this one
 };
 
-/// Neighbours, which are processes of one host, have their pieces in different global arrays: an MPI library keeps what
+/// The pieces of neighbours, which are processes of one host, are in different global arrays: an MPI library keeps what
 /// they have of an array in one file of shared memory, and the system gives pages to a file one after another,
 /// however many ask.
 class Array final : public SharedArray {
  public:
-  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes);
+  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces);
   ~Array() override;
 
-  std::span<double> local() override { return local_; }
+  std::span<double> local(std::size_t piece) override {
+    const Place& place = places_[piece];
+    return {global_[place.array].own + place.offset, static_cast<std::size_t>(pieces_[piece].doubles)};
+  }
 
-  void get(int owner, std::int64_t first, std::span<double> values) override {
+  void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
     // Below Global Arrays numbers of bytes have 31 bits.
     constexpr std::size_t most = std::size_t{1} << 24;
-    const auto rank = static_cast<std::size_t>(owner);
-    GlobalArray& array = array_of(rank);
-    std::int64_t at = array.begins[rank] + shifts_[rank] + first;
+    const auto rank = static_cast<std::size_t>(pieces_[piece].rank);
+    const Place& place = places_[piece];
+    GlobalArray& array = global_[place.array];
+    std::int64_t at = array.begins[rank] + array.shifts[rank] + place.offset + first;
     for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
       const auto part = values.first(std::min(most, values.size()));
       std::int64_t last = at + std::ssize(part) - 1, stride = 1;
@@ -107,42 +114,49 @@ class Array final : public SharedArray {
 
   void sync() override {
     caller_.call([&] {
-      GlobalArray& mine = array_of(rank_);
-      std::int64_t first = mine.begins[rank_], last = mine.begins[rank_ + 1] - 1;
-      NGA_Release_update64(mine.handle, &first, &last);
+      for (GlobalArray& array : global_) {
+        auto [first, last] = own_stretch(array);
+        NGA_Release_update64(array.handle, &first, &last);
+      }
       GA_Sync();
     });
   }
 
  private:
-  void lay_out(Team& team, std::span<const std::int64_t> sizes);
-  double* create(std::size_t n);
+  /// Where a piece is: in which of the global arrays, from where in the stretch of its rank.
+  struct Place {
+    std::size_t array;
+    std::int64_t offset;
+  };
+  void lay_out(Team& team);
+  bool create(GlobalArray& array);
   void expect_one_memory(Team& team);
-  GlobalArray& array_of(std::size_t rank) { return global_[array_[rank]]; }
+  /// First and last.
+  std::pair<std::int64_t, std::int64_t> own_stretch(const GlobalArray& array) const {
+    return {array.begins[rank_], array.begins[rank_ + 1] - 1};
+  }
 
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
+  std::vector<SharedPiece> pieces_;
+  std::vector<Place> places_;
   std::vector<GlobalArray> global_;
-  std::vector<std::size_t> array_;  ///< of `global_`, the one with each rank's piece
-  std::vector<std::int64_t>
-      shifts_;  ///< of each rank, from where its piece begins for Global Arrays to where ours does
-  std::span<double> local_;
 };
 
 class Arrays final : public GlobalArrays {
  public:
   explicit Arrays(CallerThread& caller) : caller_(caller) {}
 
-  std::unique_ptr<SharedArray> make(Team& team, std::span<const std::int64_t> sizes) override {
-    check_room(team, sizes);
+  std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedPiece> pieces) override {
+    check_room(team, pieces);
     together(&team, [&] {
       caller_.call([&] {
         begin();
         free_arrays();
       });
     });
-    return std::make_unique<Array>(*this, caller_, team, sizes);
+    return std::make_unique<Array>(*this, caller_, team, pieces);
   }
 
   /// Freed later, together with the other ranks.
@@ -174,80 +188,93 @@ class Arrays final : public GlobalArrays {
   std::vector<int> unused_;
 };
 
-Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const std::int64_t> sizes)
-    : arrays_(arrays), caller_(caller), rank_(static_cast<std::size_t>(team.rank())) {
-  lay_out(team, sizes);
+Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces)
+    : arrays_(arrays),
+      caller_(caller),
+      rank_(static_cast<std::size_t>(team.rank())),
+      pieces_(pieces.begin(), pieces.end()) {
+  lay_out(team);
   together(&team, [&] {
-    double* data = nullptr;
-    for (std::size_t n = 0; n < global_.size(); ++n) {
-      double* const own = create(n);
-      if (n == array_[rank_]) data = own;
-    }
-    if (data == nullptr) throw SystemError("Global Arrays have no memory for the operands.");
-    const auto size = static_cast<std::size_t>(sizes[rank_]);
-    std::size_t room = (size + line) * width;
-    void* aligned = data;
-    if (std::align(Buffer::alignment, size * width, aligned, room) == nullptr) {
-      throw Error("A piece of a global array has no cache line in it.");
-    }
-    local_ = {static_cast<double*>(aligned), size};
-    shifts_.assign(sizes.size(), local_.data() - data);
+    bool made = true;
+    for (GlobalArray& array : global_) made = create(array) && made;
+    if (!made) throw SystemError("Global Arrays have no memory for the operands.");
   });
-  const auto shift = static_cast<double>(shifts_[rank_]);
-  const std::vector<double> shifts = gather(team, std::span(&shift, 1));
-  std::transform(shifts.begin(), shifts.end(), shifts_.begin(),
-                 [](double each) { return static_cast<std::int64_t>(each); });
+  std::vector<double> shifts;
+  for (const GlobalArray& array : global_) shifts.push_back(static_cast<double>(array.shifts[rank_]));
+  shifts = gather(team, shifts);
+  for (std::size_t n = 0; n < shifts.size(); ++n) {
+    global_[n % global_.size()].shifts[n / global_.size()] = static_cast<std::int64_t>(shifts[n]);
+  }
   expect_one_memory(team);
 }
 
-void Array::lay_out(Team& team, std::span<const std::int64_t> sizes) {
+void Array::lay_out(Team& team) {
+  const std::vector<std::string> hosts = hosts_of_ranks(team);
   // Each array costs every rank some memory for each other rank.
-  const double mine = rank_on_host(team) % most_parts_of_host;
-  for (const double array : gather(team, std::span(&mine, 1))) array_.push_back(static_cast<std::size_t>(array));
-  global_.resize(1 + *std::max_element(array_.begin(), array_.end()));
+  std::map<std::string, std::size_t> pieces_of_host;
+  for (const SharedPiece& piece : pieces_) {
+    places_.push_back({pieces_of_host[hosts[static_cast<std::size_t>(piece.rank)]]++ % most_files_of_host, 0});
+    global_.resize(std::max(global_.size(), places_.back().array + 1));
+  }
   for (std::size_t n = 0; n < global_.size(); ++n) {
-    std::vector<std::int64_t>& begins = global_[n].begins;
-    for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
-      begins.push_back(begins.back() + line + (array_[rank] == n ? sizes[rank] : 0));
+    // Each piece begins on a cache line, and so does each stretch, behind the first of its own.
+    std::vector<std::int64_t> sizes(hosts.size(), line);
+    for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+      if (places_[piece].array != n) continue;
+      std::int64_t& size = sizes[static_cast<std::size_t>(pieces_[piece].rank)];
+      places_[piece].offset = size - line;
+      size += (pieces_[piece].doubles + line - 1) / line * line;
     }
+    GlobalArray& array = global_[n];
+    for (const std::int64_t size : sizes) array.begins.push_back(array.begins.back() + size);
+    array.shifts.assign(hosts.size(), 0);
   }
 }
 
-/// Collective. Where this rank's piece of the n-th array is, or null.
-double* Array::create(std::size_t n) {
-  GlobalArray& array = global_[n];
+/// Collective. Whether there was memory.
+bool Array::create(GlobalArray& array) {
   double* data = nullptr;
+  auto [first, last] = own_stretch(array);
   caller_.call([&] {
-    std::int64_t doubles = array.begins.back(), pieces = std::ssize(array.begins) - 1;
+    std::int64_t doubles = array.begins.back(), stretches = std::ssize(array.begins) - 1, stride = 1;
     std::string name = "operands";
-    array.handle = NGA_Create_irreg64(C_DBL, 1, &doubles, name.data(), &pieces, array.begins.data());
-    if (array.handle == 0) return;
-    std::int64_t first = array.begins[rank_], last = array.begins[rank_ + 1] - 1, stride = 1;
-    NGA_Access64(array.handle, &first, &last, &data, &stride);
-    if (array_[rank_] != n) NGA_Release64(array.handle, &first, &last);
+    array.handle = NGA_Create_irreg64(C_DBL, 1, &doubles, name.data(), &stretches, array.begins.data());
+    if (array.handle != 0) NGA_Access64(array.handle, &first, &last, &data, &stride);
   });
-  return data;
+  if (data == nullptr) return false;
+  auto room = static_cast<std::size_t>((last - first + 1) * width);
+  void* aligned = data;
+  if (std::align(Buffer::alignment, width, aligned, room) == nullptr) {
+    throw Error("What a rank has of a global array has no cache line in it.");
+  }
+  array.own = static_cast<double*>(aligned);
+  array.shifts[rank_] = array.own - data;
+  return true;
 }
 
-/// What a rank writes to its piece must be what others get: where it is not, energies would be wrong without a word.
+/// What a rank writes to its pieces must be what others get: where it is not, energies would be wrong without a word.
 void Array::expect_one_memory(Team& team) {
-  const auto mark = [](std::size_t rank) { return 1.0 + static_cast<double>(rank); };
-  local_.front() = mark(rank_);
-  local_.back() = -mark(rank_);
+  const auto mark = [](std::size_t piece) { return 1.0 + static_cast<double>(piece); };
+  std::vector<std::size_t> looked_at = {rank_ % pieces_.size()};
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    if (pieces_[piece].rank != team.rank()) continue;
+    const std::span<double> own = local(piece);
+    own.front() = mark(piece);
+    own.back() = -mark(piece);
+    looked_at.push_back(piece);
+    looked_at.push_back((piece + 1) % pieces_.size());
+  }
   sync();
   together(&team, [&] {
-    const std::size_t ranks = shifts_.size();
-    for (const std::size_t owner : {rank_, (rank_ + 1) % ranks}) {
-      const std::vector<std::int64_t>& begins = array_of(owner).begins;
-      const std::int64_t last = begins[owner + 1] - begins[owner] - line - 1;
+    for (const std::size_t piece : looked_at) {
       double front = 0.0, back = 0.0;
-      get(static_cast<int>(owner), 0, {&front, 1});
-      get(static_cast<int>(owner), last, {&back, 1});
-      if (front == mark(owner) && back == -mark(owner)) continue;
+      get(piece, 0, {&front, 1});
+      get(piece, pieces_[piece].doubles - 1, {&back, 1});
+      if (front == mark(piece) && back == -mark(piece)) continue;
       throw SystemError(fmt::format(
           "Global Arrays do not give what rank {} wrote: they do not work with this MPI library; build with "
           "another one, or without (-DTRIFUSE_ENABLE_GLOBAL_ARRAYS=OFF).",
-          owner));
+          pieces_[piece].rank));
     }
   });
   sync();

@@ -104,8 +104,8 @@ class MpiTeam final : public Team {
   }
 
   bool has_arrays() const override { return arrays_ != nullptr; }
-  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
-    return arrays_->make(*this, sizes);
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
+    return arrays_->make(*this, pieces);
   }
 
   /// Lets what other ranks ask of this one get on.

@@ -108,11 +108,11 @@ std::string describe_plan(const Calculation& calculation) {
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
     return text + fmt::format("Memory       {} of operands {}, {} on each device\n", bytes(calculation.operand_bytes()),
-                              calculation.piece_bytes() > 0 ? "on all hosts" : "on the host",
+                              calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "what is free");
   }
   text += fmt::format("Memory       {} of operands{}, {} of scratch for {} thread{}\n",
-                      bytes(calculation.operand_bytes()), calculation.piece_bytes() > 0 ? " in all" : "",
+                      bytes(calculation.operand_bytes()), calculation.shares_operands() ? " in all" : "",
                       bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
   return text;
 }

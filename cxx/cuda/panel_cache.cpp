@@ -13,10 +13,10 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// A single thread does not fill the bus.
+/// A single thread does not fill the bus: of memory that others made it copies some 3 GB/s.
 void copy_to_pinned(double* to, const double* from, std::int64_t count) {
   constexpr std::int64_t share = std::int64_t{1} << 19;  // doubles
-  const auto parts = std::clamp<std::int64_t>(count / share, 1, 4);
+  const auto parts = std::clamp<std::int64_t>(count / share, 1, 8);
   std::vector<std::thread> others;
   const auto part = [&](std::int64_t n) {
     const std::int64_t begin = count * n / parts, end = count * (n + 1) / parts;

@@ -15,6 +15,9 @@ namespace {
 /// Of what is read on the way, in doubles, where memory is not limited.
 constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 
+/// Of a process without others.
+constexpr OperandShare all_of_them[] = {{}};
+
 constexpr std::int64_t padded(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
@@ -85,10 +88,20 @@ void for_each_pair_block(const TileSpace& space, Form form, Function function) {
   }
 }
 
-/// By all threads, which spreads the pages over the memory of all processors.
-void set_to_zero(double* data, std::int64_t count) {
-#pragma omp parallel for schedule(static)
-  for (std::int64_t x = 0; x < count; ++x) data[x] = 0.0;
+/// By all threads, which spreads the pages over the memory of all processors, and on all spans at a time, which may be
+/// files of shared memory.
+void set_to_zero(const std::vector<std::span<double>>& spans) {
+  constexpr std::size_t at_once = std::size_t{1} << 18;
+  std::size_t longest = 0;
+  for (const std::span<double>& span : spans) longest = std::max(longest, span.size());
+  const std::size_t steps = (longest + at_once - 1) / at_once;
+#pragma omp parallel for schedule(static, 1)
+  for (std::size_t n = 0; n < steps * spans.size(); ++n) {
+    const std::span<double> span = spans[n % spans.size()];
+    const std::size_t begin = std::min(span.size(), n / spans.size() * at_once);
+    const std::size_t count = std::min(at_once, span.size() - begin);
+    std::fill_n(span.data() + begin, count, 0.0);
+  }
 }
 
 std::int64_t rows(const TileSpace& space, const PanelTiles& tiles) {
@@ -151,7 +164,7 @@ void PanelStore::visit(const PanelVisitor& visitor) const {
             });
 }
 
-void PanelStore::plan_line() {
+void PanelStore::plan_line(std::span<const OperandShare> shares) {
   std::int64_t line = 0;
   std::vector<std::int64_t> begins;
   const auto append = [&](Shelf& shelf, std::int64_t name, std::int64_t doubles) {
@@ -170,16 +183,27 @@ void PanelStore::plan_line() {
       [&](std::size_t set, const std::array<int, 4>& t, std::int64_t size) {
         append(disconnected_[set].pairs, pair_key(t[0], t[1], t[2], t[3]), size);
       });
-  // Every piece ends with the first panel that reaches its share of the line.
-  const auto ranks = static_cast<std::int64_t>(pieces_.size()) - 1;
   begins.push_back(line);
-  for (std::int64_t r = 0; r <= ranks; ++r) {
-    // In two parts, because the product of large numbers may be too large.
-    const std::int64_t share = line / ranks * r + line % ranks * r / ranks;
-    pieces_[static_cast<std::size_t>(r)] = *std::lower_bound(begins.begin(), begins.end(), share);
+  // Every piece ends with the first panel that reaches its share of the line.
+  const auto panel_at = [&](double share) {
+    const auto at = static_cast<std::int64_t>(share * static_cast<double>(line));
+    return *std::lower_bound(begins.begin(), begins.end(), std::min(at, line));
+  };
+  double all = 0.0, before = 0.0;
+  for (const OperandShare& share : shares) all += share.share;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    const auto [share, pieces] = shares[rank];
+    for (int n = 0; n < pieces; ++n) {
+      begins_.push_back(panel_at((before + share * n / pieces) / all));
+      ranks_.push_back(static_cast<int>(rank));
+    }
+    before += share;
   }
-  own_begin_ = pieces_[static_cast<std::size_t>(rank_)];
-  own_end_ = pieces_[static_cast<std::size_t>(rank_) + 1];
+  begins_.push_back(line);
+  const auto own = std::equal_range(ranks_.begin(), ranks_.end(), rank_);
+  own_begin_ = begins_[static_cast<std::size_t>(own.first - ranks_.begin())];
+  own_end_ = begins_[static_cast<std::size_t>(own.second - ranks_.begin())];
+  own_.resize(ranks_.size());
 }
 
 std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpace& tiles) {
@@ -213,47 +237,56 @@ std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace&
   return left + right + terms * h * h * p * p;
 }
 
-PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks)
-    : PanelStore(problem, tiles, rank, ranks, Buffer()) {}
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
+    : PanelStore(problem, tiles, rank, shares, Buffer()) {}
 
 // Room first: where there is none, no list of countless panels is made.
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
-    : PanelStore(problem, tiles, 0, 1,
+    : PanelStore(problem, tiles, 0, all_of_them,
                  Buffer(static_cast<std::size_t>(required_doubles(problem, tiles) + vector_margin))) {
   advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
-  own_ = alone_.data();
+  own_.front() = alone_.data();
   fill_own(problem, buffered_alone);
 }
 
-PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks, Buffer alone)
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
+                       Buffer alone)
     : form_(problem.form),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
       disconnected_(problem.fock_in_singles ? 2 : 1),
-      pieces_(static_cast<std::size_t>(ranks) + 1),
       rank_(rank),
       alone_(std::move(alone)) {
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
-  plan_line();
+  plan_line(shares);
 }
 
-std::vector<std::int64_t> PanelStore::piece_sizes() const {
-  std::vector<std::int64_t> sizes;
+std::vector<SharedPiece> PanelStore::pieces() const {
+  std::vector<SharedPiece> pieces;
   // Energies read runs of particles in full vectors, beyond the end of the last run too.
-  for (std::size_t r = 0; r + 1 < pieces_.size(); ++r) sizes.push_back(pieces_[r + 1] - pieces_[r] + vector_margin);
-  return sizes;
+  for (std::size_t n = 0; n < ranks_.size(); ++n) {
+    pieces.push_back({ranks_[n], begins_[n + 1] - begins_[n] + vector_margin});
+  }
+  return pieces;
 }
 
 void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
   array_ = std::move(array);
-  own_ = array_->local().data();
+  for (std::size_t n = 0; n < ranks_.size(); ++n) {
+    if (ranks_[n] == rank_) own_[n] = array_->local(n).data();
+  }
   fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
 void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
-  set_to_zero(own_, own_end_ - own_begin_ + vector_margin);
+  std::vector<std::span<double>> own;
+  for (std::size_t n = 0; n < own_.size(); ++n) {
+    const auto doubles = static_cast<std::size_t>(begins_[n + 1] - begins_[n] + vector_margin);
+    if (own_[n] != nullptr) own.emplace_back(own_[n], doubles);
+  }
+  set_to_zero(own);
   for (Disconnected& factors : disconnected_) {
     factors.lone.assign(static_cast<std::size_t>(tiles_.orbitals() * tiles_.orbitals() + vector_margin), 0.0);
   }
@@ -262,14 +295,23 @@ void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
 
 void PanelStore::fetch_others(std::int64_t cache_bytes) {
   const auto fetch = [this](std::int64_t at, std::span<double> values) {
-    const int rank = owner({at, std::ssize(values)});
-    array_->get(rank, at - pieces_[static_cast<std::size_t>(rank)], values);
+    const std::size_t piece = piece_of({at, std::ssize(values)});
+    array_->get(piece, at - begins_[piece], values);
   };
   others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
 }
 
+std::size_t PanelStore::piece_of(const Place& place) const {
+  return static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), place.begin) - begins_.begin()) - 1;
+}
+
 int PanelStore::owner(const Place& place) const {
-  return static_cast<int>(std::upper_bound(pieces_.begin(), pieces_.end(), place.begin) - pieces_.begin()) - 1;
+  return ranks_[piece_of(place)];
+}
+
+double* PanelStore::own(const Place& place) const {
+  const std::size_t piece = piece_of(place);
+  return own_[piece] + (place.begin - begins_[piece]);
 }
 
 const PanelStore::Place* PanelStore::find(const Shelf& shelf, std::int64_t key) {
@@ -278,7 +320,7 @@ const PanelStore::Place* PanelStore::find(const Shelf& shelf, std::int64_t key) 
 }
 
 PanelHold PanelStore::hold(const Place& place) const {
-  if (owns(place)) return PanelHold(own_ + (place.begin - own_begin_));
+  if (owns(place)) return PanelHold(own(place));
   return others_->hold(place.begin, place.doubles);
 }
 
@@ -345,7 +387,7 @@ std::int64_t PanelStore::own_bytes() const {
 }
 
 std::int64_t PanelStore::bytes_of_others() const {
-  return pieces_.back() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
+  return begins_.back() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
 }
 
 }  // namespace trifuse

@@ -37,18 +37,18 @@ enum class Side : std::uint8_t { right, left };
 /// contiguous part, so integrals are stored once.
 ///
 /// All panels stand in one line, in an order that depends on the problem and its tiles alone. This process has all of
-/// the line, or it is one of the ranks of a team: then each has a piece of it, reads from the tile sources what lands
-/// there, and fetches the panels of others when it needs them.
+/// the line, or it is one of the ranks of a team: then each has a part of it, in one or more pieces that follow each
+/// other, reads from the tile sources what lands there, and fetches the panels of others when it needs them.
 class PanelStore {
  public:
   /// Everything in this process, filled.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one rank of a team. All ranks make an array with pieces of `piece_sizes`, `fill` theirs, and `open` it
-  /// when all have come so far; those that read panels say that they will `fetch_others`.
-  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks);
-  /// In doubles, of each rank.
-  std::vector<std::int64_t> piece_sizes() const;
+  /// The part of one rank of a team. All ranks make an array of these `pieces`, `fill` theirs, and `open` it when all
+  /// have come so far; those that read panels say that they will `fetch_others`. `shares`: of each rank.
+  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
+  /// In the order of the line.
+  std::vector<SharedPiece> pieces() const;
   /// What is read on the way takes at most `buffer_bytes`, unless a single block does.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
   void open() { array_->sync(); }  ///< collective
@@ -117,8 +117,9 @@ class PanelStore {
     std::int64_t stride, begin, particle_part, hole_part;
   };
   Layout layout(Kind kind, const PanelTiles& tiles, Side side) const;
-  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, int ranks, Buffer alone);
-  void plan_line();
+  PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
+             Buffer alone);
+  void plan_line(std::span<const OperandShare> shares);
   template <typename Left, typename Right, typename Pairs>
   void walk_line(Left left, Right right, Pairs pairs) const;
   void fill_own(const Problem& problem, std::int64_t most_buffered);
@@ -128,8 +129,9 @@ class PanelStore {
   static const Place* find(const Shelf& shelf, std::int64_t key);
 
   bool owns(const Place& place) const { return place.begin >= own_begin_ && place.begin < own_end_; }
+  std::size_t piece_of(const Place& place) const;
   /// Of a place that this process owns.
-  double* own(const Place& place) { return own_ + (place.begin - own_begin_); }
+  double* own(const Place& place) const;
   PanelHold hold(const Place& place) const;
   void ask(const Place* place) const;
   /// Calls `use` with the place of every panel that a task reads.
@@ -142,10 +144,11 @@ class PanelStore {
   std::vector<double> eps_;
   Shelf left_, left_of_left_side_, right_;
   std::vector<Disconnected> disconnected_;
-  std::vector<std::int64_t> pieces_;  ///< where each rank's begins, and the end
+  std::vector<std::int64_t> begins_;  ///< of the pieces, and their end
+  std::vector<int> ranks_;            ///< that have them
   int rank_ = 0;
   std::int64_t own_begin_ = 0, own_end_ = 0;
-  double* own_ = nullptr;
+  std::vector<double*> own_;            ///< where the pieces of this process are; null for those of others
   Buffer alone_;                        ///< where there are no others
   std::unique_ptr<SharedArray> array_;  ///< else
   std::unique_ptr<RemotePanels> others_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -68,21 +69,62 @@ int threads(const RankResources& rank, int sharers) {
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
 }
 
-bool same_cores(const RankResources& x, const RankResources& y) {
-  return x.host == y.host && x.cores == y.cores;
+/// Of ranks with the same key, which are many: by host, or by the cores that they have in common.
+template <typename Number>
+using Sums = std::map<std::string, Number>;
+
+/// Which of the cores of which host.
+std::string cores_of(const RankResources& rank) {
+  return rank.host + " " + rank.cores;
+}
+
+/// What each rank has of shared operands: those of a host as much as there are, and of these only those with GPUs,
+/// where there are any. Their GPUs keep panels for each other, which come from the memory of their own ranks at once.
+std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& ranks) {
+  Sums<int> all, with_gpu;
+  for (const RankResources& rank : ranks) {
+    ++all[rank.host];
+    with_gpu[rank.host] += rank.gpu.empty() ? 0 : 1;
+  }
+  std::vector<OperandShare> shares;
+  for (const RankResources& rank : ranks) {
+    const int neighbours = all[rank.host], gpus = with_gpu[rank.host];
+    const int owners = gpus > 0 ? gpus : neighbours;
+    if (gpus > 0 && rank.gpu.empty()) {
+      shares.push_back({0.0, 0});
+    } else {
+      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? pieces_of_each(owners) : 1});
+    }
+  }
+  return shares;
 }
 
 /// What the ranks of a team need of their hosts.
 class Memory {
  public:
-  Memory(const std::vector<RankResources>& ranks, Operands operands, double share_of_host)
-      : ranks_(ranks), operands_(operands), share_of_host_(share_of_host) {}
+  Memory(const std::vector<RankResources>& ranks, const std::vector<OperandShare>& shares, Operands operands,
+         double share_of_host)
+      : ranks_(ranks), shares_(shares), operands_(operands) {
+    for (const RankResources& rank : ranks) bytes_ = std::max(bytes_, rank.operand_bytes);
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const double memory = share_of_host * ranks[r].memory;
+      Host& host = hosts_.try_emplace(ranks[r].host, Host{memory, 0.0, 0}).first->second;
+      host.memory = std::min(host.memory, memory);
+      host.pieces += pieces(r);
+      ++host.ranks;
+    }
+  }
 
-  /// What a rank's piece of shared operands takes.
-  double piece() const {
-    double bytes = 0.0;
-    for (const RankResources& rank : ranks_) bytes = std::max(bytes, rank.operand_bytes);
-    return operands_ == Operands::shared ? bytes / static_cast<double>(ranks_.size()) : 0.0;
+  struct Host {
+    double memory;  ///< that its ranks may use together
+    double pieces;  ///< that shared operands take of it
+    int ranks;
+  };
+  const Host& of_host(const std::string& name) const { return hosts_.at(name); }
+
+  /// What a rank has of shared operands.
+  double pieces(std::size_t rank) const {
+    return operands_ == Operands::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share : 0.0;
   }
 
   /// What a rank that computes needs beside its pieces, at least.
@@ -90,57 +132,46 @@ class Memory {
     return ranks_[rank].working_bytes + (operands_ == Operands::of_each ? ranks_[rank].operand_bytes : 0.0);
   }
 
-  /// What the ranks of a host may use together.
-  double of_host(const std::string& host) const {
-    double memory = std::numeric_limits<double>::max();
-    for (const RankResources& rank : ranks_) {
-      if (rank.host == host) memory = std::min(memory, rank.memory);
-    }
-    return share_of_host_ * memory;
-  }
-
-  int ranks_of_host(const std::string& host) const {
-    return static_cast<int>(
-        std::count_if(ranks_.begin(), ranks_.end(), [&](const RankResources& rank) { return rank.host == host; }));
-  }
-
  private:
   const std::vector<RankResources>& ranks_;
+  const std::vector<OperandShare>& shares_;
   Operands operands_;
-  double share_of_host_;
+  double bytes_ = 0.0;  ///< of all operands
+  std::map<std::string, Host> hosts_;
 };
 
 /// Ranks that may compute on cores: of each host as many as its memory holds beside those that have a GPU.
 std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const Memory& memory) {
+  Sums<double> needed;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].gpu.empty()) needed[ranks[r].host] += memory.to_compute(r);
+  }
   std::vector<int> fitting;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!ranks[r].gpu.empty()) continue;
-    double needed = memory.to_compute(r) + memory.ranks_of_host(ranks[r].host) * memory.piece();
-    for (std::size_t other = 0; other < ranks.size(); ++other) {
-      if (ranks[other].host != ranks[r].host) continue;
-      if (other < r || !ranks[other].gpu.empty()) needed += memory.to_compute(other);
-    }
-    if (needed <= memory.of_host(ranks[r].host)) fitting.push_back(static_cast<int>(r));
+    const Memory::Host& host = memory.of_host(ranks[r].host);
+    const double of_ranks = needed[ranks[r].host] += memory.to_compute(r);
+    if (host.pieces + of_ranks <= host.memory) fitting.push_back(static_cast<int>(r));
   }
   return fitting;
 }
 
 /// Says how much of its host's memory each rank may use, where operands are shared.
 void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, std::vector<TeamShare>& shares) {
-  const double piece = memory.piece();
+  Sums<int> computing;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const std::string& host = ranks[r].host;
-    const double left = memory.of_host(host) - memory.ranks_of_host(host) * piece;
+    computing[ranks[r].host] += shares[r].role != TeamShare::Role::waiter ? 1 : 0;
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const Memory::Host& host = memory.of_host(ranks[r].host);
+    const double left = host.memory - host.pieces;
     if (left < 0.0) {
       throw UsageError(fmt::format(
-          "Each rank keeps {:.1f} GiB of the operands, and the host {} has no room for its {} ranks; use more hosts.",
-          piece / 0x1p30, host, memory.ranks_of_host(host)));
+          "The {} ranks on the host {} keep {:.1f} GiB of the operands, for which it has no room; use more hosts.",
+          host.ranks, ranks[r].host, host.pieces / 0x1p30));
     }
-    int computing = 0;
-    for (std::size_t other = 0; other < ranks.size(); ++other) {
-      if (ranks[other].host == host && shares[other].role != TeamShare::Role::waiter) ++computing;
-    }
-    shares[r].memory = piece + (shares[r].role == TeamShare::Role::waiter ? 0.0 : left / computing);
+    const bool waits = shares[r].role == TeamShare::Role::waiter;
+    shares[r].memory = memory.pieces(r) + (waits ? 0.0 : left / computing[ranks[r].host]);
   }
 }
 
@@ -151,15 +182,31 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   std::vector<bool> computes;
   for (const RankResources& rank : ranks) computes.push_back(!rank.gpu.empty());
   for (const int r : on_cores) computes[u(r)] = true;
+  Sums<int> computing, all, of_gpu;
+  const auto gpu_of = [](const RankResources& rank) { return rank.host + " " + rank.gpu_identity; };
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    int sharers = 0;
-    for (std::size_t other = 0; other < ranks.size(); ++other) {
-      sharers += (computes[other] || !computes[r]) && same_cores(ranks[other], ranks[r]) ? 1 : 0;
-    }
-    shares[r].threads = threads(ranks[r], sharers);
+    ++all[cores_of(ranks[r])];
+    computing[cores_of(ranks[r])] += computes[r] ? 1 : 0;
+    if (!ranks[r].gpu.empty()) ++of_gpu[gpu_of(ranks[r])];
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    shares[r].threads = threads(ranks[r], (computes[r] ? computing : all)[cores_of(ranks[r])]);
     shares[r].rate_on_cores = shares[r].threads * ranks[r].core_rate;
-    shares[r].rate =
-        ranks[r].gpu.empty() ? shares[r].rate_on_cores : ranks[r].gpu_rate / sharers_of_gpu(ranks, static_cast<int>(r));
+    shares[r].rate = ranks[r].gpu.empty() ? shares[r].rate_on_cores : ranks[r].gpu_rate / of_gpu[gpu_of(ranks[r])];
+  }
+}
+
+/// Those that have operands to read do so with the threads of those beside them that have none.
+void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<TeamShare>& shares) {
+  Sums<int> all, readers;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    all[cores_of(ranks[r])] += shares[r].threads;
+    readers[cores_of(ranks[r])] += shares[r].operands.pieces > 0 ? 1 : 0;
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (shares[r].operands.pieces == 0) continue;
+    const int together = std::min(all[cores_of(ranks[r])], ranks[r].core_count);
+    shares[r].reading_threads = std::max(shares[r].threads, together / readers[cores_of(ranks[r])]);
   }
 }
 
@@ -264,7 +311,8 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   std::vector<TeamShare> shares(ranks.size());
   const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   // Beside GPUs half of the memory is left to the host program, which needs it afterwards.
-  const Memory memory(ranks, operands, gpus ? 0.5 : 0.9);
+  const std::vector<OperandShare> operand_shares = shares_of_operands(ranks);
+  const Memory memory(ranks, operand_shares, operands, gpus ? 0.5 : 0.9);
   std::vector<int> on_cores = ranks_that_fit(ranks, memory);
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
@@ -286,7 +334,10 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   double team_rate = 0.0;
   for (const TeamShare& share : shares) team_rate += share.role == TeamShare::Role::waiter ? 0.0 : share.rate;
   for (TeamShare& share : shares) share.team_rate = team_rate;
-  if (operands == Operands::shared) share_memory(ranks, memory, shares);
+  if (operands == Operands::of_each) return shares;
+  for (std::size_t r = 0; r < ranks.size(); ++r) shares[r].operands = operand_shares[r];
+  set_reading_threads(ranks, shares);
+  share_memory(ranks, memory, shares);
   return shares;
 }
 

@@ -59,10 +59,11 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 /// need: it is cores against GPUs, and a rank that does not help at least does no harm. Without any GPU as many ranks
 /// of each host work as its memory holds, and share the cores.
 ///
-/// Shared operands lie in the memories of all ranks, also of those that wait, cut for GPUs where there are such. What a
-/// host has left is then for panels of other ranks, the same for each rank that computes. Where each rank has operands
-/// of its own, ranks help only if all of them together shorten the job by more than reading those takes (they come by
-/// the network that GPU ranks use, too). Throws UsageError where nobody can work, or where pieces do not fit.
+/// Shared operands lie in the memories of all ranks, also of those that wait, but on hosts with GPUs of the ranks with
+/// these alone; each host has as much as it has ranks. They are cut for GPUs where there are such. What a host has left
+/// is then for panels of other ranks, the same for each rank that computes. Where each rank has operands of its own,
+/// ranks help only if all of them together shorten the job by more than reading those takes (they come by the network
+/// that GPU ranks use, too). Throws UsageError where nobody can work, or where shared operands do not fit.
 std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations,
                                  Operands operands = Operands::of_each);
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cxx/base/shared_array.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
@@ -42,6 +43,8 @@ struct TeamShare {
   double rate_on_cores = 0.0;     ///< of this rank if its GPU fails and it goes on with cores; 0: not known
   double worker_rate = 0.0;       ///< of a worker, on average; 0: not known
   double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
+  OperandShare operands = {};  ///< what it has of shared ones
+  int reading_threads = 0;     ///< to read that with, if not `threads`
 
   /// This rank goes on with cores, as a helper of those that are faster.
   void go_on_with_cores() {

@@ -132,9 +132,11 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.job.nodes = nodes;
   const double operands = static_cast<double>(PanelStore::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
+  // Those that have shared operands (`share_out`).
+  const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;
   using enum JobShape::Operands;
   prediction.shared_operands = job.ranks > 1 && job.operands != own;
-  prediction.operand_bytes = prediction.shared_operands ? operands / job.ranks : operands;
+  prediction.operand_bytes = prediction.shared_operands ? operands / nodes / owners : operands;
   prediction.node_bytes = prediction.shared_operands ? operands / nodes : operands * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
 
@@ -159,12 +161,12 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.seconds_planning = tasks * machine.plan_task;
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
   // Processes of a node make their operands beside each other, as far as there are cores.
-  const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, ranks_on_node);
+  const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, owners);
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
   if (prediction.shared_operands && ranks_on_node > 1) {
-    const double parts = std::min<double>(ranks_on_node, most_parts_of_host);
-    prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * parts);
+    const double files = std::min<double>(owners * pieces_of_each(static_cast<int>(owners)), most_files_of_host);
+    prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);
   }
   prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;
   if (job.ranks > 1) {

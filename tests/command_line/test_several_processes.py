@@ -127,9 +127,9 @@ class SharedOperands(SeveralProcesses):
             self.assertLessEqual(rank["own_bytes"] + rank["cache_bytes"], limit)
         self.assertGreater(sum(rank["fetched_bytes"] for rank in limited), sum(rank["fetched_bytes"] for rank in operands))
         refused = ("run", *arguments, "--memory", operands[0]["own_bytes"] // 2)
-        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "Each of 4 ranks keeps")
+        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "Of 4 ranks this one keeps")
         self.assert_told_once(mpirun((2, ("run", *arguments)), (1, refused), (1, ("run", *arguments)), limit=REFUSAL_TIME_LIMIT),
-                              2, "Rank 2 failed: Each of 4 ranks keeps")
+                              2, "Rank 2 failed: Of 4 ranks this one keeps")
 
     def test_a_number_that_only_some_ranks_read_ends_all(self):
         molecule = MadeUpMolecule(occupied=4, virtual=8)

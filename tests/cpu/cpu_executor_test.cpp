@@ -238,15 +238,17 @@ TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
   class Unreachable final : public SharedArray {
    public:
     explicit Unreachable(std::int64_t size) : own_(static_cast<std::size_t>(size)) {}
-    std::span<double> local() override { return own_; }
-    void get(int, std::int64_t, std::span<double>) override { throw SystemError("The other rank is out of reach."); }
+    std::span<double> local(std::size_t) override { return own_; }
+    void get(std::size_t, std::int64_t, std::span<double>) override {
+      throw SystemError("The other rank is out of reach.");
+    }
     void sync() override {}
 
    private:
     std::vector<double> own_;
   };
-  auto panels = std::make_shared<PanelStore>(owned.problem, plan.tiles, 0, 2);
-  panels->fill(owned.problem, std::make_unique<Unreachable>(panels->piece_sizes().front()), 1 << 20);
+  auto panels = std::make_shared<PanelStore>(owned.problem, plan.tiles, 0, std::vector<OperandShare>(2));
+  panels->fill(owned.problem, std::make_unique<Unreachable>(panels->pieces().front().doubles), 1 << 20);
   panels->fetch_others(1 << 30);
   const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {1, 2}, 3);
   executor->take_panels(panels);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/refusals.hpp"
@@ -212,7 +213,7 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForPiecesAndForWhatIsWorkedWith) {
   // One that is too small for its pieces cannot take part at all.
   for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
   expect_failure<UsageError>([&] { share_out(ranks, 1e15, Operands::shared); },
-                             "the host b has no room for its 4 ranks");
+                             "The 4 ranks on the host b keep 50.0 GiB");
 }
 
 TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
@@ -225,11 +226,46 @@ TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   // Half of 100 GiB hold the operands, and 3 for each of three ranks that compute.
   const auto shares = share_out(ranks, 1e13, Operands::shared);
   EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper, Role::waiter}));
-  EXPECT_DOUBLE_EQ(shares[1].memory, (10.0 + 10.0 / 3) * gib);
-  EXPECT_DOUBLE_EQ(shares[3].memory, 10.0 * gib);
+  EXPECT_DOUBLE_EQ(shares[0].memory, (40.0 + 10.0 / 3) * gib);
+  EXPECT_DOUBLE_EQ(shares[1].memory, 10.0 / 3 * gib);
+  EXPECT_DOUBLE_EQ(shares[3].memory, 0.0);
   EXPECT_EQ(shares[1].threads, 5);
   EXPECT_TRUE(shares[1].threads_together);
   EXPECT_FALSE(shares[0].threads_together);
+}
+
+TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
+  const std::vector<RankResources> ranks = {
+      with_gpu("a", "0"),      on_cores("a", "0-15", 16), with_gpu("a", "1"), on_cores("a", "0-15", 16),
+      on_cores("b", "0-7", 8), on_cores("b", "0-7", 8),   with_gpu("c", "0")};
+  const auto shares = share_out(ranks, 1e15, Operands::shared);
+  const std::vector<double> expected = {2.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0};
+  const std::vector<int> pieces = {4, 0, 4, 0, 4, 4, 1};
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(shares[r].operands.share, expected[r]) << r;
+    EXPECT_EQ(shares[r].operands.pieces, pieces[r]) << r;
+    EXPECT_GE(shares[r].memory, expected[r] / 7 * gib) << r;
+  }
+  // All ranks of the first host have the same cores, and two of them read.
+  EXPECT_EQ(shares[0].threads, 4);
+  EXPECT_EQ(shares[0].reading_threads, 8);
+  EXPECT_EQ(shares[4].reading_threads, shares[4].threads);
+  EXPECT_EQ(shares[6].reading_threads, 16);
+}
+
+TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
+  std::vector<RankResources> ranks;
+  for (int host = 0; host < 5000; ++host) {
+    for (int rank = 0; rank < 20; ++rank) {
+      const std::string name = "node" + std::to_string(host);
+      ranks.push_back(rank < 4 ? with_gpu(name, std::to_string(rank)) : on_cores(name, "0-15", 16));
+    }
+  }
+  const double begin = wall_seconds();
+  const auto shares = share_out(ranks, 1e20, Operands::shared);
+  EXPECT_LT(wall_seconds() - begin, 10.0);
+  EXPECT_EQ(shares.back().role, Role::helper);
+  EXPECT_DOUBLE_EQ(shares.front().operands.share, 5.0);
 }
 
 TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {

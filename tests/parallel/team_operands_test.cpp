@@ -51,7 +51,7 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
         ranks,
         [&](Team& team) {
           const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
-          TeamOperands operands(team, owned.problem, plan.tiles, &executor->panel_tiles(), bytes);
+          TeamOperands operands(team, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
           see(operands, operands.traffic(team)[static_cast<std::size_t>(team.rank())]);
@@ -118,7 +118,7 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   const auto failures = failures_of_ranks(
       4,
       [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, &plan.tiles, everything);
+        const TeamOperands operands(team, owned.problem, plan.tiles, &plan.tiles, {}, everything);
         read[static_cast<std::size_t>(team.rank())] =
             operands.traffic(team)[static_cast<std::size_t>(team.rank())].read_bytes;
       },
@@ -142,7 +142,7 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
       [&](Team& team) {
         const bool asks = team.rank() != 3;
         const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, team.rank() == 1 ? other : limits);
-        const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr,
+        const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr, {},
                                     everything);
         const std::vector<OperandTraffic> traffic = operands.traffic(team);
         const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
@@ -165,7 +165,7 @@ TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
   const auto failures = failures_of_ranks(
       2,
       [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, nullptr, everything);
+        const TeamOperands operands(team, owned.problem, plan.tiles, nullptr, {}, everything);
         EXPECT_EQ(operands.panels(), nullptr);
       },
       true);
@@ -180,7 +180,7 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
           ranks,
           [&](Team& team) {
             const bool asks = team.rank() == 0;
-            const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr,
+            const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
                                         bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles)) + cache);
             const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, team.rank());
             executor->take_panels(operands.panels());

@@ -241,21 +241,21 @@ class TeamWithBadArrays final : public Team {
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return sound_.fetch_add(counter, amount); }
   void sum(std::span<double> values) override { sound_.sum(values); }
   bool has_arrays() const override { return true; }
-  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
     together(&sound_, [&] {
       if (bad_ && panels_ < 0) throw SystemError("There is no memory for an array.");
     });
-    return std::make_unique<BadArray>(sound_.make_array(sizes), bad_ ? panels_ : std::numeric_limits<int>::max());
+    return std::make_unique<BadArray>(sound_.make_array(pieces), bad_ ? panels_ : std::numeric_limits<int>::max());
   }
 
  private:
   struct BadArray final : SharedArray {
     BadArray(std::unique_ptr<SharedArray> other, int panels) : sound(std::move(other)), left(panels) {}
-    std::span<double> local() override { return sound->local(); }
+    std::span<double> local(std::size_t piece) override { return sound->local(piece); }
     void sync() override { sound->sync(); }
-    void get(int owner, std::int64_t first, std::span<double> values) override {
+    void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
       if (left-- <= 0) throw SystemError("The network is gone.");
-      sound->get(owner, first, values);
+      sound->get(piece, first, values);
     }
     std::unique_ptr<SharedArray> sound;
     int left;
@@ -282,6 +282,38 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
     const std::string sentence = panels < 0 ? "There is no memory for an array." : "The network is gone.";
     EXPECT_EQ(failures,
               (std::vector<std::string>{"Rank 2 failed: " + sentence, "Rank 2 failed: " + sentence, sentence}));
+  }
+}
+
+TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
+  const auto source = make_synthetic_source(closed_shell(8, 24));
+  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const std::vector<double> alone = numbers_of(calculate(*source, options));
+  // More pieces than there are panels, too.
+  for (const int pieces : {1, 3, 1000}) {
+    const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, pieces}, {0.5, 2}, {1.0, 1}};
+    const auto failures = failures_of_ranks(
+        4,
+        [&](Team& team) {
+          Calculation calculation(*source, nullptr, options);
+          TeamShare share;
+          share.operands = shares[static_cast<std::size_t>(team.rank())];
+          calculation.join(team, share);
+          const CalculationResult result = calculation.run();
+          EXPECT_EQ(numbers_of(result), alone);
+          std::int64_t all = 0;
+          for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+            const auto expected = static_cast<double>(calculation.operand_bytes()) * shares[rank].share / 4.0;
+            const std::int64_t own = result.traffic[rank].own_bytes;
+            EXPECT_NEAR(static_cast<double>(own), expected, 0.1 * expected) << "rank " << rank;
+            EXPECT_GT(result.traffic[rank].fetched_bytes, 0);
+            all += own;
+          }
+          EXPECT_EQ(result.traffic[0].own_bytes, 0);
+          EXPECT_EQ(all, calculation.operand_bytes());
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(4));
   }
 }
 
@@ -348,7 +380,7 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
       },
       true);
   for (const std::string& failure : failures) {
-    EXPECT_NE(failure.find("Each of 4 ranks keeps up to"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("Of 4 ranks this one keeps up to"), std::string::npos) << failure;
     EXPECT_NE(failure.find("--memory allows"), std::string::npos) << failure;
   }
 }

@@ -57,14 +57,17 @@ class ThreadRanks {
     double nothing = 0.0;
     sum({&nothing, 1});
   }
-  /// One buffer for each rank, the same for all who ask together.
-  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const std::int64_t> sizes) {
+  /// A buffer for each piece, the same for all who ask together. What nobody wrote is not a number.
+  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const SharedPiece> pieces) {
     meet();
     {
       const std::lock_guard lock(mutex_);
       if (pieces_asked_++ % size_ == 0) {
         pieces_ = std::make_shared<std::vector<Buffer>>();
-        for (const std::int64_t size : sizes) pieces_->emplace_back(static_cast<std::size_t>(size));
+        for (const SharedPiece& piece : pieces) {
+          Buffer& made = pieces_->emplace_back(static_cast<std::size_t>(piece.doubles));
+          std::fill_n(made.data(), made.size(), std::numeric_limits<double>::quiet_NaN());
+        }
       }
     }
     meet();
@@ -84,23 +87,23 @@ class ThreadRanks {
   int pieces_asked_ = 0;
 };
 
-/// An array in the memory that the threads have in common anyway. What nobody wrote is not a number, and so is what is
-/// read before all have written.
+/// An array in the memory that the threads have in common anyway.
 class ThreadArray final : public SharedArray {
  public:
   using Pieces = std::vector<Buffer>;
-  ThreadArray(std::shared_ptr<Pieces> pieces, ThreadRanks& ranks, int rank)
-      : pieces_(std::move(pieces)), ranks_(ranks), rank_(rank) {
-    std::fill_n(local().data(), local().size(), std::numeric_limits<double>::quiet_NaN());
+  ThreadArray(std::shared_ptr<Pieces> pieces, std::vector<int> ranks_of_pieces, ThreadRanks& ranks, int rank)
+      : pieces_(std::move(pieces)), ranks_of_pieces_(std::move(ranks_of_pieces)), ranks_(ranks), rank_(rank) {}
+  std::span<double> local(std::size_t piece) override {
+    if (ranks_of_pieces_.at(piece) != rank_) throw Error("A rank writes to what another one has.");
+    return pieces_->at(piece).span();
   }
-  std::span<double> local() override { return pieces_->at(static_cast<std::size_t>(rank_)).span(); }
-  void get(int owner, std::int64_t first, std::span<double> values) override {
+  void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
     if (busy_.exchange(true)) throw Error("Two threads of a rank use the array at once.");
-    const auto piece = pieces_->at(static_cast<std::size_t>(owner)).span();
-    if (!synced_ || first < 0 || static_cast<std::size_t>(first) + values.size() > piece.size()) {
+    const auto from = pieces_->at(piece).span();
+    if (!synced_ || first < 0 || static_cast<std::size_t>(first) + values.size() > from.size()) {
       throw Error("What is read is not there.");
     }
-    std::copy_n(piece.data() + first, values.size(), values.data());
+    std::copy_n(from.data() + first, values.size(), values.data());
     busy_ = false;
   }
   void sync() override {
@@ -110,6 +113,7 @@ class ThreadArray final : public SharedArray {
 
  private:
   std::shared_ptr<Pieces> pieces_;
+  std::vector<int> ranks_of_pieces_;
   ThreadRanks& ranks_;
   int rank_;
   std::atomic<bool> busy_{false}, synced_{false};
@@ -119,9 +123,10 @@ class ThreadTeam final : public Team {
  public:
   ThreadTeam(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
   bool has_arrays() const override { return arrays_; }
-  std::unique_ptr<SharedArray> make_array(std::span<const std::int64_t> sizes) override {
-    std::shared_ptr<ThreadArray::Pieces> pieces = ranks_.pieces(sizes);
-    return std::make_unique<ThreadArray>(std::move(pieces), ranks_, rank_);
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
+    std::vector<int> ranks_of_pieces;
+    for (const SharedPiece& piece : pieces) ranks_of_pieces.push_back(piece.rank);
+    return std::make_unique<ThreadArray>(ranks_.pieces(pieces), std::move(ranks_of_pieces), ranks_, rank_);
   }
   int rank() const override { return rank_; }
   int size() const override { return ranks_.size(); }
