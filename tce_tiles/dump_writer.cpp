@@ -15,6 +15,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/first_failure.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
@@ -135,7 +136,6 @@ class Writer {
   std::vector<ArraySpec> arrays_;
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
-  Buffer block_;
 };
 
 /// Hours of reading should not end at a full disk that could be seen before.
@@ -268,12 +268,23 @@ void Writer::write_array(const ArraySpec& spec) {
         const auto size = static_cast<std::size_t>(outer * rows * row);
         box.reserve(size);
         std::fill_n(box.data(), size, 0.0);
+        std::vector<std::array<int, 4>> blocks;
         for (int t2 = begin; t2 < end; ++t2) {
-          for (int t3 = first(3); t3 < last(3); ++t3) {
+          for (int t3 = first(3); t3 < last(3); ++t3) blocks.push_back({t0, t1, t2, t3});
+        }
+        FirstFailure failure;
+#pragma omp parallel for schedule(dynamic) if (source_.concurrent_reads())
+        for (std::size_t n = 0; n < blocks.size(); ++n) {
+          if (failure.any()) continue;
+          try {
+            const auto [x0, x1, t2, t3] = blocks[n];
             const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
-            add_block(spec.kind, {t0, t1, t2, t3}, box.data() + at, row, {space_[t0].size, space_[t1].size, rows});
+            add_block(spec.kind, blocks[n], box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
+          } catch (...) {
+            failure.keep(n);
           }
         }
+        failure.rethrow();
         dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
                       std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
         done_ += static_cast<std::int64_t>(size);
@@ -284,7 +295,8 @@ void Writer::write_array(const ArraySpec& spec) {
   }
 }
 
-/// Puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at `box`.
+/// For any thread: puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at
+/// `box`.
 void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* box, std::int64_t row,
                        const std::array<std::int64_t, 3>& count) {
   // The axes in the order of the block, its pairs sorted as the source stores them.
@@ -295,8 +307,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* 
   if (!block_exists(space_, tiles[u1], tiles[u2], tiles[l1], tiles[l2])) return;
   const auto extent = [&](std::size_t axis) { return space_[tiles[axis]].size; };
   const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
-  block_.reserve(size);
-  const std::span<double> block = block_.span().first(size);
+  Buffer room(size);
+  const std::span<double> block = room.span();
   if (kind == ArrayKind::t2) {
     source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
   } else {

@@ -4,8 +4,11 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include "cxx/base/error.hpp"
 
@@ -47,6 +50,22 @@ void use_single_threaded_blas() {
   void* const room = mmap(nullptr, buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) throw SystemError("There is not enough memory for the matrix products of OpenBLAS.");
   munmap(room, buffer);
+}
+
+std::string better_openblas_kernels() {
+  const auto core = symbol<char*()>("openblas_get_corename");
+  // What it falls back on, and what processors of few instructions have.
+  constexpr std::array plain = {"Prescott", "Core2", "Penryn", "Nehalem", "Sandybridge"};
+  if (core == nullptr || std::getenv("OPENBLAS_CORETYPE") != nullptr) return {};
+  if (std::find(plain.begin(), plain.end(), std::string_view(core())) == plain.end()) return {};
+#if defined(__x86_64__)
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx512) return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return {};
 }
 
 std::string blas_name() {

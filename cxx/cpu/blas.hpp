@@ -18,4 +18,8 @@ void set_blas_threads(int threads);
 /// Name and, where it tells, kernel of the BLAS library, e.g. "OpenBLAS 0.3.21 (Haswell kernels)".
 std::string blas_name();
 
+/// What OPENBLAS_CORETYPE should be where OpenBLAS does not know this processor and has taken kernels that leave most
+/// of it unused; empty elsewhere, also where that is set.
+std::string better_openblas_kernels();
+
 }  // namespace trifuse

@@ -175,6 +175,16 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
   }
 }
 
+/// Threads of a rank that computes on cores, which it has in common with others that compute: those with GPUs leave it
+/// what these do not need.
+int threads_beside(const RankResources& rank, int on_cores, int with_gpus) {
+  // Threads that prepare the work of a GPU.
+  constexpr int of_gpu = 4;
+  const int even = rank.core_count / (on_cores + with_gpus);
+  const int left = rank.core_count - with_gpus * std::min(even, of_gpu);
+  return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, left / on_cores);
+}
+
 /// Threads and rates, where these ranks compute on cores: those that compute share the cores that they have in common.
 /// Those that wait may all have something to read.
 void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
@@ -182,15 +192,20 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   std::vector<bool> computes;
   for (const RankResources& rank : ranks) computes.push_back(!rank.gpu.empty());
   for (const int r : on_cores) computes[u(r)] = true;
-  Sums<int> computing, all, of_gpu;
+  Sums<int> computing, with_gpus, all, of_gpu;
   const auto gpu_of = [](const RankResources& rank) { return rank.host + " " + rank.gpu_identity; };
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ++all[cores_of(ranks[r])];
     computing[cores_of(ranks[r])] += computes[r] ? 1 : 0;
-    if (!ranks[r].gpu.empty()) ++of_gpu[gpu_of(ranks[r])];
+    if (ranks[r].gpu.empty()) continue;
+    ++with_gpus[cores_of(ranks[r])];
+    ++of_gpu[gpu_of(ranks[r])];
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    shares[r].threads = threads(ranks[r], (computes[r] ? computing : all)[cores_of(ranks[r])]);
+    const std::string cores = cores_of(ranks[r]);
+    shares[r].threads = computes[r] && ranks[r].gpu.empty()
+                            ? threads_beside(ranks[r], computing[cores] - with_gpus[cores], with_gpus[cores])
+                            : threads(ranks[r], (computes[r] ? computing : all)[cores]);
     shares[r].rate_on_cores = shares[r].threads * ranks[r].core_rate;
     shares[r].rate = ranks[r].gpu.empty() ? shares[r].rate_on_cores : ranks[r].gpu_rate / of_gpu[gpu_of(ranks[r])];
   }

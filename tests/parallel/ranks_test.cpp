@@ -181,8 +181,8 @@ TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto shares = share_out(ranks, 1e17);
   EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper}));
-  EXPECT_EQ(shares[1].threads, 5);
-  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 10e10);
+  EXPECT_EQ(shares[1].threads, 6);
+  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 12e10);
   // And not where the host has no room for their operands beside those of the GPU's rank.
   for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
   EXPECT_EQ(roles(share_out(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::helper, Role::waiter}));
@@ -229,7 +229,7 @@ TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   EXPECT_DOUBLE_EQ(shares[0].memory, (40.0 + 10.0 / 3) * gib);
   EXPECT_DOUBLE_EQ(shares[1].memory, 10.0 / 3 * gib);
   EXPECT_DOUBLE_EQ(shares[3].memory, 0.0);
-  EXPECT_EQ(shares[1].threads, 5);
+  EXPECT_EQ(shares[1].threads, 6);
   EXPECT_TRUE(shares[1].threads_together);
   EXPECT_FALSE(shares[0].threads_together);
 }
