@@ -132,6 +132,8 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
     go_on_with_cores(run);
   });
   if (run.executor == nullptr) share.role = TeamShare::Role::waiter;
+  // All of a GPU is on one task, whatever threads its rank has.
+  if (run.executor != nullptr && run.executor->workers() > 0) share.threads = 1;
   run.mine.computed = run.executor != nullptr;
   double done_before = in_journal, failed_before = -1.0;
   while (true) {

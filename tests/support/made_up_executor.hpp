@@ -20,9 +20,12 @@ class MadeUpExecutor final : public Executor {
     double of_worker = 0.0, of_task = 1.0;
   };
   explicit MadeUpExecutor(Action action) : MadeUpExecutor(std::move(action), Operations()) {}
-  MadeUpExecutor(Action action, Operations operations) : action_(std::move(action)), operations_(operations) {}
+  /// `workers`: what it asks for, as a GPU does.
+  MadeUpExecutor(Action action, Operations operations, int workers = 0)
+      : action_(std::move(action)), operations_(operations), workers_(workers) {}
 
   std::string name() const override { return "made-up"; }
+  int workers() const override { return workers_; }
   std::unique_ptr<Worker> make_worker() const override {
     class MadeUpWorker final : public Worker {
      public:
@@ -48,6 +51,7 @@ class MadeUpExecutor final : public Executor {
  private:
   Action action_;
   Operations operations_;
+  int workers_ = 0;
 };
 
 }  // namespace trifuse::testing
