@@ -14,6 +14,7 @@
 #include "cxx/choose_devices.hpp"
 #include "cxx/team_calculation.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/device_warm_up.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_file.hpp"
@@ -73,8 +74,11 @@ struct RunCommand {
     });
     RunTimes times;
     const double opened = wall_seconds();
-    sources.ccsd_energy = verify(*sources.right, *sources.right, team);
-    if (sources.left) verify(*sources.left, *sources.right, team);
+    {
+      const DeviceWarmUp warm_up(options, team);
+      sources.ccsd_energy = verify(*sources.right, *sources.right, team);
+      if (sources.left) verify(*sources.left, *sources.right, team);
+    }
     const double checked = wall_seconds();
     times.checking = checked - opened;
     const auto compute_planned = [&](const Calculation& calculation, const TeamCalculation* planned) {

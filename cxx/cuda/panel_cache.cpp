@@ -15,8 +15,8 @@ namespace {
 
 /// A single thread does not fill the bus: of memory that others made it copies some 3 GB/s.
 void copy_to_pinned(double* to, const double* from, std::int64_t count) {
-  constexpr std::int64_t share = std::int64_t{1} << 19;  // doubles
-  const auto parts = std::clamp<std::int64_t>(count / share, 1, 8);
+  constexpr std::int64_t share = std::int64_t{1} << 18;  // doubles
+  const auto parts = std::clamp<std::int64_t>(count / share, 1, 12);
   std::vector<std::thread> others;
   const auto part = [&](std::int64_t n) {
     const std::int64_t begin = count * n / parts, end = count * (n + 1) / parts;
@@ -30,7 +30,7 @@ void copy_to_pinned(double* to, const double* from, std::int64_t count) {
 }  // namespace
 
 PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes)
-    : host_(host), form_(form), capacity_(bytes), arena_(bytes), memory_(static_cast<std::size_t>(arena_.size())) {
+    : host_(host), form_(form), capacity_(bytes), arena_(bytes) {
   for (int n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
     ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
@@ -58,7 +58,6 @@ void PanelCache::keep(std::span<const PanelName> names) {
   // And it has pages of its own.
   constexpr std::int64_t page = std::int64_t{1} << 21;
   bytes = (bytes + page - 1) / page * page;
-  memory_ = {};
   kept_.reserve(static_cast<std::size_t>(bytes));
   arena_ = Arena(std::max<std::int64_t>(0, capacity_ - bytes));
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
@@ -239,6 +238,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
                          cudaStream_t consumer) {
   // One at a time: whoever waits for room waits only for those that compute.
   const std::lock_guard acquiring(acquiring_);
+  memory_.reserve(static_cast<std::size_t>(arena_.size()));
   std::vector<std::size_t> missing;
   std::vector<std::int64_t> offsets(names.size());
   {

@@ -28,7 +28,8 @@ class PanelCache {
     double seconds_copies = 0.0;
   };
 
-  /// Belongs to the current device. `slot_bytes`: of a pinned buffer, see `least_slot_bytes`.
+  /// Belongs to the current device, of which it takes its memory when panels are kept or first acquired. `slot_bytes`:
+  /// of a pinned buffer, see `least_slot_bytes`.
   PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
 
   /// Sends these panels, before any others, into memory of their own, one right after another from `kept_memory` on,

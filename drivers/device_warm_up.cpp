@@ -1,0 +1,45 @@
+#include "drivers/device_warm_up.hpp"
+
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/devices.hpp"
+#include "cxx/parallel/ranks.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+void begin_cuda(std::vector<int> devices, bool in_team) {
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(visible_device_count()));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  // The ranks of a host take one each, in their order.
+  const std::optional<int> place = rank_on_host_by_launcher();
+  for (std::size_t n = 0; n < devices.size(); ++n) {
+    if (!in_team || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
+  }
+}
+
+}  // namespace
+
+DeviceWarmUp::DeviceWarmUp(const CalculationOptions& options, const Team* team) {
+  if (options.executor != ExecutorKind::cuda) return;
+  thread_ = std::thread([devices = options.devices, in_team = team != nullptr] {
+    try {
+      begin_cuda(devices, in_team);
+    } catch (const Error&) {
+      // Who uses the device is told.
+    }
+  });
+}
+
+DeviceWarmUp::~DeviceWarmUp() {
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace trifuse::cli
