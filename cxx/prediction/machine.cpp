@@ -114,7 +114,7 @@ std::span<const MachineNumber> machine_numbers() {
       {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
       {"fill-node", &M::fill_node, "B/s", "the same by all processes of a node, at most",
        "measured: two, four and eight ranks"},
-      {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each rank", "measured: one file, and eight"},
+      {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each file", "measured: one file, and eight"},
       {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank",
        "measured: two, four ranks"},
       {"keep", &M::keep, "B/s", "panels that the GPUs of a node keep for each other", "measured: two, four GPUs"},

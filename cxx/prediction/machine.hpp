@@ -34,7 +34,7 @@ struct MachineModel {
   double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
   double fill_cores = 0.0;  ///< that it needs for it
   double fill_node = 0.0;   ///< bytes of panels that all processes of a node make in a second, at most
-  /// Bytes of memory that processes share which a rank gets from the system in a second, beside so many others
+  /// Bytes that the system gives in a second to a file of memory that processes share, beside others
   /// (`most_files_of_host`).
   double shared_pages = 0.0;
   double fetch = 0.0;      ///< bytes of shared operands that a rank gets from others on its node in a second

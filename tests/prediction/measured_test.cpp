@@ -60,21 +60,22 @@ TEST(Measured, RunsTakeAboutWhatIsPredicted) {
   }
 }
 
-/// Ranks with a GPU each on one host, from the opening of a dump in the memory of the host to the energies. The check
-/// of the dump, half a second to a second, is not in the model.
+/// Ranks with a GPU each on one host, and ranks on its cores beside them, from the opening of a dump in the memory of
+/// the host to the energies. The check of the dump, half a second to a second, is not in the model.
 TEST(Measured, RunsOfSeveralRanksTakeAboutWhatIsPredicted) {
   struct RanksRun {
     std::int64_t occupied, virtuals;
-    int ranks;
+    int gpus, ranks;
     double tasks, in_all;  ///< seconds
   };
-  for (const RanksRun& run :
-       {RanksRun{40, 380, 1, 67.02, 70.94}, RanksRun{40, 380, 2, 33.20, 39.42}, RanksRun{80, 320, 1, 310.28, 315.91},
-        RanksRun{80, 320, 2, 154.85, 164.32}, RanksRun{80, 320, 4, 77.74, 86.15}}) {
+  for (const RanksRun& run : {RanksRun{40, 384, 1, 1, 72.67, 75.60}, RanksRun{40, 384, 2, 2, 36.27, 41.00},
+                              RanksRun{40, 384, 4, 4, 18.26, 22.28}, RanksRun{40, 384, 4, 8, 18.04, 22.69},
+                              RanksRun{80, 320, 1, 1, 310.28, 315.91}, RanksRun{80, 320, 2, 2, 154.85, 164.32},
+                              RanksRun{80, 320, 4, 4, 78.18, 84.67}, RanksRun{80, 320, 4, 8, 76.80, 85.67}}) {
     SCOPED_TRACE(std::to_string(run.occupied) + " and " + std::to_string(run.virtuals) + " orbitals, " +
-                 std::to_string(run.ranks) + " ranks");
+                 std::to_string(run.gpus) + " GPUs, " + std::to_string(run.ranks) + " ranks");
     const Prediction prediction =
-        predicted({run.occupied, run.virtuals, 1, Form::spin_adapted, run.ranks, 0, 0, 0}, run.ranks);
+        predicted({run.occupied, run.virtuals, 1, Form::spin_adapted, run.gpus, 0, 0, 0}, run.ranks);
     EXPECT_NEAR(prediction.tasks.seconds, run.tasks, promised * run.tasks);
     const double in_all = prediction.seconds_startup + prediction.seconds_loading + prediction.tasks.seconds;
     EXPECT_NEAR(in_all, run.in_all, promised * run.in_all);
