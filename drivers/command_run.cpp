@@ -69,16 +69,18 @@ struct RunCommand {
       json_file.emplace(speaks ? json : "");
       sources.right = source.open();
       if (!flags.left.empty()) sources.left = source.open_left(flags.left);
-      options = flags.resolve(*sources.right);
-      options.journal = journal;
     });
     RunTimes times;
     const double opened = wall_seconds();
     {
-      const DeviceWarmUp warm_up(options, team);
+      const DeviceWarmUp warm_up(flags, *sources.right, team);
       sources.ccsd_energy = verify(*sources.right, *sources.right, team);
       if (sources.left) verify(*sources.left, *sources.right, team);
     }
+    together(team, [&] {
+      options = flags.resolve(*sources.right);
+      options.journal = journal;
+    });
     const double checked = wall_seconds();
     times.checking = checked - opened;
     const auto compute_planned = [&](const Calculation& calculation, const TeamCalculation* planned) {

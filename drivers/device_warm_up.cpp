@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "cxx/base/error.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
@@ -27,13 +26,13 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
 
 }  // namespace
 
-DeviceWarmUp::DeviceWarmUp(const CalculationOptions& options, const Team* team) {
-  if (options.executor != ExecutorKind::cuda) return;
-  thread_ = std::thread([devices = options.devices, in_team = team != nullptr] {
+DeviceWarmUp::DeviceWarmUp(const CalculationFlags& flags, const TileSource& right, const Team* team) {
+  thread_ = std::thread([&flags, &right, in_team = team != nullptr] {
     try {
-      begin_cuda(devices, in_team);
-    } catch (const Error&) {
-      // Who uses the device is told.
+      const CalculationOptions options = flags.resolve(right);
+      if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, in_team);
+    } catch (...) {
+      // Who uses the devices is told.
     }
   });
 }
