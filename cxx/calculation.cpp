@@ -306,8 +306,7 @@ void Calculation::plan_shared_memory() {
   const std::int64_t scratch = scratch_bytes();
   throw UsageError(
       fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
-                  "allows {:.1f} "
-                  "MiB; {}.",
+                  "allows {:.1f} MiB; {}.",
                   team_->size(), mib(piece_bytes_), mib(needed() - piece_bytes_ + scratch),
                   memory_asked_ ? "--memory" : "the memory of its host", mib(memory_for_operands() + scratch),
                   memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));

@@ -251,6 +251,8 @@ TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   EXPECT_EQ(shares[0].reading_threads, 8);
   EXPECT_EQ(shares[4].reading_threads, shares[4].threads);
   EXPECT_EQ(shares[6].reading_threads, 16);
+  // The other two have the cores that the GPUs leave.
+  EXPECT_EQ(shares[1].threads, 4);
 }
 
 TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
