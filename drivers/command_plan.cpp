@@ -93,8 +93,8 @@ struct PlanCommand {
     if (report.prediction.job.read_bytes > 0.0) {
       // What is read has about the size of the operands that are made of it.
       JobShape reads = job;
-      reads.read_bytes =
-          report.prediction.operand_bytes * (report.prediction.shared_operands ? static_cast<double>(job.ranks) : 1.0);
+      reads.read_bytes = report.prediction.shared_operands ? report.prediction.node_bytes * report.prediction.job.nodes
+                                                           : report.prediction.operand_bytes;
       report.prediction = predict(plan, problem, inspection, machine, reads);
     }
     JobShape of_curve = report.prediction.job;

@@ -167,8 +167,9 @@ std::string describe(const PlanReport& report) {
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine) + describe_moved(p);
   text += fmt::format(
-      "Time         {:.2f} s: {:.2f} to start, {:.2f} planning, {:.2f} {}, {:.2f} tasks, {:.2f} adding up\n",
-      p.seconds(), p.seconds_startup, p.seconds_planning, p.seconds_loading,
+      "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} to start, {:.2f} {}, {:.2f} tasks, "
+      "{:.2f} adding up\n",
+      p.seconds(), p.seconds_checking, p.seconds_planning, p.seconds_startup, p.seconds_loading,
       p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.tasks.seconds, p.seconds_sum);
   text += describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
   const std::string kernels = p.job.gpus == 0 ? fmt::format("cores of {:.0f} GF/s", report.machine.core_rate * 1e-9)
@@ -207,7 +208,8 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
           {"nodes", p.job.nodes},
           {"seconds", p.seconds()},
           {"seconds_of",
-           {{"start", p.seconds_startup},
+           {{"check", p.seconds_checking},
+            {"start", p.seconds_startup},
             {"planning", p.seconds_planning},
             {"operands", p.seconds_loading},
             {"tasks", tasks.seconds},

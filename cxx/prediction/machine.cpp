@@ -40,6 +40,7 @@ MachineModel h200() {
   m.fetch = 3e9;
   m.keep = 24e9;
   m.neighbour = 375e9;
+  m.check = 27e9;
   m.read = 2e9;
   m.startup = 0.2;
   m.plan_task = 3e-6;
@@ -91,7 +92,7 @@ double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 27> numbers = {{
+  static constexpr std::array<MachineNumber, 28> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
       {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
@@ -119,6 +120,8 @@ std::span<const MachineNumber> machine_numbers() {
        "measured: two, four ranks"},
       {"keep", &M::keep, "B/s", "panels that the GPUs of a node keep for each other", "measured: two, four GPUs"},
       {"neighbour", &M::neighbour, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
+      {"check", &M::check, "B/s", "amplitudes and integrals checked by a node, from memory",
+       "measured: one, two and four ranks, 64 threads"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
       {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},

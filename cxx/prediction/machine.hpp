@@ -40,6 +40,7 @@ struct MachineModel {
   double fetch = 0.0;      ///< bytes of shared operands that a rank gets from others on its node in a second
   double keep = 0.0;       ///< bytes of panels that all GPUs of a node take to keep them for each other in a second
   double neighbour = 0.0;  ///< bytes of panels from a GPU of the same node in a second
+  double check = 0.0;      ///< bytes of amplitudes and integrals that a node checks in a second
   double read = 0.0;       ///< bytes of amplitudes and integrals that a node reads in a second
   double startup = 0.0;    ///< until the first tile is read: self-test, first touch of a GPU
   double plan_task = 0.0;  ///< seconds of planning for each task, on every rank

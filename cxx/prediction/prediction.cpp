@@ -157,6 +157,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.tasks = simulate(plan, inspection, machine, settings);
 
   const auto tasks = static_cast<double>(plan.tasks.size());
+  // What is checked has about the size of the operands that are made of it; ranks have a share of it each.
+  prediction.seconds_checking = operands / (machine.check * nodes);
   prediction.seconds_startup = machine.startup;
   prediction.seconds_planning = tasks * machine.plan_task;
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;

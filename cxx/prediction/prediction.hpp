@@ -38,13 +38,16 @@ struct Prediction {
   double operand_bytes = 0.0;  ///< of a rank
   double node_bytes = 0.0;     ///< of the ranks of a node
   GpuMemory gpu;
-  double kept_bytes = 0.0;  ///< of panels, by each GPU for the others of its node
+  double kept_bytes = 0.0;        ///< of panels, by each GPU for the others of its node
+  double seconds_checking = 0.0;  ///< the input
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
   Simulation tasks;
   double operations = 0.0;             ///< that will be executed
   std::vector<std::string> obstacles;  ///< what does not fit, a sentence each
 
-  double seconds() const { return seconds_startup + seconds_planning + seconds_loading + tasks.seconds + seconds_sum; }
+  double seconds() const {
+    return seconds_checking + seconds_startup + seconds_planning + seconds_loading + tasks.seconds + seconds_sum;
+  }
 };
 
 /// Throws UsageError for a job that makes no sense.
