@@ -12,6 +12,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
+#include "cxx/parallel/ranks.hpp"
 #include "cxx/team_calculation.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/device_warm_up.hpp"
@@ -111,6 +112,7 @@ struct RunCommand {
     CheckShare share;
     if (shared) share = {team->rank(), team->size()};
     share.threads = flags.options.threads;
+    if (team != nullptr && share.threads == 0) share.threads = threads_of_each(*team);
     EnergyShares energy;
     together(team, [&] { energy = check_source(amplitudes, integrals, share); });
     if (shared) team->sum(energy);

@@ -20,7 +20,7 @@ namespace trifuse {
 namespace {
 
 /// Names of hosts and GPUs; what is longer is cut.
-constexpr std::size_t longest = 64;
+constexpr std::size_t longest = 64, longest_list_of_cores = 256;
 
 std::size_t u(int n) {
   return static_cast<std::size_t>(n);
@@ -250,6 +250,15 @@ std::vector<std::string> hosts_of_ranks(Team& team) {
   return gather(team, host_of_this_process(), longest);
 }
 
+int threads_of_each(Team& team) {
+  RankResources mine;
+  mine.host = host_of_this_process();
+  find_cores(mine);
+  mine.threads_asked = threads_asked_for();
+  const std::vector<std::string> cores = gather(team, cores_of(mine), longest + longest_list_of_cores);
+  return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(team.rank())])));
+}
+
 int rank_on_host(Team& team) {
   const std::vector<std::string> hosts = hosts_of_ranks(team);
   const auto mine = hosts.begin() + team.rank();
@@ -281,9 +290,8 @@ RankResources resources_of_this_process() {
 }
 
 std::vector<RankResources> gather(Team& team, const RankResources& mine) {
-  constexpr std::size_t longest_list = 256;
   const std::vector<std::string> hosts = gather(team, mine.host, longest);
-  const std::vector<std::string> cores = gather(team, mine.cores, longest_list);
+  const std::vector<std::string> cores = gather(team, mine.cores, longest_list_of_cores);
   const std::vector<std::string> gpus = gather(team, mine.gpu, longest);
   const std::vector<std::string> labels = gather(team, mine.gpu_label, longest);
   const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest);

@@ -33,6 +33,10 @@ std::string host_of_this_process();
 /// Of each rank: collective.
 std::vector<std::string> hosts_of_ranks(Team& team);
 
+/// How many threads this rank may have where all ranks do the same: those that have their cores in common share them,
+/// unless OMP_NUM_THREADS says how many each has. Collective.
+int threads_of_each(Team& team);
+
 /// The number of this rank on its host, from 0: collective.
 int rank_on_host(Team& team);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <deque>
@@ -75,6 +76,16 @@ TEST(RankResources, AreGathered) {
     EXPECT_EQ(all[0].gpu, "");
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+TEST(ThreadsOfEach, AreAnEvenShareOfTheCoresUnlessAskedFor) {
+  for (const char* asked : {static_cast<const char*>(nullptr), "5"}) {
+    const EnvironmentVariable variable("OMP_NUM_THREADS", asked);
+    const int cores = resources_of_this_process().core_count;
+    const auto failures = failures_of_ranks(
+        3, [&](Team& team) { EXPECT_EQ(threads_of_each(team), asked != nullptr ? 5 : std::max(1, cores / 3)); });
+    EXPECT_EQ(failures, std::vector<std::string>(3));
+  }
 }
 
 TEST(RankOnHost, CountsTheRanksBeforeIt) {
