@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/first_failure.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/calculation.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -104,31 +103,23 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
   // Neighbours among the pieces have rows of a dump in common, so a thread takes many of them at a time.
   constexpr std::size_t at_once = 64;
   const std::size_t runs = (pieces.size() + at_once - 1) / at_once;
-  std::atomic<std::size_t> next{rank};
-  FirstFailure failure;
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  {
-    Buffer buffer;
-    const auto hash_piece = [&](std::size_t n) {
-      const auto size = static_cast<std::size_t>(pieces[n].size);
-      buffer.reserve(size);
-      const std::span<double> block(buffer.data(), size);
-      pieces[n].read(block);
-      Hash hash;
-      hash.add(block);
-      const auto found = as_numbers(hash.digest());
-      std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
-    };
-    for (std::size_t run = next.fetch_add(ranks); run < runs && !failure.any(); run = next.fetch_add(ranks)) {
-      try {
-        const std::size_t end = std::min(pieces.size(), (run + 1) * at_once);
-        for (std::size_t n = run * at_once; n < end; ++n) hash_piece(n);
-      } catch (...) {
-        failure.keep(run);
-      }
-    }
-  }
-  failure.rethrow();
+  const auto hash_piece = [&](std::size_t n, Buffer& buffer) {
+    const auto size = static_cast<std::size_t>(pieces[n].size);
+    buffer.reserve(size);
+    const std::span<double> block(buffer.data(), size);
+    pieces[n].read(block);
+    Hash hash;
+    hash.add(block);
+    const auto found = as_numbers(hash.digest());
+    std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+  };
+  // Of every `ranks` runs one is of this rank.
+  const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
+  share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
+    const std::size_t run = rank + which * ranks;
+    const std::size_t end = std::min(pieces.size(), (run + 1) * at_once);
+    for (std::size_t n = run * at_once; n < end; ++n) hash_piece(n, buffer);
+  });
   return numbers;
 }
 

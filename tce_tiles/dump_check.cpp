@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -14,7 +13,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/base/first_failure.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
@@ -235,23 +234,8 @@ std::vector<double> Checker::run() {
   }
   const int most = check_.threads > 0 ? check_.threads : omp_get_max_threads();
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
-  std::atomic<std::size_t> next{0};
-  FirstFailure failure;
   // While one thread reads, others look at what they have read.
-#pragma omp parallel num_threads(threads)
-  {
-    Room room;
-    while (!failure.any()) {
-      const std::size_t n = next++;
-      if (n >= mine.size()) break;
-      try {
-        (*mine[n])(room);
-      } catch (...) {
-        failure.keep(n);
-      }
-    }
-  }
-  failure.rethrow();
+  share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });
   return std::move(energies_);
 }
 

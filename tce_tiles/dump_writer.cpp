@@ -1,6 +1,7 @@
 #include "tce_tiles/dump_writer.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/first_failure.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
@@ -121,7 +122,7 @@ class Writer {
   void write_t1(const ArraySpec& spec);
   void write_fock(Spin spin);
   void write_array(const ArraySpec& spec);
-  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* box, std::int64_t row,
+  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
   void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
                    Hdf5File::Type type = Hdf5File::Type::real);
@@ -272,19 +273,12 @@ void Writer::write_array(const ArraySpec& spec) {
         for (int t2 = begin; t2 < end; ++t2) {
           for (int t3 = first(3); t3 < last(3); ++t3) blocks.push_back({t0, t1, t2, t3});
         }
-        FirstFailure failure;
-#pragma omp parallel for schedule(dynamic) if (source_.concurrent_reads())
-        for (std::size_t n = 0; n < blocks.size(); ++n) {
-          if (failure.any()) continue;
-          try {
-            const auto [x0, x1, t2, t3] = blocks[n];
-            const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
-            add_block(spec.kind, blocks[n], box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
-          } catch (...) {
-            failure.keep(n);
-          }
-        }
-        failure.rethrow();
+        const int threads = source_.concurrent_reads() ? omp_get_max_threads() : 1;
+        share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& room) {
+          const auto [x0, x1, t2, t3] = blocks[n];
+          const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
+          add_block(spec.kind, blocks[n], room, box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
+        });
         dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
                       std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
         done_ += static_cast<std::int64_t>(size);
@@ -296,8 +290,8 @@ void Writer::write_array(const ArraySpec& spec) {
 }
 
 /// For any thread: puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at
-/// `box`.
-void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* box, std::int64_t row,
+/// `box`. `room`: of the thread.
+void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
                        const std::array<std::int64_t, 3>& count) {
   // The axes in the order of the block, its pairs sorted as the source stores them.
   auto [u1, u2, l1, l2] = block_order(kind);
@@ -307,8 +301,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, double* 
   if (!block_exists(space_, tiles[u1], tiles[u2], tiles[l1], tiles[l2])) return;
   const auto extent = [&](std::size_t axis) { return space_[tiles[axis]].size; };
   const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
-  Buffer room(size);
-  const std::span<double> block = room.span();
+  room.reserve(size);
+  const std::span<double> block = room.span().first(size);
   if (kind == ArrayKind::t2) {
     source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
   } else {
