@@ -40,7 +40,7 @@ void check_room(Team& team, std::span<const SharedPiece> pieces) {
     const auto mine = static_cast<std::size_t>(team.rank());
     const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
     std::int64_t of_host = neighbours * of_mpi;
-    std::size_t own = width;
+    std::size_t own = width;  // nothing cannot be mapped
     for (const SharedPiece& piece : pieces) {
       if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
       of_host += piece.doubles * width;

@@ -65,6 +65,15 @@ int threads_asked_for() {
   return text != nullptr ? std::clamp(std::atoi(text), 0, 4096) : 0;
 }
 
+/// Host, cores and threads.
+RankResources cores_of_this_process() {
+  RankResources mine;
+  mine.host = host_of_this_process();
+  find_cores(mine);
+  mine.threads_asked = threads_asked_for();
+  return mine;
+}
+
 int threads(const RankResources& rank, int sharers) {
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
 }
@@ -251,10 +260,7 @@ std::vector<std::string> hosts_of_ranks(Team& team) {
 }
 
 int threads_of_each(Team& team) {
-  RankResources mine;
-  mine.host = host_of_this_process();
-  find_cores(mine);
-  mine.threads_asked = threads_asked_for();
+  const RankResources mine = cores_of_this_process();
   const std::vector<std::string> cores = gather(team, cores_of(mine), longest + longest_list_of_cores);
   return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(team.rank())])));
 }
@@ -280,10 +286,7 @@ std::optional<int> rank_on_host_by_launcher() {
 }
 
 RankResources resources_of_this_process() {
-  RankResources mine;
-  mine.host = host_of_this_process();
-  find_cores(mine);
-  mine.threads_asked = threads_asked_for();
+  RankResources mine = cores_of_this_process();
   mine.memory = free_memory();
   mine.core_rate = measured_core_rate();
   return mine;
