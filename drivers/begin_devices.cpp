@@ -1,10 +1,11 @@
-#include "drivers/device_warm_up.hpp"
+#include "drivers/begin_devices.hpp"
 
 #include <cstddef>
 #include <numeric>
 #include <optional>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
@@ -26,19 +27,17 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
 
 }  // namespace
 
-DeviceWarmUp::DeviceWarmUp(const CalculationFlags& flags, const TileSource& right, const Team* team) {
-  thread_ = std::thread([&flags, &right, in_team = team != nullptr] {
+std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
+                                              const Team* team) {
+  return std::async(std::launch::async, [&flags, &right, in_team = team != nullptr] {
+    CalculationOptions options = flags.resolve(right);
     try {
-      const CalculationOptions options = flags.resolve(right);
       if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, in_team);
-    } catch (...) {
+    } catch (const Error&) {
       // Who uses the devices is told.
     }
+    return options;
   });
-}
-
-DeviceWarmUp::~DeviceWarmUp() {
-  if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace trifuse::cli

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -14,8 +15,8 @@
 #include "cxx/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/team_calculation.hpp"
+#include "drivers/begin_devices.hpp"
 #include "drivers/commands.hpp"
-#include "drivers/device_warm_up.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_file.hpp"
@@ -73,13 +74,12 @@ struct RunCommand {
     });
     RunTimes times;
     const double opened = wall_seconds();
-    {
-      const DeviceWarmUp warm_up(flags, *sources.right, team);
-      sources.ccsd_energy = verify(*sources.right, *sources.right, team);
-      if (sources.left) verify(*sources.left, *sources.right, team);
-    }
+    std::future<CalculationOptions> resolved;
+    together(team, [&] { resolved = begin_devices(flags, *sources.right, team); });
+    sources.ccsd_energy = verify(*sources.right, *sources.right, team);
+    if (sources.left) verify(*sources.left, *sources.right, team);
     together(team, [&] {
-      options = flags.resolve(*sources.right);
+      options = resolved.get();
       options.journal = journal;
     });
     const double checked = wall_seconds();
