@@ -11,7 +11,7 @@
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panels/panels.hpp"
-#include "cxx/triples/semicanonical.hpp"
+#include "cxx/semicanonical.hpp"
 #include "tce_tiles/blocks.hpp"
 
 namespace trifuse {
@@ -98,32 +98,7 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
       throw UsageError(fmt::format("An omega2 of {} is not possible; give values of 0 or more, in hartree.", omega2));
     }
   }
-  const bool rohf = right.info().reference == Reference::rohf;
-  if (options_.rohf == RohfOrbitals::semicanonical && !rohf) {
-    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.",
-                                 right.info().path, to_string(right.info().reference)));
-  }
-  if (options_.rohf == RohfOrbitals::semicanonical) {
-    const double copies = semicanonical_bytes(right);
-    // With CUDA --memory speaks of the devices, and the host gets what it needs.
-    const bool limited = options_.executor != ExecutorKind::cuda;
-    if (limited && copies > static_cast<double>(*options_.memory)) {
-      throw UsageError(
-          fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} GiB of memory; allow it with --memory.",
-                      right.info().path, copies / 0x1p30));
-    }
-    semicanonical_right_ = make_semicanonical(right, right);
-    if (left_ != nullptr) semicanonical_left_ = make_semicanonical(*left_, right);
-    problem_.fock_in_singles = true;
-  } else if (right.info().fock_in_triples) {
-    if (!right.has_fock()) {
-      throw InputError(
-          fmt::format("{} asks for the Fock matrix in the triples (fock_in_triples), but holds none; write the dataset "
-                      "fock (UHF: fock_a and fock_b).",
-                      right.info().path));
-    }
-    problem_.fock_in_singles = couples_spaces(right);
-  }
+  choose_orbitals();
   problem_.right = semicanonical_right_ ? semicanonical_right_.get() : right_;
   problem_.left = semicanonical_left_ ? semicanonical_left_.get() : left_;
   problem_.omega2 = options_.omega2;
@@ -133,6 +108,53 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
   check_denominators();
   plan_tasks();
   plan_memory();
+}
+
+Calculation::Calculation(Calculation&&) noexcept = default;
+Calculation::~Calculation() = default;
+
+void Calculation::choose_orbitals() {
+  const SourceInfo& info = right_->info();
+  if (options_.rohf != RohfOrbitals::semicanonical) {
+    if (!info.fock_in_triples) return;
+    if (!right_->has_fock()) {
+      throw InputError(
+          fmt::format("{} asks for the Fock matrix in the triples (fock_in_triples), but holds none; write the dataset "
+                      "fock (UHF: fock_a and fock_b).",
+                      info.path));
+    }
+    problem_.fock_in_singles = couples_spaces(*right_);
+    return;
+  }
+  if (info.reference != Reference::rohf) {
+    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.", info.path,
+                                 to_string(info.reference)));
+  }
+  semicanonical_right_ = std::make_unique<SemicanonicalSource>(*right_, *right_);
+  if (left_ != nullptr) semicanonical_left_ = std::make_unique<SemicanonicalSource>(*left_, *right_);
+  problem_.fock_in_singles = true;
+  // With CUDA --memory speaks of the devices, and the host gets what it needs; a team knows what its hosts have.
+  const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || options_.sharers == 1);
+  if (!limited || peak_of_rotation() <= static_cast<double>(*options_.memory)) return;
+  throw UsageError(
+      fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} GiB of memory{}; allow it with --memory.",
+                  info.path, peak_of_rotation() / 0x1p30, options_.sharers > 1 ? " of each process" : ""));
+}
+
+double Calculation::peak_of_rotation() const {
+  if (!semicanonical_right_) return 0.0;
+  const double right = semicanonical_right_->peak_bytes(options_.sharers);
+  if (!semicanonical_left_) return right;
+  const double before = semicanonical_right_->kept_bytes(options_.sharers);
+  return std::max(right, before + semicanonical_left_->peak_bytes(options_.sharers));
+}
+
+double Calculation::kept_of_rotation() const {
+  double bytes = 0.0;
+  for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
+    if (source != nullptr) bytes += source->kept_bytes(options_.sharers);
+  }
+  return bytes;
 }
 
 void Calculation::plan_tasks() {
@@ -289,6 +311,7 @@ std::int64_t Calculation::memory_for_operands() const {
   std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
   if (memory_asked_) memory = std::min(memory, *memory_asked_);
   if (memory == all) return all;
+  memory -= static_cast<std::int64_t>(kept_of_rotation());
   // One that waits has its piece alone, and to fill it what it would need to compute.
   const bool waits = share_.role == TeamShare::Role::waiter;
   return waits ? memory + working_bytes() : memory - scratch_bytes();
@@ -298,18 +321,26 @@ void Calculation::plan_shared_memory() {
   // Pieces end with a whole panel.
   const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
   piece_bytes_ = share_.operands.pieces > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
+  const auto kept = static_cast<std::int64_t>(kept_of_rotation());
+  const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
+  const std::string limit = memory_asked_ ? "--memory" : "the memory of its host";
+  const std::string advice = memory_asked_ ? "allow more, or start more ranks" : "use more hosts";
+  const auto peak = static_cast<std::int64_t>(peak_of_rotation());
+  if (memory_for_operands() < peak - kept) {
+    throw UsageError(
+        fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",
+                    team_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
+  }
   if (share_.role == TeamShare::Role::waiter) return;
   const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
   while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
   if (memory_for_operands() >= needed()) return;
-  const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
   const std::int64_t scratch = scratch_bytes();
   throw UsageError(
       fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
                   "allows {:.1f} MiB; {}.",
-                  team_->size(), mib(piece_bytes_), mib(needed() - piece_bytes_ + scratch),
-                  memory_asked_ ? "--memory" : "the memory of its host", mib(memory_for_operands() + scratch),
-                  memory_asked_ ? "allow more, or start more ranks" : "use more hosts"));
+                  team_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
+                  mib(memory_for_operands() + kept + scratch), advice));
 }
 
 int Calculation::threads_on_cores() const {

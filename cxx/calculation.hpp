@@ -22,6 +22,7 @@ namespace trifuse {
 
 class PanelExecutor;
 class PanelStore;
+class SemicanonicalSource;
 class TeamOperands;
 
 enum class RohfOrbitals {
@@ -50,6 +51,8 @@ struct CalculationOptions {
   std::optional<ExecutorKind> plan_for;
   /// The tiles of the journal, where they are known already; else they are looked for there.
   std::optional<TileCut> journal_tiles;
+  /// Processes that will hold what they read together (see `Calculation::join`).
+  int sharers = 1;
   /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
   /// cores take their place, with a warning.
   bool devices_required = false;
@@ -90,7 +93,7 @@ struct CalculationResult {
   std::size_t tasks_from_journal = 0;
   double operations = 0.0;              ///< of the matrix products executed now, a multiply and an add counted as two
   double seconds_journal = 0.0;         ///< opening the journal, with the checksum of the input that it asks for
-  double seconds_loading = 0.0;         ///< reading operands
+  double seconds_loading = 0.0;         ///< reading operands, and rotating them before
   double seconds_tasks = 0.0;           ///< executing tasks
   std::optional<CudaReport> cuda;       ///< what the devices did
   std::vector<OperandTraffic> traffic;  ///< of each rank, where operands are shared; else empty
@@ -106,6 +109,8 @@ class Calculation {
   /// `left` may be null. Sources must outlive the calculation. Throws UsageError for options that do not fit the
   /// sources, InputError when left and right do not belong together or a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
+  Calculation(Calculation&&) noexcept;
+  ~Calculation();
 
   const CalculationOptions& options() const { return options_; }
   const Problem& problem() const { return problem_; }
@@ -153,6 +158,12 @@ class Calculation {
                                                   std::optional<TeamOperands>& shared) const;
   int threads_on_cores() const;
   std::unique_ptr<Journal> open_journal() const;
+  /// Rotates what is to be rotated: collective where there is a team.
+  void rotate_orbitals() const;
+  /// Of this rank, while orbitals are rotated and from then on.
+  double peak_of_rotation() const;
+  double kept_of_rotation() const;
+  void choose_orbitals();
   void choose_form();
   void check_left() const;
   void check_denominators() const;
@@ -168,7 +179,7 @@ class Calculation {
   CalculationOptions options_;
   const TileSource* right_;
   const TileSource* left_;
-  std::unique_ptr<TileSource> semicanonical_right_, semicanonical_left_;
+  std::unique_ptr<SemicanonicalSource> semicanonical_right_, semicanonical_left_;
   std::vector<DeviceInfo> devices_;
   Problem problem_;
   TileCut tiles_{};

@@ -9,6 +9,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panel_neighbours.hpp"
 #include "cxx/panels/panels.hpp"
+#include "cxx/semicanonical.hpp"
 #include "cxx/team_operands.hpp"
 #include "cxx/triples/reference.hpp"
 
@@ -47,7 +48,15 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }  // namespace
 
+void Calculation::rotate_orbitals() const {
+  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
+  for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
+    if (source != nullptr) source->rotate(team_);
+  }
+}
+
 std::unique_ptr<Executor> Calculation::make_executor() const {
+  rotate_orbitals();
   const OpenMpThreads threads(threads_);
   std::unique_ptr<Executor> executor = prepare_executor(nullptr);
   if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
@@ -122,9 +131,11 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
                                    std::function<void(const std::string&)> warn) const {
   CalculationResult result;
   const double begin = wall_seconds();
+  rotate_orbitals();
+  const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const double start = wall_seconds();
-  result.seconds_journal = start - begin;
+  result.seconds_journal = start - rotated;
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;
@@ -175,7 +186,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
-  result.seconds_loading = loaded - start;
+  result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;

@@ -87,6 +87,7 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
     const int sharers = sharers_of_gpu(ranks, team.rank());
     CalculationOptions chosen = options_of_this_rank(options, mine, sharers, any_gpu);
     chosen.journal_tiles = begun;
+    if (team.has_arrays()) chosen.sharers = team.size();
     calculation.emplace(right, left, chosen);
   });
   expect_same(team, numbers_of(*calculation));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
 namespace {
@@ -61,29 +62,8 @@ void for_each_box(const std::array<const std::vector<Piece>*, 4>& axis, Visit vi
   }
 }
 
-/// to[w,x,y,z] = sign * from[...], boxes inside two rank-4 blocks given by their strides.
-void copy_box(const std::array<std::int64_t, 4>& count, const double* from,
-              const std::array<std::int64_t, 4>& from_stride, double* to, const std::array<std::int64_t, 4>& to_stride,
-              double sign) {
-  for (std::int64_t w = 0; w < count[0]; ++w) {
-    for (std::int64_t x = 0; x < count[1]; ++x) {
-      for (std::int64_t y = 0; y < count[2]; ++y) {
-        const double* source = from + w * from_stride[0] + x * from_stride[1] + y * from_stride[2];
-        double* target = to + w * to_stride[0] + x * to_stride[1] + y * to_stride[2];
-        for (std::int64_t z = 0; z < count[3]; ++z) target[z * to_stride[3]] = sign * source[z * from_stride[3]];
-      }
-    }
-  }
-}
-
 std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int, 4>& tiles) {
-  std::array<std::int64_t, 4> stride{};
-  std::int64_t next = 1;
-  for (std::size_t k = 4; k-- > 0;) {
-    stride[k] = next;
-    next *= space[tiles[k]].size;
-  }
-  return stride;
+  return strides_of({space[tiles[0]].size, space[tiles[1]].size, space[tiles[2]].size, space[tiles[3]].size});
 }
 
 }  // namespace

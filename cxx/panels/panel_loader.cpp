@@ -7,16 +7,13 @@
 #include <mutex>
 
 #include "cxx/base/first_failure.hpp"
+#include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
 
 namespace {
 
 using Strides = std::array<std::int64_t, 4>;
-
-Strides strides_of(const std::array<std::int64_t, 4>& size) {
-  return {size[1] * size[2] * size[3], size[2] * size[3], size[3], 1};
-}
 
 /// The orders in which a block's indices may be read when its bra, its ket or both are interchanged.
 struct Image {

@@ -1,0 +1,194 @@
+#include "cxx/semicanonical.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/blas.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/thread_team.hpp"
+#include "tests/support/transformed_source.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+CalculationOptions semicanonical() {
+  CalculationOptions options = options_for();
+  options.rohf = RohfOrbitals::semicanonical;
+  return options;
+}
+
+/// In other orbitals, and in tiles of which a class and irrep have several.
+std::unique_ptr<TileSource> rotated_and_cut(const TileSource& source, unsigned seed) {
+  return retile(*rotated_source(source, random_rotations(source.tiles(), seed)), 2, 3);
+}
+
+/// A source of which some integrals cannot be read.
+class UnreadableV2 final : public TileSource {
+ public:
+  UnreadableV2(const TileSource& sound, bool broken) : sound_(sound), broken_(broken) {}
+  const SourceInfo& info() const override { return sound_.info(); }
+  const TileSpace& tiles() const override { return sound_.tiles(); }
+  std::span<const double> orbital_energies() const override { return sound_.orbital_energies(); }
+  bool has_integrals() const override { return sound_.has_integrals(); }
+  bool has_fock() const override { return sound_.has_fock(); }
+  void read_fock(int g6, int g5, std::span<double> block) const override { sound_.read_fock(g6, g5, block); }
+  void read_t1(int p, int h, std::span<double> block) const override { sound_.read_t1(p, h, block); }
+  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override {
+    sound_.read_t2(p1, p2, h3, h4, block);
+  }
+  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override {
+    if (broken_) throw InputError("There is a hole in the disk.");
+    sound_.read_v2(g3, g4, g1, g2, block);
+  }
+
+ private:
+  const TileSource& sound_;
+  bool broken_;
+};
+
+TEST(SemicanonicalOrbitals, DiagonaliseTheFockMatrixOfEachSpinAndIrrep) {
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 3, 6, 8}, 2));
+  const auto rotated = rotated_and_cut(*source, 3);
+  SemicanonicalSource result(*rotated, *rotated);
+  result.rotate(nullptr);
+  const TileSpace& space = result.tiles();
+  for (int t = 0; t < space.size(); ++t) {
+    const auto n = static_cast<std::size_t>(space[t].size);
+    std::vector<double> fock(n * n);
+    result.read_fock(t, t, fock);
+    for (std::size_t x = 0; x < n; ++x) {
+      for (std::size_t y = 0; y < n; ++y) {
+        const double energy = result.orbital_energies()[static_cast<std::size_t>(space[t].offset) + x];
+        EXPECT_NEAR(fock[x * n + y], x == y ? energy : 0.0, 1e-14);
+      }
+    }
+  }
+}
+
+TEST(SemicanonicalOrbitals, UndoAnyRotationOfTheOccupiedAndOfTheVirtualOrbitals) {
+  // The made-up Fock matrix is diagonal to begin with, so both must give the energies of the unrotated orbitals.
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 3, 6, 8}, 2));
+  const auto expected = numbers_of(calculate(*source, semicanonical()));
+  for (const unsigned seed : {1u, 2u}) {
+    const auto rotated = rotated_source(*source, random_rotations(source->tiles(), seed));
+    EXPECT_LT(relative_difference(numbers_of(calculate(*rotated, semicanonical())), expected), 1e-12);
+  }
+}
+
+TEST(SemicanonicalOrbitals, UndoARotationOnTheLeftToo) {
+  const SyntheticMolecule molecule = open_shell(Reference::rohf, {4, 2, 4, 6});
+  const auto right = make_synthetic_source(molecule), left = make_synthetic_source(other_amplitudes(molecule));
+  const auto expected = numbers_of(calculate(*right, semicanonical(), left.get()));
+  const auto rotations = random_rotations(right->tiles(), 4);
+  const auto rotated_right = rotated_source(*right, rotations), rotated_left = rotated_source(*left, rotations);
+  const auto found = numbers_of(calculate(*rotated_right, semicanonical(), rotated_left.get()));
+  EXPECT_LT(relative_difference(found, expected), 1e-12);
+}
+
+TEST(SemicanonicalOrbitals, HaveTheSameBitsWhateverThreadsTheBlasLibraryHad) {
+  const auto source = open_dump_of("ch2_631g_c2v_rohf_t3");
+  set_blas_threads(1);
+  const auto expected = numbers_of(calculate(*source, semicanonical()));
+  for (const int threads : {2, 4}) {
+    set_blas_threads(threads);
+    EXPECT_EQ(numbers_of(calculate(*source, semicanonical())), expected);
+  }
+}
+
+/// Every number of a source, block after block.
+std::vector<double> everything_in(const TileSource& source) {
+  const MemorySource copy = MemorySource::copy_of(source);
+  std::vector<double> numbers(copy.orbital_energies().begin(), copy.orbital_energies().end());
+  const auto add = [&](std::span<const double> block) { numbers.insert(numbers.end(), block.begin(), block.end()); };
+  for (const Block& b : copy.fock_index().blocks()) add(copy.fock(b.tiles[0], b.tiles[1]));
+  for (const Block& b : copy.t1_index().blocks()) add(copy.t1(b.tiles[0], b.tiles[1]));
+  for (const Block& b : copy.t2_index().blocks()) add(copy.t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3]));
+  for (const Block& b : copy.v2_index().blocks()) add(copy.v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3]));
+  return numbers;
+}
+
+TEST(SemicanonicalOrbitals, AreTheRotatedOnesInEveryBlock) {
+  // Rotated there and back a tensor is what it was, but for the signs that eigenvectors may have.
+  for (const int irreps : {1, 2, 4}) {
+    const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 3, 6, 8}, irreps));
+    const auto rotated = rotated_and_cut(*source, 5);
+    SemicanonicalSource result(*rotated, *rotated);
+    result.rotate(nullptr);
+    const std::vector<double> found = everything_in(result), expected = everything_in(*retile(*source, 2, 3));
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t n = 0; n < found.size(); ++n) EXPECT_NEAR(std::abs(found[n]), std::abs(expected[n]), 1e-12) << n;
+  }
+}
+
+TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}, 2));
+  const auto rotated = rotated_and_cut(*source, 6);
+  SemicanonicalSource alone(*rotated, *rotated);
+  alone.rotate(nullptr);
+  const std::vector<double> expected = everything_in(alone);
+  for (const int ranks : {1, 2, 3, 7}) {
+    for (const bool arrays : {false, true}) {
+      std::atomic<std::int64_t> all{0}, most{0};
+      const auto failures = failures_of_ranks(
+          ranks,
+          [&](Team& team) {
+            SemicanonicalSource result(*rotated, *rotated);
+            result.rotate(&team);
+            EXPECT_EQ(everything_in(result), expected) << ranks << " ranks";
+            all += result.own_bytes();
+            for (std::int64_t seen = most; seen < result.own_bytes();) {
+              if (most.compare_exchange_weak(seen, result.own_bytes())) break;
+            }
+            together(&team, [] {});  // others may still read what this rank has
+          },
+          arrays);
+      EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.kept_bytes(1));
+      if (arrays) {
+        EXPECT_LT(static_cast<double>(most), 1.3 * alone.kept_bytes(ranks));
+      }
+    }
+  }
+}
+
+TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
+  const auto failures = failures_of_ranks(
+      3,
+      [](Team& team) {
+        const auto sound = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}));
+        const UnreadableV2 source(*sound, team.rank() == 1);
+        SemicanonicalSource(source, source).rotate(&team);
+        ADD_FAILURE() << "a rank went on";
+      },
+      true);
+  const std::string sentence = "There is a hole in the disk.";
+  EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: " + sentence, sentence, "Rank 1 failed: " + sentence}));
+}
+
+TEST(SemicanonicalOrbitals, NeedAFockMatrix) {
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {3, 2, 3, 4}));
+  const MemorySource complete = MemorySource::copy_of(*source);
+  const MemorySource without_fock(complete.tiles(),
+                                  {complete.orbital_energies().begin(), complete.orbital_energies().end()},
+                                  complete.info(), {.integrals = true, .fock = false});
+  EXPECT_THROW(SemicanonicalSource(without_fock, without_fock), InputError);
+}
+
+TEST(SemicanonicalOrbitals, AreRefusedForOtherReferencesThanRohf) {
+  for (const Reference reference : {Reference::rhf, Reference::uhf}) {
+    const auto source = make_synthetic_source(open_shell(reference, {3, 3, 4, 4}));
+    EXPECT_THROW(Calculation(*source, nullptr, semicanonical()), UsageError);
+  }
+}
+
+}  // namespace
+}  // namespace trifuse
