@@ -21,6 +21,10 @@ namespace {
 /// What is used on the host where `CalculationOptions::memory` does not say otherwise, bytes.
 constexpr std::int64_t default_memory = std::int64_t{2} << 30;
 
+double mib(std::int64_t bytes) {
+  return static_cast<double>(bytes) / 0x1p20;
+}
+
 /// Two lists of runs over the same orbitals, however they are split.
 bool same_orbitals(const TileSpace& x, const TileSpace& y) {
   for (const OrbitalClass c : orbital_classes) {
@@ -135,26 +139,30 @@ void Calculation::choose_orbitals() {
   problem_.fock_in_singles = true;
   // With CUDA --memory speaks of the devices, and the host gets what it needs; a team knows what its hosts have.
   const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || options_.sharers == 1);
-  if (!limited || peak_of_rotation() <= static_cast<double>(*options_.memory)) return;
+  if (!limited || peak_of_rotation() <= *options_.memory) return;
   throw UsageError(
-      fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} GiB of memory{}; allow it with --memory.",
-                  info.path, peak_of_rotation() / 0x1p30, options_.sharers > 1 ? " of each process" : ""));
+      fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} MiB of memory{}; allow it with --memory.",
+                  info.path, mib(peak_of_rotation()), options_.sharers > 1 ? " of each process" : ""));
 }
 
-double Calculation::peak_of_rotation() const {
-  if (!semicanonical_right_) return 0.0;
-  const double right = semicanonical_right_->peak_bytes(options_.sharers);
-  if (!semicanonical_left_) return right;
-  const double before = semicanonical_right_->kept_bytes(options_.sharers);
-  return std::max(right, before + semicanonical_left_->peak_bytes(options_.sharers));
-}
-
-double Calculation::kept_of_rotation() const {
+std::int64_t Calculation::rotated_bytes() const {
   double bytes = 0.0;
   for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) bytes += source->kept_bytes(options_.sharers);
+    if (source != nullptr) bytes += source->bytes();
   }
-  return bytes;
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t Calculation::kept_of_rotation() const {
+  return rotated_bytes() / options_.sharers;
+}
+
+std::int64_t Calculation::peak_of_rotation() const {
+  if (!semicanonical_right_) return 0;
+  const double right = semicanonical_right_->bytes(), left = semicanonical_left_ ? semicanonical_left_->bytes() : 0.0;
+  // One after the other.
+  const double peak = std::max(RotatedTensor::copies * right, right + RotatedTensor::copies * left);
+  return static_cast<std::int64_t>(peak / options_.sharers);
 }
 
 void Calculation::plan_tasks() {
@@ -311,7 +319,7 @@ std::int64_t Calculation::memory_for_operands() const {
   std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
   if (memory_asked_) memory = std::min(memory, *memory_asked_);
   if (memory == all) return all;
-  memory -= static_cast<std::int64_t>(kept_of_rotation());
+  memory -= kept_of_rotation();
   // One that waits has its piece alone, and to fill it what it would need to compute.
   const bool waits = share_.role == TeamShare::Role::waiter;
   return waits ? memory + working_bytes() : memory - scratch_bytes();
@@ -321,11 +329,10 @@ void Calculation::plan_shared_memory() {
   // Pieces end with a whole panel.
   const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
   piece_bytes_ = share_.operands.pieces > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
-  const auto kept = static_cast<std::int64_t>(kept_of_rotation());
-  const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; };
-  const std::string limit = memory_asked_ ? "--memory" : "the memory of its host";
-  const std::string advice = memory_asked_ ? "allow more, or start more ranks" : "use more hosts";
-  const auto peak = static_cast<std::int64_t>(peak_of_rotation());
+  const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
+  const std::string limit = asked ? "--memory" : "the memory of its host";
+  const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
+  const std::int64_t kept = kept_of_rotation(), peak = peak_of_rotation();
   if (memory_for_operands() < peak - kept) {
     throw UsageError(
         fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",

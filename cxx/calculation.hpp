@@ -126,6 +126,8 @@ class Calculation {
   /// threads.
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
+  /// Of amplitudes and integrals in rotated orbitals, which stay beside the operands that are made of them.
+  std::int64_t rotated_bytes() const;
   int threads() const { return threads_; }
   /// Whether a team shares the operands.
   bool shares_operands() const;
@@ -160,9 +162,9 @@ class Calculation {
   std::unique_ptr<Journal> open_journal() const;
   /// Rotates what is to be rotated: collective where there is a team.
   void rotate_orbitals() const;
-  /// Of this rank, while orbitals are rotated and from then on.
-  double peak_of_rotation() const;
-  double kept_of_rotation() const;
+  /// Of this rank, while orbitals are rotated and from then on, bytes.
+  std::int64_t peak_of_rotation() const;
+  std::int64_t kept_of_rotation() const;
   void choose_orbitals();
   void choose_form();
   void check_left() const;

@@ -100,14 +100,10 @@ void SemicanonicalSource::rotate(Team* team) {
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }
 
-double SemicanonicalSource::kept_bytes(int ranks) const {
+double SemicanonicalSource::bytes() const {
   const BlockIndex t2 = t2_blocks(tiles()), v2 = triples_v2_blocks(tiles());
   const std::int64_t doubles = t2.doubles() + (has_integrals() ? v2.doubles() : 0);
-  return sizeof(double) * static_cast<double>(doubles) / ranks;
-}
-
-double SemicanonicalSource::peak_bytes(int ranks) const {
-  return RotatedTensor::copies * kept_bytes(ranks);
+  return sizeof(double) * static_cast<double>(doubles);
 }
 
 std::int64_t SemicanonicalSource::own_bytes() const {

@@ -26,9 +26,8 @@ class SemicanonicalSource final : public TileSource {
   /// Reads and rotates everything, before which there are orbital energies only: collective where there is a team. Its
   /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
   void rotate(Team* team);
-  /// What rotating takes at its peak in each of so many processes that share it, and what stays, bytes.
-  double peak_bytes(int ranks) const;
-  double kept_bytes(int ranks) const;
+  /// Of T2 and V2 in all processes that share them, bytes.
+  double bytes() const;
   /// Of T2 and V2 in this process, once they have been rotated.
   std::int64_t own_bytes() const;
 

@@ -91,7 +91,7 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
     calculation.emplace(right, left, chosen);
   });
   expect_same(team, numbers_of(*calculation));
-  const double needs[] = {static_cast<double>(calculation->operand_bytes()),
+  const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
                           static_cast<double>(calculation->working_bytes())};
   const std::vector<double> needs_of_ranks = gather(team, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

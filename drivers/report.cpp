@@ -100,6 +100,10 @@ std::string describe_plan(const Calculation& calculation) {
   std::string text;
   if (const std::string note = calculation.reference_note(); !note.empty())
     text += fmt::format("             {}\n", note);
+  const std::string rotated =
+      calculation.rotated_bytes() > 0
+          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
+          : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.form), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
@@ -107,12 +111,13 @@ std::string describe_plan(const Calculation& calculation) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
-    return text + fmt::format("Memory       {} of operands {}, {} on each device\n", bytes(calculation.operand_bytes()),
+    return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
+                              bytes(calculation.operand_bytes()), rotated,
                               calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "what is free");
   }
-  text += fmt::format("Memory       {} of operands{}, {} of scratch for {} thread{}\n",
-                      bytes(calculation.operand_bytes()), calculation.shares_operands() ? " in all" : "",
+  text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}\n",
+                      bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
                       bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
   return text;
 }
@@ -349,6 +354,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
+                    {"rotated_bytes", calculation.rotated_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));

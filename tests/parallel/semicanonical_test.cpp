@@ -152,9 +152,9 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
           },
           arrays);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
-      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.kept_bytes(1));
+      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.bytes());
       if (arrays) {
-        EXPECT_LT(static_cast<double>(most), 1.3 * alone.kept_bytes(ranks));
+        EXPECT_LT(static_cast<double>(most), 1.3 * alone.bytes() / ranks);
       }
     }
   }
@@ -172,6 +172,37 @@ TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
       true);
   const std::string sentence = "There is a hole in the disk.";
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: " + sentence, sentence, "Rank 1 failed: " + sentence}));
+}
+
+TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {6, 5, 14, 15}));
+  CalculationOptions options = semicanonical();
+  options.tile_size = 4;
+  options.threads = 1;
+  const std::vector<double> alone = numbers_of(calculate(*source, options));
+  const double bytes = SemicanonicalSource(*source, *source).bytes();
+  options.memory = static_cast<std::int64_t>(2.0 * bytes);
+  EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);
+  const auto run_in_team = [&](const TeamShare& share) {
+    return failures_of_ranks(
+        4,
+        [&](Team& team) {
+          CalculationOptions mine = options;
+          mine.sharers = team.size();
+          Calculation calculation(*source, nullptr, mine);
+          EXPECT_NEAR(static_cast<double>(calculation.rotated_bytes()), bytes, 1.0);
+          calculation.join(team, share);
+          EXPECT_EQ(numbers_of(calculation.run()), alone);
+        },
+        true);
+  };
+  EXPECT_EQ(run_in_team({}), std::vector<std::string>(4));
+  TeamShare little;
+  little.memory = 0.5 * bytes;
+  for (const std::string& failure : run_in_team(little)) {
+    EXPECT_NE(failure.find("Each of 4 ranks needs"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("to rotate orbitals, but the memory of its host allows"), std::string::npos) << failure;
+  }
 }
 
 TEST(SemicanonicalOrbitals, NeedAFockMatrix) {
