@@ -39,6 +39,8 @@ int run_program(int argc, char** argv, Team* team) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    // The others may have been given other options, and wait for this rank.
+    if (team != nullptr && error.get_exit_code() != 0) together(team, [&] { throw UsageError(error.what()); });
     std::ostream nobody(nullptr);
     const bool talks = team == nullptr || team->rank() == 0;
     return app.exit(error, talks ? std::cout : nobody, talks ? std::cerr : nobody) == 0 ? success : bad_usage;

@@ -203,9 +203,11 @@ class Refusals(SeveralProcesses):
                 self.assert_told_once(outcome, 1, "Ranks 0 and 2 compute different things")
 
     def test_a_rank_that_fails_where_the_others_go_on_ends_all(self):
-        outcome = mpirun((2, ("run", WATER)), (1, ("run", WATER, "--tile-size", 0)), limit=REFUSAL_TIME_LIMIT)
-        self.assertEqual(outcome.code, 2, outcome)
-        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome.out)
+        sound, wrong = ("run", WATER), ("run", WATER, "--tile-size", 0)
+        outcome = mpirun((2, sound), (1, wrong), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 2, "Rank 2 failed: --tile-size")
+        outcome = mpirun((1, wrong), (2, sound), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 2, "--tile-size: ")
 
     def test_wrong_options_are_named_once(self):
         for arguments in (["--frobnicate"], ["--form", "other"], ["--threads", "0"]):
@@ -283,8 +285,12 @@ class Endings(LaunchedRun):
 
     def test_a_launcher_that_is_terminated_stops_all(self):
         outcome = self.end(self.launcher.pid, signal.SIGTERM)
-        self.assertNotEqual(outcome.code, 0)
         self.assertLessEqual(outcome.err.count("trifuse: "), 1, outcome)
+        self.assertIsNone(LOOKS_LIKE_AN_ENERGY.search(outcome.out), outcome)
+        # MPICH's launcher ends with 0 in one of some twenty cases, after its processes have ended with 130 and their sentence.
+        if outcome.code == 0:
+            self.assertIn("mpich", self.launcher.args[0])
+            self.assertRegex(outcome.err, STOPPED)
 
 
 if __name__ == "__main__":
