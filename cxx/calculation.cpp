@@ -159,10 +159,12 @@ std::int64_t Calculation::kept_of_rotation() const {
 
 std::int64_t Calculation::peak_of_rotation() const {
   if (!semicanonical_right_) return 0;
-  const double right = semicanonical_right_->bytes(), left = semicanonical_left_ ? semicanonical_left_->bytes() : 0.0;
-  // One after the other.
-  const double peak = std::max(RotatedTensor::copies * right, right + RotatedTensor::copies * left);
-  return static_cast<std::int64_t>(peak / options_.sharers);
+  const int ranks = options_.sharers;
+  double peak = semicanonical_right_->peak_bytes(ranks);
+  if (semicanonical_left_) {  // one after the other
+    peak = std::max(peak, semicanonical_right_->bytes() / ranks + semicanonical_left_->peak_bytes(ranks));
+  }
+  return static_cast<std::int64_t>(peak);
 }
 
 void Calculation::plan_tasks() {

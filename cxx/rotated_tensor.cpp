@@ -126,13 +126,13 @@ class SideRotation {
   std::size_t turned_;
 };
 
-/// As many as `RotatedTensor::copies` leaves room for beside the two of the tensor itself.
+/// As many as there is room for their units, but one at least.
 int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
   std::int64_t largest = 1;
   for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
-  constexpr std::int64_t always = std::int64_t{1} << 24;
-  const std::int64_t room = std::max(always, blocks.own_doubles() / 2);
-  return static_cast<int>(std::clamp<std::int64_t>(room / (2 * largest), 1, omp_get_max_threads()));
+  const double room = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
+  const auto threads = static_cast<std::int64_t>(room / static_cast<double>(2 * largest));
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, omp_get_max_threads()));
 }
 
 }  // namespace
@@ -140,32 +140,34 @@ int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& bloc
 SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team)
     : places_(index.blocks().size()) {
   const bool shared = team != nullptr && team->has_arrays() && team->size() > 1;
-  const int ranks = shared ? team->size() : 1;
-  rank_ = shared ? team->rank() : 0;
+  const std::size_t ranks = shared ? static_cast<std::size_t>(team->size()) : 1;
+  rank_ = shared ? static_cast<std::size_t>(team->rank()) : 0;
   std::vector<SharedPiece> pieces;
   std::int64_t before = 0;
   std::size_t unit = 0;
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (rank == rank_) first_unit_ = unit;
-    const double share_end = static_cast<double>(index.doubles()) * (rank + 1) / ranks;
+  const std::size_t count = ranks * pieces_of_rank;
+  for (std::size_t piece = 0; piece < count; ++piece) {
+    const std::size_t rank = piece / pieces_of_rank;
+    if (piece == rank_ * pieces_of_rank) first_unit_ = unit;
+    const double end =
+        static_cast<double>(index.doubles()) * static_cast<double>(piece + 1) / static_cast<double>(count);
     std::int64_t doubles = 0;
-    for (; unit < units.size() && (rank + 1 == ranks || static_cast<double>(before) < share_end); ++unit) {
+    for (; unit < units.size() && (piece + 1 == count || static_cast<double>(before) < end); ++unit) {
       for (const std::size_t block : units[unit].blocks) {
-        places_[block] = {rank, doubles};
+        places_[block] = {piece, doubles};
         doubles += index.blocks()[block].size;
       }
       before += units[unit].stored_doubles;
     }
-    if (rank == rank_) last_unit_ = unit, own_doubles_ = doubles;
+    if (rank == rank_) last_unit_ = unit, own_doubles_ += doubles;
     constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
-    pieces.push_back({rank, std::max(doubles, least)});
+    pieces.push_back({static_cast<int>(rank), std::max(doubles, least)});
   }
-  if (shared) {
-    array_ = team->make_array(pieces);
-    own_ = array_->local(static_cast<std::size_t>(rank_)).data();
-  } else {
-    alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
-    own_ = alone_.data();
+  if (shared) array_ = team->make_array(pieces);
+  for (std::size_t n = 0; n < pieces_of_rank; ++n) {
+    const std::size_t piece = rank_ * pieces_of_rank + n;
+    if (!shared) alone_[n] = Buffer(static_cast<std::size_t>(pieces[piece].doubles));
+    own_[n] = shared ? array_->local(piece).data() : alone_[n].data();
   }
 }
 
@@ -175,12 +177,12 @@ void SharedBlocks::sync() {
 
 void SharedBlocks::read(std::size_t block, std::span<double> values) const {
   const Place& place = places_[block];
-  if (place.rank == rank_) {
-    std::copy_n(own_ + place.offset, values.size(), values.data());
+  if (place.piece / pieces_of_rank == rank_) {
+    std::copy_n(own_[place.piece % pieces_of_rank] + place.offset, values.size(), values.data());
     return;
   }
   const std::lock_guard lock(reading_);
-  array_->get(static_cast<std::size_t>(place.rank), place.offset, values);
+  array_->get(place.piece, place.offset, values);
 }
 
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,8 @@ struct RotationUnit {
   std::array<std::size_t, 2> runs;
   std::vector<std::size_t> blocks;     ///< their numbers in the index
   std::array<std::int64_t, 4> extent;  ///< of what they make together
-  std::int64_t doubles,
-      stored_doubles;  ///< of that, and of the blocks: of a pair in one run those with ascending tiles
+  std::int64_t doubles;                ///< of that
+  std::int64_t stored_doubles;         ///< of the blocks: of a pair in one run those with ascending tiles
 };
 
 /// The blocks of a tensor in the memories of the ranks of a team, or in that of one process: unit after unit, about as
@@ -38,24 +39,26 @@ class SharedBlocks {
   std::size_t last_unit() const { return last_unit_; }
   std::int64_t own_doubles() const { return own_doubles_; }
   /// Where a block of these units is to be written.
-  double* own(std::size_t block) { return own_ + places_[block].offset; }
+  double* own(std::size_t block) { return own_[places_[block].piece % pieces_of_rank] + places_[block].offset; }
   /// Lets others read what was written: collective.
   void sync();
   /// Copies a block, wherever it lies. Any thread may do so.
   void read(std::size_t block, std::span<double> values) const;
 
  private:
+  /// In several files of shared memory, which a system fills faster than one.
+  static constexpr std::size_t pieces_of_rank = 4;
   struct Place {
-    int rank = 0;
+    std::size_t piece = 0;
     std::int64_t offset = 0;
   };
   std::vector<Place> places_;
   std::size_t first_unit_ = 0, last_unit_ = 0;
   std::int64_t own_doubles_ = 0;
-  int rank_ = 0;
-  Buffer alone_;
+  std::size_t rank_ = 0;
+  std::array<Buffer, pieces_of_rank> alone_;
   std::unique_ptr<SharedArray> array_;
-  double* own_ = nullptr;
+  std::array<double*, pieces_of_rank> own_{};
   mutable std::mutex reading_;  ///< what others have
 };
 
@@ -76,8 +79,11 @@ class RotatedTensor {
   void read(std::int64_t key, std::span<double> block) const;
   std::int64_t own_bytes() const;
 
-  /// Of its part of the tensor, so many copies are what a rank needs at most while it is rotated.
-  static constexpr double copies = 2.5;
+  /// What a rank that has so many bytes of the tensor needs at most while it is rotated. `unit`: bytes of the largest
+  /// unit.
+  static double peak_bytes(double own, double unit) { return 2.0 * own + std::max(share_for_units * own, 2.0 * unit); }
+  /// Of what a rank has of the tensor, so much may units take that threads rotate beside each other.
+  static constexpr double share_for_units = 0.5;
 
  private:
   BlockIndex index_;

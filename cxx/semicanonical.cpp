@@ -1,10 +1,12 @@
 #include "cxx/semicanonical.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "cxx/plan/plan.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -71,7 +73,10 @@ struct SemicanonicalSource::Numbers {
 };
 
 SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
-    : source_(source), fock_source_(fock_source), rotation_(fock_source) {}
+    : source_(source), fock_source_(fock_source), rotation_(fock_source) {
+  const BlockIndex t2 = t2_blocks(tiles()), v2 = has_integrals() ? triples_v2_blocks(tiles()) : BlockIndex();
+  bytes_ = sizeof(double) * static_cast<double>(t2.doubles() + v2.doubles());
+}
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
@@ -100,10 +105,21 @@ void SemicanonicalSource::rotate(Team* team) {
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }
 
-double SemicanonicalSource::bytes() const {
-  const BlockIndex t2 = t2_blocks(tiles()), v2 = triples_v2_blocks(tiles());
-  const std::int64_t doubles = t2.doubles() + (has_integrals() ? v2.doubles() : 0);
-  return sizeof(double) * static_cast<double>(doubles);
+double SemicanonicalSource::peak_bytes(int ranks) const {
+  const auto [hole_tile, particle_tile] = largest_tiles(tiles());
+  std::int64_t holes = 0, particles = 0;  // of the largest runs
+  for (const OrbitalRotation::Run& run : rotation_.runs()) {
+    std::int64_t& largest = space_of(run.orbital_class) == Space::hole ? holes : particles;
+    largest = std::max(largest, run.size);
+  }
+  // Both halves of t2, and of the largest class of V2.
+  std::int64_t unit =
+      std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
+  if (has_integrals()) {
+    const std::int64_t lower = particle_tile * particle_tile * holes * particles;
+    unit = std::max({unit, lower, hole_tile * particle_tile * particles * particles});
+  }
+  return RotatedTensor::peak_bytes(bytes() / ranks, sizeof(double) * static_cast<double>(unit));
 }
 
 std::int64_t SemicanonicalSource::own_bytes() const {

@@ -26,8 +26,9 @@ class SemicanonicalSource final : public TileSource {
   /// Reads and rotates everything, before which there are orbital energies only: collective where there is a team. Its
   /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
   void rotate(Team* team);
-  /// Of T2 and V2 in all processes that share them, bytes.
-  double bytes() const;
+  /// Of T2 and V2 in all processes that share them, and what each of so many needs at most while they rotate, bytes.
+  double bytes() const { return bytes_; }
+  double peak_bytes(int ranks) const;
   /// Of T2 and V2 in this process, once they have been rotated.
   std::int64_t own_bytes() const;
 
@@ -49,6 +50,7 @@ class SemicanonicalSource final : public TileSource {
   const TileSource& source_;
   const TileSource& fock_source_;
   OrbitalRotation rotation_;
+  double bytes_;
   std::unique_ptr<const Numbers> numbers_;
 };
 

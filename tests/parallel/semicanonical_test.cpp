@@ -180,7 +180,11 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   options.tile_size = 4;
   options.threads = 1;
   const std::vector<double> alone = numbers_of(calculate(*source, options));
-  const double bytes = SemicanonicalSource(*source, *source).bytes();
+  const SemicanonicalSource rotated(*source, *source);
+  const double bytes = rotated.bytes();
+  EXPECT_GE(rotated.peak_bytes(4), 2.5 * bytes / 4);
+  // However many share it, each of them rotates a unit at a time.
+  EXPECT_GE(rotated.peak_bytes(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
   options.memory = static_cast<std::int64_t>(2.0 * bytes);
   EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);
   const auto run_in_team = [&](const TeamShare& share) {
