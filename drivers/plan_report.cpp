@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "cxx/semicanonical.hpp"
 #include "drivers/report.hpp"
 #include "drivers/svg.hpp"
 #include "trifuse_config.hpp"
@@ -60,6 +62,19 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
     text += fmt::format("             {} of these stay there for all GPUs of its node\n", amount(p.kept_bytes));
   }
   return text;
+}
+
+/// What semicanonical orbitals would take of each rank.
+struct RotationMemory {
+  double kept, peak;
+};
+std::optional<RotationMemory> rotation_memory(const PlanReport& report) {
+  const TileSource& molecule = report.molecule;
+  if (molecule.info().reference != Reference::rohf || !molecule.has_fock()) return {};
+  const Prediction& p = report.prediction;
+  const SemicanonicalSource rotated(molecule, molecule);
+  const int ranks = p.shared_operands ? p.job.ranks : 1;
+  return RotationMemory{rotated.bytes() / ranks, rotated.peak_bytes(ranks)};
 }
 
 std::string describe_moved(const Prediction& p) {
@@ -165,7 +180,13 @@ std::string describe(const PlanReport& report) {
                       to_string(report.plan.form), largest.holes, largest.particles, report.plan.tasks.size(),
                       report.plan.total_operations);
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
-  text += describe_memory(p, report.machine) + describe_moved(p);
+  text += describe_memory(p, report.machine);
+  if (const auto rotation = rotation_memory(report)) {
+    text +=
+        fmt::format("             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates\n",
+                    amount(rotation->kept), amount(rotation->peak));
+  }
+  text += describe_moved(p);
   text += fmt::format(
       "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} to start, {:.2f} {}, {:.2f} tasks, "
       "{:.2f} adding up\n",
@@ -273,6 +294,10 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                  {"prediction", json_prediction(report.prediction)},
                                  {"curve", nlohmann::ordered_json::array()},
                                  {"tile_sizes", nlohmann::ordered_json::array()}};
+  if (const auto rotation = rotation_memory(report)) {
+    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", rotation->kept},
+                                                {"peak_rank_bytes", rotation->peak}};
+  }
   for (const Prediction& point : report.curve) {
     json["curve"].push_back(json_prediction(point));
     json["curve"].back()["scaling"] = report.scaling(point);

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as xml
 from trifuse_program import DATA, ProgramTest, read_report, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
+CARBENE = DATA / "ch2_631g_c2v_rohf_t3" / "c"
 SIZES = ("--occupied", 24, "--virtual", 120)
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,6 +53,20 @@ class Prediction(PlanTest):
             self.assertEqual(planned["operations"], run["plan"]["operations"])
             self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
             self.assertEqual(planned["input"], run["input"])
+
+    def test_it_says_what_semicanonical_orbitals_take(self):
+        planned, text = self.plan(CARBENE, "--gpus", 0)
+        run = self.report_of(CARBENE, "--rohf", "semicanonical", "--device", "cpu")
+        rotation = planned["prediction"]["memory"]["rotation"]
+        self.assertEqual(rotation["kept_rank_bytes"], run["memory"]["rotated_bytes"])
+        self.assertIn("--rohf semicanonical takes", text)
+        shared, _ = self.plan(CARBENE, "--gpus", 4)
+        self.assertEqual(shared["prediction"]["memory"]["rotation"]["kept_rank_bytes"], run["memory"]["rotated_bytes"] / 4)
+        limit = int(rotation["peak_rank_bytes"])
+        arguments = ("run", CARBENE, "--rohf", "semicanonical", "--device", "cpu", "--tile-size", 3, "--threads", 1, "--memory")
+        self.succeed(*arguments, limit)
+        self.assert_one_sentence(trifuse(*arguments, limit - 1), 2, "to semicanonical orbitals takes")
+        self.assertNotIn("rotation", self.plan(WATER, "--gpus", 0)[0]["prediction"]["memory"])
 
     def test_more_gpus_take_less_time_and_slower_ones_more(self):
         large = ("--occupied", 40, "--virtual", 200)
