@@ -160,8 +160,8 @@ class Calculation {
                                                   std::optional<TeamOperands>& shared) const;
   int threads_on_cores() const;
   std::unique_ptr<Journal> open_journal() const;
-  /// Rotates what is to be rotated: collective where there is a team.
-  void rotate_orbitals() const;
+  /// Rotates what is to be rotated: collective where there is a team. `stop` may be null.
+  void rotate_orbitals(const std::atomic<bool>* stop) const;
   /// Of this rank, while orbitals are rotated and from then on, bytes.
   std::int64_t peak_of_rotation() const;
   std::int64_t kept_of_rotation() const;

@@ -59,8 +59,10 @@ class SideRotation {
       : space_(space), index_(index), rotation_(rotation), turned_(first_index(side)) {}
 
   template <typename Read>
-  void rotate(const std::vector<RotationUnit>& units, int threads, Read read, SharedBlocks& to) const {
+  void rotate(const std::vector<RotationUnit>& units, int threads, Read read, const std::function<void()>& begin_unit,
+              SharedBlocks& to) const {
     share_among_threads<Room>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Room& room) {
+      begin_unit();
       const RotationUnit& unit = units[to.first_unit() + n];
       room.unit.reserve(static_cast<std::size_t>(unit.doubles));
       room.turned.reserve(static_cast<std::size_t>(unit.doubles));
@@ -186,7 +188,7 @@ void SharedBlocks::read(std::size_t block, std::span<double> values) const {
 }
 
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
-                             const Read& read, bool concurrent, Team* team)
+                             const Read& read, bool concurrent, const std::function<void()>& begin_unit, Team* team)
     : index_(std::move(index)) {
   const auto half_units = units_of(tiles, index_, rotation, Side::lower);
   SharedBlocks half(index_, half_units, team);
@@ -198,7 +200,7 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
       if (!concurrent) lock.lock();
       read(index_.blocks()[block].tiles, values);
     };
-    lower.rotate(half_units, threads_for(half_units, half), read_block, half);
+    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_unit, half);
   });
   half.sync();
   const auto units = units_of(tiles, index_, rotation, Side::upper);
@@ -206,7 +208,7 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
   together(team, [&] {
     const SideRotation upper(tiles, index_, rotation, Side::upper);
     const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
-    upper.rotate(units, threads_for(units, *blocks_), fetch, *blocks_);
+    upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);
   });
   blocks_->sync();
 }

@@ -71,9 +71,10 @@ class RotatedTensor {
   using Read = std::function<void(const std::array<int, 4>& tiles, std::span<double> block)>;
 
   /// Collective where there is a team with arrays; else each process makes all of it. The bits do not depend on how
-  /// many ranks and threads there are. `concurrent`: whether several threads may read at the same time.
+  /// many ranks and threads there are. `concurrent`: whether several threads may read at the same time. `begin_unit` is
+  /// called by any thread before a unit, and may throw to end it all.
   RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
-                bool concurrent, Team* team);
+                bool concurrent, const std::function<void()>& begin_unit, Team* team);
 
   /// Copies the block with this key. Any thread may do so.
   void read(std::int64_t key, std::span<double> block) const;

@@ -48,15 +48,15 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }  // namespace
 
-void Calculation::rotate_orbitals() const {
+void Calculation::rotate_orbitals(const std::atomic<bool>* stop) const {
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) source->rotate(team_);
+    if (source != nullptr) source->rotate(team_, stop);
   }
 }
 
 std::unique_ptr<Executor> Calculation::make_executor() const {
-  rotate_orbitals();
+  rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
   std::unique_ptr<Executor> executor = prepare_executor(nullptr);
   if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
@@ -131,7 +131,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
                                    std::function<void(const std::string&)> warn) const {
   CalculationResult result;
   const double begin = wall_seconds();
-  rotate_orbitals();
+  rotate_orbitals(stop);
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const double start = wall_seconds();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cxx/base/error.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/copy_box.hpp"
@@ -80,7 +81,7 @@ SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSou
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
-void SemicanonicalSource::rotate(Team* team) {
+void SemicanonicalSource::rotate(Team* team, const std::atomic<bool>* stop) {
   if (numbers_) return;
   const TileSpace &space = tiles(), &fock_space = fock_source_.tiles();
   RotatedMatrices fock, t1;
@@ -91,16 +92,19 @@ void SemicanonicalSource::rotate(Team* team) {
                           [&](int p, int h, std::span<double> block) { source_.read_t1(p, h, block); });
   });
   const bool concurrent = source_.concurrent_reads();
+  const auto go_on = [stop] {
+    if (stop != nullptr && *stop) throw Interrupted("Stopped before the first task; nothing had been computed.");
+  };
   const auto read_t2 = [&](const std::array<int, 4>& t, std::span<double> block) {
     source_.read_t2(t[0], t[1], t[2], t[3], block);
   };
-  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, team);
+  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, team);
   std::optional<RotatedTensor> v2;
   if (has_integrals()) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);
     };
-    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, team);
+    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, team);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,7 +26,8 @@ class SemicanonicalSource final : public TileSource {
 
   /// Reads and rotates everything, before which there are orbital energies only: collective where there is a team. Its
   /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
-  void rotate(Team* team);
+  /// Throws Interrupted soon after `stop`, which may be null, has become true on any rank.
+  void rotate(Team* team, const std::atomic<bool>* stop = nullptr);
   /// Of T2 and V2 in all processes that share them, and what each of so many needs at most while they rotate, bytes.
   double bytes() const { return bytes_; }
   double peak_bytes(int ranks) const;

@@ -174,6 +174,22 @@ TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: " + sentence, sentence, "Rank 1 failed: " + sentence}));
 }
 
+TEST(SemicanonicalOrbitals, StopTogetherWhereARankIsToldTo) {
+  const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}));
+  const std::atomic<bool> stop{true};
+  const auto failures = failures_of_ranks(
+      3,
+      [&](Team& team) {
+        SemicanonicalSource(*source, *source).rotate(&team, team.rank() == 2 ? &stop : nullptr);
+        ADD_FAILURE() << "a rank went on";
+      },
+      true);
+  const std::string sentence = "Stopped before the first task; nothing had been computed.";
+  const std::string of_others = "Rank 2 failed: " + sentence;
+  EXPECT_EQ(failures, (std::vector<std::string>{of_others, of_others, sentence}));
+  EXPECT_THROW(Calculation(*source, nullptr, semicanonical()).run(&stop), Interrupted);
+}
+
 TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {6, 5, 14, 15}));
   CalculationOptions options = semicanonical();
