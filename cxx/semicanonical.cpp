@@ -81,8 +81,16 @@ SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSou
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
+void SemicanonicalSource::take_rotation_of_first(Team& team) {
+  for (const std::span<double> numbers : rotation_.numbers()) {
+    if (team.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
+    team.sum(numbers);
+  }
+}
+
 void SemicanonicalSource::rotate(Team* team, const std::atomic<bool>* stop) {
   if (numbers_) return;
+  if (team != nullptr) take_rotation_of_first(*team);
   const TileSpace &space = tiles(), &fock_space = fock_source_.tiles();
   RotatedMatrices fock, t1;
   together(team, [&] {

@@ -48,6 +48,7 @@ class SemicanonicalSource final : public TileSource {
  private:
   struct Numbers;
   const Numbers& numbers() const;
+  void take_rotation_of_first(Team& team);
 
   const TileSource& source_;
   const TileSource& fock_source_;

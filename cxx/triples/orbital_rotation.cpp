@@ -70,6 +70,12 @@ OrbitalRotation::OrbitalRotation(const TileSource& fock) {
   }
 }
 
+std::vector<std::span<double>> OrbitalRotation::numbers() {
+  std::vector<std::span<double>> all = {energies_};
+  for (Run& run : runs_) all.emplace_back(run.vectors);
+  return all;
+}
+
 std::size_t OrbitalRotation::run_of(const Tile& tile) const {
   const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Run& candidate) {
     return candidate.orbital_class == tile.orbital_class && candidate.irrep == tile.irrep;

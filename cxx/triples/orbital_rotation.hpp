@@ -29,6 +29,8 @@ class OrbitalRotation {
   std::size_t run_of(const Tile& tile) const;
   /// The eigenvalues of all orbitals in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
+  /// All numbers of it, for processes that must have the same: eigenvectors may have another sign on another processor.
+  std::vector<std::span<double>> numbers();
 
  private:
   std::vector<Run> runs_;
