@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/parallel/ranks.hpp"
 #include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
@@ -142,34 +144,45 @@ int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& bloc
 SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team)
     : places_(index.blocks().size()) {
   const bool shared = team != nullptr && team->has_arrays() && team->size() > 1;
-  const std::size_t ranks = shared ? static_cast<std::size_t>(team->size()) : 1;
-  rank_ = shared ? static_cast<std::size_t>(team->rank()) : 0;
+  const std::vector<std::string> hosts = shared ? hosts_of_ranks(*team) : std::vector<std::string>(1);
+  const int ranks = static_cast<int>(hosts.size()), mine = shared ? team->rank() : 0;
+  std::map<std::string, int> ranks_of_host;
+  for (const std::string& host : hosts) ++ranks_of_host[host];
   std::vector<SharedPiece> pieces;
-  std::int64_t before = 0;
-  std::size_t unit = 0;
-  const std::size_t count = ranks * pieces_of_rank;
-  for (std::size_t piece = 0; piece < count; ++piece) {
-    const std::size_t rank = piece / pieces_of_rank;
-    if (piece == rank_ * pieces_of_rank) first_unit_ = unit;
-    const double end =
-        static_cast<double>(index.doubles()) * static_cast<double>(piece + 1) / static_cast<double>(count);
-    std::int64_t doubles = 0;
-    for (; unit < units.size() && (piece + 1 == count || static_cast<double>(before) < end); ++unit) {
-      for (const std::size_t block : units[unit].blocks) {
-        places_[block] = {piece, doubles};
-        doubles += index.blocks()[block].size;
-      }
-      before += units[unit].stored_doubles;
+  std::vector<double> ends;  // each piece ends with the first unit that reaches its share of the tensor
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int pieces_of_rank = shared ? pieces_of_each(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
+    for (int n = 1; n <= pieces_of_rank; ++n) {
+      pieces.push_back({rank, 0});
+      ends.push_back((rank + static_cast<double>(n) / pieces_of_rank) / ranks * static_cast<double>(index.doubles()));
     }
-    if (rank == rank_) last_unit_ = unit, own_doubles_ += doubles;
-    constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
-    pieces.push_back({static_cast<int>(rank), std::max(doubles, least)});
   }
-  if (shared) array_ = team->make_array(pieces);
-  for (std::size_t n = 0; n < pieces_of_rank; ++n) {
-    const std::size_t piece = rank_ * pieces_of_rank + n;
-    if (!shared) alone_[n] = Buffer(static_cast<std::size_t>(pieces[piece].doubles));
-    own_[n] = shared ? array_->local(piece).data() : alone_[n].data();
+  std::size_t piece = 0;
+  double before = 0.0;
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    while (piece + 1 < pieces.size() && before >= ends[piece]) ++piece;
+    auto& [rank, doubles] = pieces[piece];
+    for (const std::size_t block : units[unit].blocks) {
+      places_[block] = {piece, doubles};
+      doubles += index.blocks()[block].size;
+    }
+    before += static_cast<double>(units[unit].stored_doubles);
+    if (rank != mine) continue;
+    if (last_unit_ == 0) first_unit_ = unit;
+    last_unit_ = unit + 1;
+    own_doubles_ += units[unit].stored_doubles;
+  }
+  constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
+  for (SharedPiece& each : pieces) each.doubles = std::max(each.doubles, least);
+  own_.assign(pieces.size(), nullptr);
+  if (!shared) {
+    alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
+    own_.front() = alone_.data();
+    return;
+  }
+  array_ = team->make_array(pieces);
+  for (std::size_t n = 0; n < pieces.size(); ++n) {
+    if (pieces[n].rank == mine) own_[n] = array_->local(n).data();
   }
 }
 
@@ -179,8 +192,8 @@ void SharedBlocks::sync() {
 
 void SharedBlocks::read(std::size_t block, std::span<double> values) const {
   const Place& place = places_[block];
-  if (place.piece / pieces_of_rank == rank_) {
-    std::copy_n(own_[place.piece % pieces_of_rank] + place.offset, values.size(), values.data());
+  if (own_[place.piece] != nullptr) {
+    std::copy_n(own_[place.piece] + place.offset, values.size(), values.data());
     return;
   }
   const std::lock_guard lock(reading_);

@@ -39,15 +39,13 @@ class SharedBlocks {
   std::size_t last_unit() const { return last_unit_; }
   std::int64_t own_doubles() const { return own_doubles_; }
   /// Where a block of these units is to be written.
-  double* own(std::size_t block) { return own_[places_[block].piece % pieces_of_rank] + places_[block].offset; }
+  double* own(std::size_t block) { return own_[places_[block].piece] + places_[block].offset; }
   /// Lets others read what was written: collective.
   void sync();
   /// Copies a block, wherever it lies. Any thread may do so.
   void read(std::size_t block, std::span<double> values) const;
 
  private:
-  /// In several files of shared memory, which a system fills faster than one.
-  static constexpr std::size_t pieces_of_rank = 4;
   struct Place {
     std::size_t piece = 0;
     std::int64_t offset = 0;
@@ -55,10 +53,9 @@ class SharedBlocks {
   std::vector<Place> places_;
   std::size_t first_unit_ = 0, last_unit_ = 0;
   std::int64_t own_doubles_ = 0;
-  std::size_t rank_ = 0;
-  std::array<Buffer, pieces_of_rank> alone_;
+  Buffer alone_;
   std::unique_ptr<SharedArray> array_;
-  std::array<double*, pieces_of_rank> own_{};
+  std::vector<double*> own_;    ///< by piece: where it lies in this process, or null
   mutable std::mutex reading_;  ///< what others have
 };
 

@@ -47,8 +47,8 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
     }
     block.resize(static_cast<std::size_t>(b.size));
     read(b.tiles[0], b.tiles[1], std::span(block));
-    copy_box({1, 1, u.size, l.size}, block.data(), {0, 0, l.size, 1}, matrix.values.data() + place_of(matrix, u, l),
-             {0, 0, matrix.lower->size, 1}, 1.0);
+    copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + place_of(matrix, u, l),
+                matrix.lower->size);
   }
   for (auto& [runs, matrix] : matrices) {
     std::vector<double> turned(matrix.values.size());
@@ -61,11 +61,35 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
 void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
                 std::span<double> block) {
   const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
-  copy_box({1, 1, u.size, l.size}, matrix.values.data() + place_of(matrix, u, l), {0, 0, matrix.lower->size, 1},
-           block.data(), {0, 0, l.size, 1}, 1.0);
+  copy_matrix(u.size, l.size, matrix.values.data() + place_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
 }  // namespace
+
+double RotationMemory::peak(int ranks) const {
+  return RotatedTensor::peak_bytes(bytes / ranks, largest_unit);
+}
+
+RotationMemory rotation_memory(const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  const bool integrals = source.has_integrals();
+  const auto [hole_tile, particle_tile] = largest_tiles(space);
+  std::int64_t holes = 0, particles = 0;  // of the largest runs
+  for (const OrbitalClass c : orbital_classes) {
+    std::int64_t& largest = space_of(c) == Space::hole ? holes : particles;
+    for (int irrep = 0; irrep < 8; ++irrep) largest = std::max(largest, space.range(c, irrep).size);
+  }
+  // Both halves of t2, and of the largest class of V2.
+  std::int64_t unit =
+      std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
+  if (integrals) {
+    const std::int64_t lower = particle_tile * particle_tile * holes * particles;
+    unit = std::max({unit, lower, hole_tile * particle_tile * particles * particles});
+  }
+  const BlockIndex t2 = t2_blocks(space), v2 = integrals ? triples_v2_blocks(space) : BlockIndex();
+  constexpr double width = sizeof(double);
+  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(unit)};
+}
 
 struct SemicanonicalSource::Numbers {
   RotatedMatrices fock, t1;
@@ -74,10 +98,7 @@ struct SemicanonicalSource::Numbers {
 };
 
 SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
-    : source_(source), fock_source_(fock_source), rotation_(fock_source) {
-  const BlockIndex t2 = t2_blocks(tiles()), v2 = has_integrals() ? triples_v2_blocks(tiles()) : BlockIndex();
-  bytes_ = sizeof(double) * static_cast<double>(t2.doubles() + v2.doubles());
-}
+    : source_(source), fock_source_(fock_source), rotation_(fock_source), memory_(rotation_memory(source)) {}
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
@@ -115,23 +136,6 @@ void SemicanonicalSource::rotate(Team* team, const std::atomic<bool>* stop) {
     v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, team);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
-}
-
-double SemicanonicalSource::peak_bytes(int ranks) const {
-  const auto [hole_tile, particle_tile] = largest_tiles(tiles());
-  std::int64_t holes = 0, particles = 0;  // of the largest runs
-  for (const OrbitalRotation::Run& run : rotation_.runs()) {
-    std::int64_t& largest = space_of(run.orbital_class) == Space::hole ? holes : particles;
-    largest = std::max(largest, run.size);
-  }
-  // Both halves of t2, and of the largest class of V2.
-  std::int64_t unit =
-      std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
-  if (has_integrals()) {
-    const std::int64_t lower = particle_tile * particle_tile * holes * particles;
-    unit = std::max({unit, lower, hole_tile * particle_tile * particles * particles});
-  }
-  return RotatedTensor::peak_bytes(bytes() / ranks, sizeof(double) * static_cast<double>(unit));
 }
 
 std::int64_t SemicanonicalSource::own_bytes() const {

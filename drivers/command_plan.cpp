@@ -90,6 +90,9 @@ struct PlanCommand {
 
     PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
                       {},        {}};
+    if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
+      report.rotation = rotation_memory(*molecule);
+    }
     if (report.prediction.job.read_bytes > 0.0) {
       // What is read has about the size of the operands that are made of it.
       JobShape reads = job;

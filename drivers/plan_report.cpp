@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
-#include "cxx/semicanonical.hpp"
 #include "drivers/report.hpp"
 #include "drivers/svg.hpp"
 #include "trifuse_config.hpp"
@@ -64,17 +62,9 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   return text;
 }
 
-/// What semicanonical orbitals would take of each rank.
-struct RotationMemory {
-  double kept, peak;
-};
-std::optional<RotationMemory> rotation_memory(const PlanReport& report) {
-  const TileSource& molecule = report.molecule;
-  if (molecule.info().reference != Reference::rohf || !molecule.has_fock()) return {};
-  const Prediction& p = report.prediction;
-  const SemicanonicalSource rotated(molecule, molecule);
-  const int ranks = p.shared_operands ? p.job.ranks : 1;
-  return RotationMemory{rotated.bytes() / ranks, rotated.peak_bytes(ranks)};
+/// Ranks that would share the rotation to semicanonical orbitals.
+int sharers_of(const Prediction& p) {
+  return p.shared_operands ? p.job.ranks : 1;
 }
 
 std::string describe_moved(const Prediction& p) {
@@ -181,10 +171,11 @@ std::string describe(const PlanReport& report) {
                       report.plan.total_operations);
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine);
-  if (const auto rotation = rotation_memory(report)) {
+  if (report.rotation) {
+    const int sharers = sharers_of(p);
     text +=
         fmt::format("             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates\n",
-                    amount(rotation->kept), amount(rotation->peak));
+                    amount(report.rotation->bytes / sharers), amount(report.rotation->peak(sharers)));
   }
   text += describe_moved(p);
   text += fmt::format(
@@ -294,9 +285,10 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                  {"prediction", json_prediction(report.prediction)},
                                  {"curve", nlohmann::ordered_json::array()},
                                  {"tile_sizes", nlohmann::ordered_json::array()}};
-  if (const auto rotation = rotation_memory(report)) {
-    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", rotation->kept},
-                                                {"peak_rank_bytes", rotation->peak}};
+  if (report.rotation) {
+    const int sharers = sharers_of(report.prediction);
+    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->bytes / sharers},
+                                                {"peak_rank_bytes", report.rotation->peak(sharers)}};
   }
   for (const Prediction& point : report.curve) {
     json["curve"].push_back(json_prediction(point));

@@ -27,6 +27,12 @@ inline void copy_box(const std::array<std::int64_t, 4>& count, const double* fro
   }
 }
 
+/// to[row, column] = from[row, column] for so many of each: parts of two matrices whose rows are so long.
+inline void copy_matrix(std::int64_t rows, std::int64_t columns, const double* from, std::int64_t from_row, double* to,
+                        std::int64_t to_row) {
+  for (std::int64_t row = 0; row < rows; ++row) std::copy_n(from + row * from_row, columns, to + row * to_row);
+}
+
 /// Of a block with so many numbers of each index, the last one fastest.
 inline std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>& count) {
   return {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1};

@@ -230,8 +230,8 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
         for (const Piece& l : piece[static_cast<std::size_t>(b.tiles[1])]) {
           double* target = into.open(into.find(key(u.tile, l.tile))).data();
           const std::int64_t target_row = space[l.tile].size;
-          copy_box({1, 1, u.size, l.size}, buffer.data() + u.from * row + l.from, {0, 0, row, 1},
-                   target + u.to * target_row + l.to, {0, 0, target_row, 1}, 1.0);
+          copy_matrix(u.size, l.size, buffer.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
+                      target_row);
         }
       }
     }

@@ -29,8 +29,8 @@ std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& s
       if (!in_run(u) || !in_run(l)) continue;
       block.resize(static_cast<std::size_t>(u.size * l.size));
       source.read_fock(u.partner, l.partner, block);  // restricted: beta blocks are not stored
-      copy_box({1, 1, u.size, l.size}, block.data(), {0, 0, l.size, 1},
-               matrix.data() + (u.offset - run.offset) * run.size + (l.offset - run.offset), {0, 0, run.size, 1}, 1.0);
+      copy_matrix(u.size, l.size, block.data(), l.size,
+                  matrix.data() + (u.offset - run.offset) * run.size + (l.offset - run.offset), run.size);
     }
   }
   return matrix;

@@ -158,9 +158,9 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
           },
           arrays);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
-      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.bytes());
+      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.memory().bytes);
       if (arrays) {
-        EXPECT_LT(static_cast<double>(most), 1.3 * alone.bytes() / ranks);
+        EXPECT_LT(static_cast<double>(most), 1.3 * alone.memory().bytes / ranks);
       }
     }
   }
@@ -228,10 +228,10 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   options.threads = 1;
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   const SemicanonicalSource rotated(*source, *source);
-  const double bytes = rotated.bytes();
-  EXPECT_GE(rotated.peak_bytes(4), 2.5 * bytes / 4);
+  const double bytes = rotated.memory().bytes;
+  EXPECT_GE(rotated.memory().peak(4), 2.5 * bytes / 4);
   // However many share it, each of them rotates a unit at a time.
-  EXPECT_GE(rotated.peak_bytes(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
+  EXPECT_GE(rotated.memory().peak(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
   options.memory = static_cast<std::int64_t>(2.0 * bytes);
   EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);
   const auto run_in_team = [&](const TeamShare& share) {
