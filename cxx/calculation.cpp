@@ -148,7 +148,7 @@ void Calculation::choose_orbitals() {
 std::int64_t Calculation::rotated_bytes() const {
   double bytes = 0.0;
   for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) bytes += source->memory().bytes;
+    if (source != nullptr) bytes += source->cost().bytes;
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -160,9 +160,9 @@ std::int64_t Calculation::kept_of_rotation() const {
 std::int64_t Calculation::peak_of_rotation() const {
   if (!semicanonical_right_) return 0;
   const int ranks = options_.sharers;
-  double peak = semicanonical_right_->memory().peak(ranks);
+  double peak = semicanonical_right_->cost().peak(ranks);
   if (semicanonical_left_) {  // one after the other
-    peak = std::max(peak, semicanonical_right_->memory().bytes / ranks + semicanonical_left_->memory().peak(ranks));
+    peak = std::max(peak, semicanonical_right_->cost().bytes / ranks + semicanonical_left_->cost().peak(ranks));
   }
   return static_cast<std::int64_t>(peak);
 }

@@ -226,6 +226,22 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
   blocks_->sync();
 }
 
+double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index) {
+  double operations = 0.0;
+  for (const Block& block : index.blocks()) {
+    for (const Side side : {Side::lower, Side::upper}) {
+      const std::size_t first = first_index(side);
+      const Tile &one = tiles[block.tiles[first]], &other = tiles[block.tiles[first + 1]];
+      const bool same_run = one.orbital_class == other.orbital_class && one.irrep == other.irrep;
+      // Of a pair in one run blocks with ascending tiles are stored, and both are turned.
+      const double stored_for = same_run && block.tiles[first] != block.tiles[first + 1] ? 2.0 : 1.0;
+      const auto run = [&](const Tile& tile) { return tiles.range(tile.orbital_class, tile.irrep).size; };
+      operations += 2.0 * stored_for * static_cast<double>(block.size * (run(one) + run(other)));
+    }
+  }
+  return operations;
+}
+
 void RotatedTensor::read(std::int64_t key, std::span<double> block) const {
   const Block* const found = index_.find(key);
   if (found == nullptr || static_cast<std::size_t>(found->size) != block.size()) {

@@ -77,6 +77,8 @@ class RotatedTensor {
   void read(std::int64_t key, std::span<double> block) const;
   std::int64_t own_bytes() const;
 
+  /// Of all matrix products, a multiply and an add counted as two.
+  static double operations(const TileSpace& tiles, const BlockIndex& index);
   /// What a rank that has so many bytes of the tensor needs at most while it is rotated. `unit`: bytes of the largest
   /// unit.
   static double peak_bytes(double own, double unit) { return 2.0 * own + std::max(share_for_units * own, 2.0 * unit); }

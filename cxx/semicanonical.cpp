@@ -66,11 +66,11 @@ void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation
 
 }  // namespace
 
-double RotationMemory::peak(int ranks) const {
+double RotationCost::peak(int ranks) const {
   return RotatedTensor::peak_bytes(bytes / ranks, largest_unit);
 }
 
-RotationMemory rotation_memory(const TileSource& source) {
+RotationCost rotation_cost(const TileSource& source) {
   const TileSpace& space = source.tiles();
   const bool integrals = source.has_integrals();
   const auto [hole_tile, particle_tile] = largest_tiles(space);
@@ -88,7 +88,8 @@ RotationMemory rotation_memory(const TileSource& source) {
   }
   const BlockIndex t2 = t2_blocks(space), v2 = integrals ? triples_v2_blocks(space) : BlockIndex();
   constexpr double width = sizeof(double);
-  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(unit)};
+  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(unit),
+          RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2)};
 }
 
 struct SemicanonicalSource::Numbers {
@@ -98,7 +99,7 @@ struct SemicanonicalSource::Numbers {
 };
 
 SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
-    : source_(source), fock_source_(fock_source), rotation_(fock_source), memory_(rotation_memory(source)) {}
+    : source_(source), fock_source_(fock_source), rotation_(fock_source), cost_(rotation_cost(source)) {}
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 

@@ -12,15 +12,15 @@
 
 namespace trifuse {
 
-/// What rotating amplitudes and integrals takes, bytes.
-struct RotationMemory {
+/// What rotating amplitudes and integrals takes: known from the tiles alone.
+struct RotationCost {
   double bytes;         ///< of T2 and V2, in all processes that share them
-  double largest_unit;  ///< of what is rotated at once, at most
-  /// What each of so many processes that share them needs at most while they rotate.
+  double largest_unit;  ///< bytes of what is rotated at once, at most
+  double operations;    ///< of the matrix products, a multiply and an add counted as two
+  /// Bytes that each of so many processes that share them needs at most while they rotate.
   double peak(int ranks) const;
 };
-/// Known from the tiles alone.
-RotationMemory rotation_memory(const TileSource& source);
+RotationCost rotation_cost(const TileSource& source);
 
 /// Amplitudes and integrals in semicanonical orbitals: the occupied and the virtual block of each spin's Fock matrix
 /// are diagonalised irrep by irrep, orbital energies are the eigenvalues, and T1, T2, V2 and the remaining f_ov are
@@ -38,7 +38,7 @@ class SemicanonicalSource final : public TileSource {
   /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
   /// Throws Interrupted soon after `stop`, which may be null, has become true on any rank.
   void rotate(Team* team, const std::atomic<bool>* stop = nullptr);
-  const RotationMemory& memory() const { return memory_; }
+  const RotationCost& cost() const { return cost_; }
   /// Of T2 and V2 in this process, once they have been rotated.
   std::int64_t own_bytes() const;
 
@@ -61,7 +61,7 @@ class SemicanonicalSource final : public TileSource {
   const TileSource& source_;
   const TileSource& fock_source_;
   OrbitalRotation rotation_;
-  RotationMemory memory_;
+  RotationCost cost_;
   std::unique_ptr<const Numbers> numbers_;
 };
 

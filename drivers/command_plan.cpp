@@ -91,7 +91,7 @@ struct PlanCommand {
     PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
                       {},        {}};
     if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
-      report.rotation = rotation_memory(*molecule);
+      report.rotation = rotation_cost(*molecule);
     }
     if (report.prediction.job.read_bytes > 0.0) {
       // What is read has about the size of the operands that are made of it.

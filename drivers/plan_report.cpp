@@ -173,9 +173,10 @@ std::string describe(const PlanReport& report) {
   text += describe_memory(p, report.machine);
   if (report.rotation) {
     const int sharers = sharers_of(p);
-    text +=
-        fmt::format("             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates\n",
-                    amount(report.rotation->bytes / sharers), amount(report.rotation->peak(sharers)));
+    text += fmt::format(
+        "             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates, for {:.2f} s\n",
+        amount(report.rotation->bytes / sharers), amount(report.rotation->peak(sharers)),
+        rotation_seconds(*report.rotation, p, report.machine));
   }
   text += describe_moved(p);
   text += fmt::format(
@@ -289,6 +290,8 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
     const int sharers = sharers_of(report.prediction);
     json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->bytes / sharers},
                                                 {"peak_rank_bytes", report.rotation->peak(sharers)}};
+    // Not in `seconds`, which are those without it.
+    json["prediction"]["rotation_seconds"] = rotation_seconds(*report.rotation, report.prediction, report.machine);
   }
   for (const Prediction& point : report.curve) {
     json["curve"].push_back(json_prediction(point));

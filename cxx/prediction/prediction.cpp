@@ -9,6 +9,7 @@
 #include "cxx/base/shared_array.hpp"
 #include "cxx/panels/panels.hpp"
 #include "cxx/parallel/ranks.hpp"
+#include "cxx/semicanonical.hpp"
 
 namespace trifuse {
 
@@ -66,13 +67,17 @@ double kept_for_neighbours(const Prediction& prediction, const Inspection& inspe
   return kept <= most * prediction.gpu.panels ? kept : 0.0;
 }
 
+/// Bytes per second to each of so many processes, of what other ranks have.
+double rate_from_others(double processes, int nodes, const MachineModel& machine) {
+  return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
+}
+
 /// Bytes per second to a GPU, of panels that it does not keep itself.
 double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
   const JobShape& job = prediction.job;
   double from_ranks = machine.link;
   if (prediction.shared_operands && job.gpus > 0) {
-    const double from_others = nodes > 1 ? machine.network * nodes / job.gpus : machine.fetch;
-    from_ranks = std::min(machine.link, from_others);
+    from_ranks = std::min(machine.link, rate_from_others(job.gpus, nodes, machine));
   }
   if (prediction.kept_bytes == 0.0) return from_ranks;
   const double here = gpus_on_node(job, nodes), gpus = job.gpus;
@@ -177,6 +182,15 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                              2.0 * std::log2(job.ranks) * machine.counter_latency;
   }
   return prediction;
+}
+
+double rotation_seconds(const RotationCost& cost, const Prediction& prediction, const MachineModel& machine) {
+  const JobShape& job = prediction.job;
+  const double cores = machine.cores_per_node * job.nodes, ranks = job.ranks;
+  if (!prediction.shared_operands) return cost.operations * ranks / (cores * machine.core_rate);
+  // From others, of what lies evenly everywhere: once between the pairs of indices, and once for operands.
+  const double fetched = 2.0 * cost.bytes / ranks * (1.0 - 1.0 / ranks);
+  return cost.operations / (cores * machine.core_rate) + fetched / rate_from_others(ranks, job.nodes, machine);
 }
 
 }  // namespace trifuse

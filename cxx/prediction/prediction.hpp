@@ -8,6 +8,8 @@
 /// What a job will take, before it is submitted.
 namespace trifuse {
 
+struct RotationCost;
+
 struct JobShape {
   int ranks = 1;            ///< processes
   int gpus = 1;             ///< in all; processes beyond one for each GPU compute on cores
@@ -53,5 +55,8 @@ struct Prediction {
 /// Throws UsageError for a job that makes no sense.
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
+
+/// What the rotation to semicanonical orbitals takes besides.
+double rotation_seconds(const RotationCost& cost, const Prediction& prediction, const MachineModel& machine);
 
 }  // namespace trifuse

@@ -60,6 +60,10 @@ class Prediction(PlanTest):
         rotation = planned["prediction"]["memory"]["rotation"]
         self.assertEqual(rotation["kept_rank_bytes"], run["memory"]["rotated_bytes"])
         self.assertIn("--rohf semicanonical takes", text)
+        # All cores turn the indices together, and no rank gets anything from another one.
+        self.assertGreater(planned["prediction"]["rotation_seconds"], 0)
+        half, _ = self.plan(CARBENE, "--gpus", 0, "--assume", f"cores-per-node={planned['machine']['cores-per-node']['value'] * 2}")
+        self.assertAlmostEqual(half["prediction"]["rotation_seconds"] / planned["prediction"]["rotation_seconds"], 0.5)
         shared, _ = self.plan(CARBENE, "--gpus", 4)
         self.assertEqual(shared["prediction"]["memory"]["rotation"]["kept_rank_bytes"], run["memory"]["rotated_bytes"] / 4)
         limit = int(rotation["peak_rank_bytes"])

@@ -158,9 +158,9 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
           },
           arrays);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
-      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.memory().bytes);
+      EXPECT_EQ(static_cast<double>(all), (arrays ? 1 : ranks) * alone.cost().bytes);
       if (arrays) {
-        EXPECT_LT(static_cast<double>(most), 1.3 * alone.memory().bytes / ranks);
+        EXPECT_LT(static_cast<double>(most), 1.3 * alone.cost().bytes / ranks);
       }
     }
   }
@@ -221,6 +221,24 @@ TEST(SemicanonicalOrbitals, StopTogetherWhereARankIsToldTo) {
   EXPECT_THROW(Calculation(*source, nullptr, semicanonical()).run(&stop), Interrupted);
 }
 
+TEST(SemicanonicalOrbitals, AreKnownToTakeTheOperationsOfTheirProducts) {
+  // In single tiles each block is turned once in each of its indices.
+  const auto whole = make_synthetic_source({Reference::rohf, 6, 5, 14, 15, 1, 20, 20, 1});
+  double expected = 0.0;
+  for (const BlockIndex& index : {t2_blocks(whole->tiles()), triples_v2_blocks(whole->tiles())}) {
+    for (const Block& block : index.blocks()) {
+      for (const int tile : block.tiles) {
+        expected += 2.0 * static_cast<double>(block.size * whole->tiles()[tile].size);
+      }
+    }
+  }
+  EXPECT_EQ(rotation_cost(*whole).operations, expected);
+  // Of pairs in smaller ones only half is there to be turned in the other two.
+  const auto cut = make_synthetic_source({Reference::rohf, 6, 5, 14, 15, 1, 2, 3, 1});
+  EXPECT_LT(rotation_cost(*cut).operations, expected);
+  EXPECT_GT(rotation_cost(*cut).operations, 0.5 * expected);
+}
+
 TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {6, 5, 14, 15}));
   CalculationOptions options = semicanonical();
@@ -228,10 +246,10 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   options.threads = 1;
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   const SemicanonicalSource rotated(*source, *source);
-  const double bytes = rotated.memory().bytes;
-  EXPECT_GE(rotated.memory().peak(4), 2.5 * bytes / 4);
+  const double bytes = rotated.cost().bytes;
+  EXPECT_GE(rotated.cost().peak(4), 2.5 * bytes / 4);
   // However many share it, each of them rotates a unit at a time.
-  EXPECT_GE(rotated.memory().peak(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
+  EXPECT_GE(rotated.cost().peak(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
   options.memory = static_cast<std::int64_t>(2.0 * bytes);
   EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);
   const auto run_in_team = [&](const TeamShare& share) {

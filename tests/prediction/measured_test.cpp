@@ -4,6 +4,7 @@
 
 #include "cxx/cuda/work.hpp"
 #include "cxx/prediction/prediction.hpp"
+#include "cxx/semicanonical.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::testing {
@@ -26,18 +27,26 @@ std::string describe(const TimedRun& run) {
          std::to_string(run.irreps) + " irreps, " + to_string(run.form) + ", " + std::to_string(run.gpus) + " GPUs";
 }
 
+Prediction predicted(const TileSpace& tiles, Form form, const JobShape& job) {
+  const Plan plan = make_plan(cut(tiles, default_cut(tiles, form, true)), form);
+  Problem problem;
+  problem.form = form;
+  return predict(plan, problem, Inspection(plan, problem), machine_model("h200"), job);
+}
+
+JobShape job_of(int gpus, int ranks, double memory = 0) {
+  JobShape job;
+  job.gpus = gpus;
+  job.ranks = ranks;
+  if (ranks > 1) job.operands = JobShape::Operands::shared;
+  job.gpu_memory = memory;
+  return job;
+}
+
 Prediction predicted(const TimedRun& run, int ranks = 1) {
   const auto molecule = make_synthetic_source(
       {Reference::rhf, run.occupied, run.occupied, run.virtuals, run.virtuals, run.irreps, 8, 8, 1});
-  const Plan plan = make_plan(cut(molecule->tiles(), default_cut(molecule->tiles(), run.form, true)), run.form);
-  Problem problem;
-  problem.form = run.form;
-  JobShape job;
-  job.gpus = run.gpus;
-  job.ranks = ranks;
-  if (ranks > 1) job.operands = JobShape::Operands::shared;
-  job.gpu_memory = run.memory;
-  return predict(plan, problem, Inspection(plan, problem), machine_model("h200"), job);
+  return predicted(molecule->tiles(), run.form, job_of(run.gpus, ranks, run.memory));
 }
 
 TEST(Measured, RunsTakeAboutWhatIsPredicted) {
@@ -79,6 +88,25 @@ TEST(Measured, RunsOfSeveralRanksTakeAboutWhatIsPredicted) {
         predicted({run.occupied, run.virtuals, 1, Form::spin_adapted, run.gpus, 0, 0, 0}, run.ranks);
     EXPECT_NEAR(prediction.tasks.seconds, run.tasks, promised * run.tasks);
     EXPECT_NEAR(prediction.seconds(), run.in_all, promised * run.in_all);
+  }
+}
+
+// On a host with 32 cores of 18 GF/s each, as measured there in tasks.
+TEST(Measured, RotationsToSemicanonicalOrbitalsTakeAboutWhatIsPredicted) {
+  const auto molecule = make_synthetic_source({Reference::rohf, 30, 28, 240, 242, 1, 8, 8, 1});
+  const RotationCost cost = rotation_cost(*molecule);
+  MachineModel machine = machine_model("h200");
+  machine.cores_per_node = 32;
+  machine.core_rate = 18e9;
+  struct RotatedRun {
+    int gpus, ranks;
+    double in_all;  ///< seconds
+  };
+  for (const RotatedRun& run : {RotatedRun{1, 1, 29.66}, RotatedRun{2, 2, 21.00}, RotatedRun{2, 4, 20.62}}) {
+    SCOPED_TRACE(std::to_string(run.gpus) + " GPUs, " + std::to_string(run.ranks) + " ranks");
+    const Prediction without = predicted(molecule->tiles(), Form::spin_orbital, job_of(run.gpus, run.ranks));
+    const double rotation = rotation_seconds(cost, without, machine);
+    EXPECT_NEAR(without.seconds() + rotation, run.in_all, promised * run.in_all);
   }
 }
 
