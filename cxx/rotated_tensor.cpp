@@ -231,12 +231,14 @@ double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index
   for (const Block& block : index.blocks()) {
     for (const Side side : {Side::lower, Side::upper}) {
       const std::size_t first = first_index(side);
-      const Tile &one = tiles[block.tiles[first]], &other = tiles[block.tiles[first + 1]];
-      const bool same_run = one.orbital_class == other.orbital_class && one.irrep == other.irrep;
+      const auto run = [&](std::size_t d) {
+        const Tile& tile = tiles[block.tiles[d]];
+        return tiles.range(tile.orbital_class, tile.irrep);
+      };
+      const auto one = run(first), other = run(first + 1);
       // Of a pair in one run blocks with ascending tiles are stored, and both are turned.
-      const double stored_for = same_run && block.tiles[first] != block.tiles[first + 1] ? 2.0 : 1.0;
-      const auto run = [&](const Tile& tile) { return tiles.range(tile.orbital_class, tile.irrep).size; };
-      operations += 2.0 * stored_for * static_cast<double>(block.size * (run(one) + run(other)));
+      const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];
+      operations += (stored_for_two ? 4.0 : 2.0) * static_cast<double>(block.size * (one.size + other.size));
     }
   }
   return operations;

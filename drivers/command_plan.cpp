@@ -10,6 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/prediction/prediction.hpp"
+#include "cxx/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
 #include "drivers/plan_report.hpp"
@@ -90,15 +91,15 @@ struct PlanCommand {
 
     PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
                       {},        {}};
-    if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
-      report.rotation = rotation_cost(*molecule);
-    }
     if (report.prediction.job.read_bytes > 0.0) {
       // What is read has about the size of the operands that are made of it.
       JobShape reads = job;
       reads.read_bytes = report.prediction.shared_operands ? report.prediction.node_bytes * report.prediction.job.nodes
                                                            : report.prediction.operand_bytes;
       report.prediction = predict(plan, problem, inspection, machine, reads);
+    }
+    if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
+      report.rotation = predict_rotation(rotation_cost(*molecule), report.prediction, machine);
     }
     JobShape of_curve = report.prediction.job;
     of_curve.nodes = nodes.value_or(0);

@@ -62,11 +62,6 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   return text;
 }
 
-/// Ranks that would share the rotation to semicanonical orbitals.
-int sharers_of(const Prediction& p) {
-  return p.shared_operands ? p.job.ranks : 1;
-}
-
 std::string describe_moved(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   if (tasks.gpus == 0) return "";
@@ -172,11 +167,9 @@ std::string describe(const PlanReport& report) {
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine);
   if (report.rotation) {
-    const int sharers = sharers_of(p);
     text += fmt::format(
         "             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates, for {:.2f} s\n",
-        amount(report.rotation->bytes / sharers), amount(report.rotation->peak(sharers)),
-        rotation_seconds(*report.rotation, p, report.machine));
+        amount(report.rotation->kept_bytes), amount(report.rotation->peak_bytes), report.rotation->seconds);
   }
   text += describe_moved(p);
   text += fmt::format(
@@ -287,11 +280,10 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                  {"curve", nlohmann::ordered_json::array()},
                                  {"tile_sizes", nlohmann::ordered_json::array()}};
   if (report.rotation) {
-    const int sharers = sharers_of(report.prediction);
-    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->bytes / sharers},
-                                                {"peak_rank_bytes", report.rotation->peak(sharers)}};
+    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->kept_bytes},
+                                                {"peak_rank_bytes", report.rotation->peak_bytes}};
     // Not in `seconds`, which are those without it.
-    json["prediction"]["rotation_seconds"] = rotation_seconds(*report.rotation, report.prediction, report.machine);
+    json["prediction"]["rotation_seconds"] = report.rotation->seconds;
   }
   for (const Prediction& point : report.curve) {
     json["curve"].push_back(json_prediction(point));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cxx/prediction/prediction.hpp"
-#include "cxx/semicanonical.hpp"
 #include "drivers/measured_runs.hpp"
 
 /// A prediction in words, for programs, and drawn.
@@ -27,9 +26,9 @@ struct PlanReport {
   const MachineModel& machine;
   JobShape job;  ///< as asked for
   Prediction prediction;
-  std::vector<Prediction> curve;              ///< the same job on fewer GPUs, ascending, itself last
-  std::vector<TileSizeTrial> sizes;           ///< the job itself first
-  std::optional<RotationCost> rotation = {};  ///< of a molecule that semicanonical orbitals are possible for
+  std::vector<Prediction> curve;                    ///< the same job on fewer GPUs, ascending, itself last
+  std::vector<TileSizeTrial> sizes;                 ///< the job itself first
+  std::optional<RotationPrediction> rotation = {};  ///< of a molecule that semicanonical orbitals are possible for
 
   /// Speed-up of a point of the curve over the first, for each GPU.
   double scaling(const Prediction& point) const;

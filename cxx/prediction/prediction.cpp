@@ -184,13 +184,15 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   return prediction;
 }
 
-double rotation_seconds(const RotationCost& cost, const Prediction& prediction, const MachineModel& machine) {
+RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
+                                    const MachineModel& machine) {
   const JobShape& job = prediction.job;
-  const double cores = machine.cores_per_node * job.nodes, ranks = job.ranks;
-  if (!prediction.shared_operands) return cost.operations * ranks / (cores * machine.core_rate);
+  const double ranks = job.ranks;
+  const double seconds = cost.operations / (machine.cores_per_node * job.nodes * machine.core_rate);
+  if (!prediction.shared_operands) return {cost.bytes, cost.peak(1), seconds * ranks};
   // From others, of what lies evenly everywhere: once between the pairs of indices, and once for operands.
-  const double fetched = 2.0 * cost.bytes / ranks * (1.0 - 1.0 / ranks);
-  return cost.operations / (cores * machine.core_rate) + fetched / rate_from_others(ranks, job.nodes, machine);
+  const double kept = cost.bytes / ranks, fetched = 2.0 * kept * (1.0 - 1.0 / ranks);
+  return {kept, cost.peak(job.ranks), seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
 }  // namespace trifuse

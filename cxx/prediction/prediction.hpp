@@ -57,6 +57,12 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                    const JobShape& job);
 
 /// What the rotation to semicanonical orbitals takes besides.
-double rotation_seconds(const RotationCost& cost, const Prediction& prediction, const MachineModel& machine);
+struct RotationPrediction {
+  double kept_bytes = 0.0;  ///< of each rank, from then on
+  double peak_bytes = 0.0;  ///< of each rank before that, while there are no operands
+  double seconds = 0.0;
+};
+RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
+                                    const MachineModel& machine);
 
 }  // namespace trifuse

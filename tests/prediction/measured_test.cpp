@@ -105,8 +105,8 @@ TEST(Measured, RotationsToSemicanonicalOrbitalsTakeAboutWhatIsPredicted) {
   for (const RotatedRun& run : {RotatedRun{1, 1, 29.66}, RotatedRun{2, 2, 21.00}, RotatedRun{2, 4, 20.62}}) {
     SCOPED_TRACE(std::to_string(run.gpus) + " GPUs, " + std::to_string(run.ranks) + " ranks");
     const Prediction without = predicted(molecule->tiles(), Form::spin_orbital, job_of(run.gpus, run.ranks));
-    const double rotation = rotation_seconds(cost, without, machine);
-    EXPECT_NEAR(without.seconds() + rotation, run.in_all, promised * run.in_all);
+    const RotationPrediction rotation = predict_rotation(cost, without, machine);
+    EXPECT_NEAR(without.seconds() + rotation.seconds, run.in_all, promised * run.in_all);
   }
 }
 
