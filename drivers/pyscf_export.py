@@ -135,7 +135,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False):
     orbitals = _orbitals(cc, _fock_only(cc), cc.l1, cc.l2)
     with _new_dump(filename) as file:
         _write_header(file, cc, orbitals, comment)
-        file.attrs["amplitudes"] = "lambda"
+        _set_string(file, "amplitudes", "lambda")
         _write_amplitudes(file, orbitals, cc.l1, cc.l2)
 
 
@@ -263,7 +263,8 @@ def _new_dump(filename):
     """An HDF5 file that takes its name when it is complete, so that a stopped program leaves no half dump."""
     partial = f"{filename}.partial"
     try:
-        with h5py.File(partial, "w") as file:
+        # The format of HDF5 1.10 has checksums over everything that describes the data; older formats have none.
+        with h5py.File(partial, "w", libver=("v110", "v110")) as file:
             yield file
         os.replace(partial, filename)
     finally:
@@ -271,23 +272,29 @@ def _new_dump(filename):
             os.remove(partial)
 
 
+def _set_string(file, name, text):
+    """A string attribute of fixed length: one of variable length stands apart, in a heap without a checksum."""
+    value = text.encode()
+    file.attrs.create(name, value, dtype=h5py.string_dtype("utf-8", max(1, len(value))))
+
+
 def _write_header(file, cc, orbitals, comment):
-    file.attrs["format"] = "trifuse-dump"
+    _set_string(file, "format", "trifuse-dump")
     file.attrs["version"] = 1
-    file.attrs["reference"] = orbitals.reference
+    _set_string(file, "reference", orbitals.reference)
     omega2 = _omega2(cc)
-    file.attrs["amplitudes"] = "ccsd" if omega2 is None else "reg-ccsd"
+    _set_string(file, "amplitudes", "ccsd" if omega2 is None else "reg-ccsd")
     if omega2 is not None:
         file.attrs["omega2"] = omega2
     mol = cc.mol
     hill_order = sorted(collections.Counter(mol.elements).items(), key=lambda e: ({"C": 0, "H": 1}.get(e[0], 2), e[0]))
-    file.attrs["molecule"] = "".join(element + (str(n) if n > 1 else "") for element, n in hill_order)
-    file.attrs["basis"] = mol.basis if isinstance(mol.basis, str) else "user-defined"
-    file.attrs["program"] = f"PySCF {pyscf.__version__}"
+    _set_string(file, "molecule", "".join(element + (str(n) if n > 1 else "") for element, n in hill_order))
+    _set_string(file, "basis", mol.basis if isinstance(mol.basis, str) else "user-defined")
+    _set_string(file, "program", f"PySCF {pyscf.__version__}")
     if not cc.converged:
         comment += " (CCSD not converged)"
     if comment:
-        file.attrs["comment"] = comment
+        _set_string(file, "comment", comment)
     spins = ("ov",) if orbitals.restricted else ("ov", "OV")
     for suffix, spin in zip(orbitals.suffixes, spins):
         for c, kind in zip(spin, ("occ", "vir")):

@@ -146,8 +146,21 @@ class PySCFTriples(Dumps):
         restricted = self.check_own_dump(solved(pyscf.cc.CCSD(mf)))
         unrestricted = self.check_own_dump(solved(pyscf.cc.UCCSD(mf.to_uhf())))
         with h5py.File(self.path()) as file:
-            self.assertEqual(file.attrs["reference"], "UHF")
+            self.assertEqual(file.attrs["reference"], b"UHF")
         self.assertLess(abs(restricted["E(T)"] - unrestricted["E(T)"]), TOLERANCE)
+
+    def test_format_of_the_file(self):
+        """No string of variable length, whose heap has no checksum; checksums over everything that describes data."""
+        pyscf_export.write_dump(solved(pyscf.cc.CCSD(mean_field(scf.RHF, "H 0 0 0; H 0 0 0.74"))), self.path(), "naïve")
+        with h5py.File(self.path()) as file:
+            for name, value in file.attrs.items():
+                self.assertIsNone(h5py.check_vlen_dtype(file.attrs.get_id(name).dtype), name)
+            self.assertEqual(file.attrs["comment"].decode(), "naïve")
+        with open(self.path(), "rb") as file:
+            content = file.read()
+        self.assertEqual(content[8], 3, "version of the superblock")
+        for signature in (b"GCOL", b"TREE", b"SNOD", b"HEAP"):
+            self.assertNotIn(signature, content)
 
     def test_integrals_on_disk(self):
         for kind, mf in ((ccsd.CCSD, mean_field(scf.RHF, WATER)), (rccsd.RCCSD, mean_field(scf.RHF, WATER)),
@@ -172,7 +185,7 @@ class RestrictedOpenShell(Dumps):
         """PySCF takes the diagonal of each spin's Fock matrix as orbital energies and adds f_ov t2."""
         self.check_own_dump(solved(pyscf.cc.CCSD(self.mf)))
         with h5py.File(self.path()) as file:
-            self.assertEqual(file.attrs["reference"], "ROHF")
+            self.assertEqual(file.attrs["reference"], b"ROHF")
 
     def test_loose_scf(self):
         """What f_ov is left of a loosely converged SCF counts as in PySCF."""
