@@ -7,10 +7,10 @@
 #include <fstream>
 #include <vector>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/choose_devices.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "trifuse_config.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "cxx/cpu/blas.hpp"
+#include "cxx/base/blas.hpp"
 
 namespace trifuse::cli {
 

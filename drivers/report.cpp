@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"

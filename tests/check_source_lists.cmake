@@ -10,7 +10,7 @@ foreach(folder tce_tiles cxx drivers)
   endforeach()
   file(GLOB_RECURSE files RELATIVE "${SOURCE}/${folder}" "${SOURCE}/${folder}/*.cpp" "${SOURCE}/${folder}/*.cu")
   foreach(file ${files})
-    # A list names a file from its own folder: cpu/blas.cpp in cxx, devices.cu in cxx/cuda.
+    # A list names a file from its own folder: base/blas.cpp in cxx, devices.cu in cxx/cuda.
     get_filename_component(name "${file}" NAME)
     string(REPLACE "." "[.]" pattern "[ \n(](${file}|${name})[ \n)]")
     if(NOT text MATCHES "${pattern}")

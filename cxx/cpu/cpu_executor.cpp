@@ -5,8 +5,8 @@
 #include <numeric>
 #include <optional>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/first_failure.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "cxx/cpu/piece_worker.hpp"
 #include "cxx/panels/panels.hpp"
 #include "cxx/plan/plan.hpp"

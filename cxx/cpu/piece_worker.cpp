@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cxx/cpu/blas.hpp"
+#include "cxx/base/blas.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cxx/cpu/blas.hpp"
+#include "cxx/base/blas.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"

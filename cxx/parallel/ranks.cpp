@@ -10,9 +10,9 @@
 #include <limits>
 #include <map>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "cxx/parallel/free_memory.hpp"
 
 namespace trifuse {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "tce_tiles/copy_box.hpp"
 
 extern "C" void dsyev_(const char* job, const char* triangle, const int* n, double* a, const int* lda, double* w,

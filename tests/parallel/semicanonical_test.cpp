@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/cpu/blas.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_team.hpp"

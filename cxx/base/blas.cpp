@@ -1,4 +1,4 @@
-#include "cxx/cpu/blas.hpp"
+#include "cxx/base/blas.hpp"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -32,6 +32,13 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
                          const double* b, std::int64_t ldb, double* c) {
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, blas_int(m), blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b,
               blas_int(ldb), 0.0, c, blas_int(m));
+}
+
+void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                  const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
+  if (m == 0 || n == 0 || k == 0) return;
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
+              blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), 1.0, c, blas_int(ldc));
 }
 
 void set_blas_threads(int threads) {

@@ -9,6 +9,11 @@ namespace trifuse {
 void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                          const double* b, std::int64_t ldb, double* c);
 
+/// C[m, n] += alpha * sum_x A[m, x] B[x, n]; all row-major (C order), rows of A, B and C being lda, ldb and ldc apart.
+/// With `transpose_a` the memory at `a` holds A^T[x, m], with `transpose_b` that at `b` holds B^T[n, x].
+void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                  const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
+
 /// Asks the BLAS library in use to run each call on the calling thread; Trifuse calls it from many threads at once.
 void use_single_threaded_blas();
 
