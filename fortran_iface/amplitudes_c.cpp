@@ -83,6 +83,7 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 void trifuse::c_interface::verify(trifuse_amplitudes_handle& amplitudes, const trifuse_amplitudes_handle& integrals) {
   if (amplitudes.verified) return;
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
+  if (amplitudes.read != nullptr) amplitudes.read->forget();
   amplitudes.correlation_energy = verify_source(*amplitudes.source, *integrals.source);
   amplitudes.verified = true;
 }
@@ -93,7 +94,10 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
     if (description == nullptr) throw trifuse::UsageError("A description is needed, but it is null.");
     auto handle = std::make_unique<trifuse_amplitudes_handle>();
     if (reader != nullptr) {
-      handle->source = std::make_unique<CallerSource>(*description, reader, context);
+      auto read =
+          std::make_unique<trifuse::WatchedSource>(std::make_unique<CallerSource>(*description, reader, context));
+      handle->read = read.get();
+      handle->source = std::move(read);
       return handle.release();
     }
     trifuse::TileSpace space = tile_space(*description);

@@ -15,6 +15,7 @@
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/watched_source.hpp"
 
 /// What stands behind the handles of trifuse.h, and how errors leave the library.
 
@@ -83,6 +84,7 @@ struct trifuse_amplitudes_handle {
   std::uint64_t tag = trifuse::c_interface::amplitudes_tag;
   std::unique_ptr<trifuse::TileSource> source;
   trifuse::MemorySource* filled = nullptr;  ///< `source`, where the caller fills it block by block
+  trifuse::WatchedSource* read = nullptr;   ///< `source`, where the caller delivers blocks when they are asked for
   bool verified = false;
   std::optional<double> correlation_energy;
   std::array<std::optional<trifuse::BlockIndex>, 4> blocks;  ///< of each tensor, listed when asked for

@@ -74,8 +74,9 @@ typedef struct trifuse_description {
  *     TRIFUSE_T2    t_h3h4^p1p2 [p1, p2, h3, h4] tiles p1, p2, h3, h4
  *     TRIFUSE_V2    <g3 g4||g1 g2> [g3, g4, g1, g2], of {p p|h h}, {h p|h h} and {p p|h p}
  *
- * Blocks are asked for several times, by one thread at a time, which need not be the one that called. Returns 0; any
- * other number ends the calculation with an error. */
+ * Blocks are asked for several times, by one thread at a time, which need not be the one that called, and must have the
+ * same numbers each time: others than those that were checked end the calculation with TRIFUSE_BAD_INPUT. Returns 0;
+ * any other number ends the calculation with an error. */
 typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int64_t* tiles, int64_t size,
                                         double* block);
 

@@ -11,7 +11,8 @@
 namespace trifuse {
 
 /// Opens whatever amplitudes the user names: a Trifuse dump (HDF5) or NWChem's files by their prefix or directory;
-/// other members of the location matter for NWChem only.
+/// other members of the location matter for NWChem only. NWChem's files must not change from then on (see
+/// `WatchedSource`).
 std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
 /// Which part of the check of a dump one of several processes does; all parts together are the whole.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +30,9 @@ struct SourceInfo {
   std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...
 };
 
+/// A hash of many numbers.
+using SourceDigest = std::array<std::uint64_t, 2>;
+
 /// Where tiles come from: memory, files, Global Arrays or a caller's callback.
 ///
 /// Blocks are TCE's: only those with `block_exists` and ascending tiles in each pair may be asked for; the last index
@@ -49,6 +54,10 @@ class TileSource {
   /// Whether all blocks are made of what those have whose tiles have the spins alpha, beta, alpha, beta: then who has
   /// seen these has seen every number.
   virtual bool opposite_spins_tell_all() const { return false; }
+  /// Of all blocks that have been read so far, in whatever order and by however many threads, and of the orbital
+  /// energies: processes that have read the same blocks of the same numbers have the same. None where a source does
+  /// not keep it.
+  virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
 
   /// Fock matrix block [g5, g6], g5 fastest.
   virtual void read_fock(int g6, int g5, std::span<double> block) const = 0;

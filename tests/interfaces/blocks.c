@@ -30,6 +30,7 @@ struct program_data {
   int64_t calls;
   int32_t refuse_tensor, refusal; /* -1: none */
   int spoil;                      /* not a number in T2 */
+  double add;                     /* to the numbers of V2 from now on */
 };
 
 static int32_t read_block(void* context, int32_t tensor, const int64_t* tiles, int64_t size, double* block) {
@@ -39,6 +40,7 @@ static int32_t read_block(void* context, int32_t tensor, const int64_t* tiles, i
   if (tensor == data->refuse_tensor) return data->refusal;
   trifuse_get_block(&status, data->held, tensor, tiles, size, block);
   if (data->spoil && tensor == TRIFUSE_T2) block[size / 2] = nan("");
+  if (tensor == TRIFUSE_V2) block[0] += data->add;
   return status.code;
 }
 
@@ -64,7 +66,7 @@ int main(int argc, char** argv) {
   double expected;
   int64_t n, orbitals = 0, largest = 0, block_tiles[4], size, missing = -1;
   int32_t tensor, gpu = 0;
-  struct program_data data = {NULL, 0, -1, 0, 0};
+  struct program_data data = {NULL, 0, -1, 0, 0, 0.0};
   if (argc != 2) return 2;
 
   held = trifuse_open_amplitudes(&status, argv[1]);
@@ -112,8 +114,13 @@ int main(int argc, char** argv) {
   read = trifuse_new_amplitudes(&status, &description, read_block, &data);
   paren_energy(&status, read);
   expect_failure(&status, TRIFUSE_BAD_INPUT, "T2", "not a number");
-  trifuse_delete_amplitudes(&read);
   data.spoil = 0;
+  expect(paren_energy(&status, read) == expected, "numbers that were refused and then corrected");
+  data.add = 1e-12;
+  paren_energy(&status, read);
+  expect_failure(&status, TRIFUSE_BAD_INPUT, "other numbers for V2 block", "other numbers than those that were checked");
+  data.add = 0.0;
+  trifuse_delete_amplitudes(&read);
   description.correlation_energy += 1e-3;
   read = trifuse_new_amplitudes(&status, &description, read_block, &data);
   paren_energy(&status, read);
