@@ -40,7 +40,7 @@ struct InfoCommand {
 
     fmt::print("{}", describe_source(*right));
     if (left) fmt::print("Left         {}\n", left->info().path);
-    if (ccsd_energy) fmt::print("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *ccsd_energy);
+    fmt::print("{}", describe_ccsd(right->info(), ccsd_energy));
     fmt::print("{}", no_check ? "" : "Checks       all numbers finite, symmetries as claimed\n");
     fmt::print("{}", describe_plan(calculation));
     fmt::print("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());

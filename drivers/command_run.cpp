@@ -19,7 +19,7 @@
 #include "drivers/commands.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
-#include "drivers/same_file.hpp"
+#include "drivers/same_input.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/team_report.hpp"
 
@@ -113,11 +113,21 @@ struct RunCommand {
     if (shared) share = {team->rank(), team->size()};
     share.threads = flags.options.threads;
     if (team != nullptr && share.threads == 0) share.threads = threads_of_each(*team);
+    // Before shares of the same lengths are added up, and after all that is checked is known.
+    if (team != nullptr) expect_same_numbers(*team, amplitudes);
+    const bool own = &amplitudes == &integrals;
+    std::vector<double> checksums;
+    together(team, [&] { checksums = checksums_of_source(amplitudes, own, share); });
+    if (shared) team->sum(checksums);
     EnergyShares energy;
-    together(team, [&] { energy = check_source(amplitudes, integrals, share); });
+    together(team, [&] {
+      accept_checksums(amplitudes, own, checksums);
+      energy = check_source(amplitudes, integrals, share);
+    });
     if (shared) team->sum(energy);
     std::optional<double> ccsd_energy;
     together(team, [&] { ccsd_energy = checked_energy(amplitudes, integrals, energy); });
+    if (team != nullptr) expect_same_numbers(*team, amplitudes);
     return ccsd_energy;
   }
 
@@ -137,9 +147,7 @@ struct RunCommand {
     if (!silent) {
       fmt::print("{}", describe_source(*sources.right));
       if (sources.left) fmt::print("Left         {}\n", sources.left->info().path);
-      if (sources.ccsd_energy) {
-        fmt::print("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *sources.ccsd_energy);
-      }
+      fmt::print("{}", describe_ccsd(sources.right->info(), sources.ccsd_energy));
       fmt::print("{}", describe_plan(calculation));
       if (team != nullptr) fmt::print("{}\n", fmt::join(rank_table(*team), "\n"));
       std::fflush(stdout);
@@ -165,7 +173,7 @@ struct RunCommand {
     if (!speaks) return;
     // What the GPUs of this rank did is not what all did.
     if (team != nullptr) result.cuda.reset();
-    std::string energies = describe_result(calculation, result, times, sources.right->info());
+    std::string energies = describe_result(calculation, result, times, sources.right->info(), sources.ccsd_energy);
     if (team != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =

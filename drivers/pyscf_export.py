@@ -13,6 +13,7 @@ Copy this one file next to your script; it needs pyscf, numpy and h5py.
     pyscf_export.write_lambda_dump(mycc, "lambda.h5")                   # Lambda-CCSD(T), likewise with --left
 
 Supported: RCCSD and UCCSD on real RHF, UHF and ROHF references, with or without frozen orbitals and density fitting.
+`seal` gives any complete dump the checksums of the format page, whoever wrote it, and `verify_seal` compares them.
 As a program: `python3 pyscf_export.py molecule.xyz --basis cc-pvdz -o dump.h5`; see --help.
 """
 
@@ -21,8 +22,10 @@ import collections
 import contextlib
 import copy
 import os
+import struct
 import sys
 import warnings
+import zlib
 
 import h5py
 import numpy as np
@@ -32,8 +35,8 @@ from pyscf import gto, scf, symm
 from pyscf.cc import ccsd, uccsd
 
 # PySCF's names of the integrals (pq|rs): o v are alpha orbitals, O V beta ones.
-RESTRICTED_INTEGRALS = ("ovvv", "ovoo", "ovov")
-SPIN_INTEGRALS = ("ovvv", "ovVV", "OVvv", "OVVV", "ovoo", "ovOO", "OVoo", "OVOO", "ovov", "ovOV", "OVOV")
+RESTRICTED_INTEGRALS = ("ovvv", "ovoo", "ovov", "oovv")
+SPIN_INTEGRALS = ("ovvv", "ovVV", "OVvv", "OVVV", "ovoo", "ovOO", "OVoo", "OVOO", "ovov", "ovOV", "OVOV", "oovv", "OOVV")
 
 # A Fock matrix whose occupied-occupied, virtual-virtual or occupied-virtual elements exceed this is not that of
 # canonical orbitals; an SCF with PySCF's default thresholds stays one or two orders below.
@@ -60,11 +63,12 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None):
     with _new_dump(filename) as file:
         _write_header(file, cc, orbitals, comment)
         file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
+        file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
         file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
         _write_amplitudes(file, orbitals, cc.t1, cc.t2)
         for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
             order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
-            file["fock" + suffix] = orbitals.fock[spin[0]][np.ix_(order, order)]
+            _write_rows(file, "fock" + suffix, orbitals.fock[spin[0]][np.ix_(order, order)])
         for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
             _write_integrals(file, name, eris, orbitals)
 
@@ -258,14 +262,123 @@ def _with_shifted_virtuals(eris, omega2):
     return eris
 
 
+class _BlockSums:
+    """The CRC-32 of each block of consecutive elements of a dataset, which come in C order, a few at a time."""
+
+    def __init__(self, block):
+        self.block_bytes, self.finished, self.sum, self.bytes = 8 * block, [], 0, 0
+
+    def add(self, values):
+        kind = "<i8" if np.issubdtype(values.dtype, np.integer) else "<f8"
+        data = memoryview(np.ascontiguousarray(values, kind).reshape(-1).view(np.uint8))
+        while data:
+            part = data[:self.block_bytes - self.bytes]
+            data = data[len(part):]
+            self.sum, self.bytes = zlib.crc32(part, self.sum), self.bytes + len(part)
+            if self.bytes == self.block_bytes:
+                self.finished.append(self.sum)
+                self.sum = self.bytes = 0
+
+    def result(self):
+        return np.array(self.finished + [self.sum] * (self.bytes > 0), "<u4")
+
+
+def _seal_block(elements):
+    """Elements of a block: at least 1024, and at most 2^23 blocks in a dataset."""
+    block = 1024
+    while -(-elements // block) > 2**23:
+        block *= 2
+    return block
+
+
+def _sums_of(dataset, block):
+    sums = _BlockSums(block)
+    if dataset.size:
+        rows = max(1, 2**20 * dataset.shape[0] // dataset.size)
+        for start in range(0, dataset.shape[0], rows):
+            sums.add(dataset[start:start + rows])
+    return sums.result()
+
+
+def _header_sum(file):
+    lines = []
+    for name, value in sorted(file.attrs.items()):
+        if isinstance(value, h5py.Empty) or np.size(value) != 1:
+            continue
+        value = np.asarray(value).reshape(-1)[0]
+        if isinstance(value, bytes):
+            value = value.decode(errors="surrogateescape")
+        if isinstance(value, str):
+            lines.append(f"{name}=" + value.split("\0")[0].rstrip(" "))
+        elif isinstance(value, np.integer):
+            lines.append(f"{name}={int(value)}")
+        elif isinstance(value, np.floating):
+            lines.append(f"{name}=" + struct.pack(">d", value).hex())
+    for name in sorted(set(file["seal"]) - {"header"}):
+        lines.append(f"{name} [{','.join(map(str, file[name].shape))}]")
+    return zlib.crc32("".join(line + "\n" for line in lines).encode(errors="surrogateescape"))
+
+
+def seal(file, sums=None, block=None):
+    """Seal a complete dump that is open for writing (an h5py.File), or seal it anew after a change.
+
+    Nothing but h5py, numpy and zlib is used, so that other programs may copy this. `sums` are checksums of datasets
+    that are known already, of blocks of `block` elements; all others are read back.
+    """
+    datasets = sorted(name for name, item in file.items() if isinstance(item, h5py.Dataset))
+    block = block or _seal_block(max(file[name].size for name in datasets))
+    if "seal" in file:
+        del file["seal"]
+    file.attrs["minor_version"] = 1
+    file.attrs["seal_block"] = block
+    group = file.create_group("seal")
+    for name in datasets:
+        known = sums is not None and name in sums
+        group[name] = sums[name] if known else _sums_of(file[name], block)
+    group["header"] = np.array([_header_sum(file)], "<u4")
+
+
+def verify_seal(filename):
+    """The names of what is not as it was sealed: "header" and datasets. Empty for a sound dump."""
+    with h5py.File(filename, "r") as file:
+        block = int(file.attrs["seal_block"])
+        wrong = [] if file["seal/header"][0] == _header_sum(file) else ["header"]
+        for name in sorted(set(file["seal"]) - {"header"}):
+            if not np.array_equal(file["seal"][name][()], _sums_of(file[name], block)):
+                wrong.append(name)
+        return wrong
+
+
+class _Dump:
+    """A dump that is written: the file, and the checksums of what it has so far."""
+
+    def __init__(self, file):
+        self.file, self.attrs, self.sums, self.block = file, file.attrs, {}, None
+
+    def write(self, name, shape, dtype, rows):
+        """A dataset from its rows, one after another along the first axis."""
+        dataset = self.file.create_dataset(name, shape, dtype)
+        sums = _BlockSums(self.block)
+        if 0 not in shape:
+            for n, row in enumerate(rows):
+                dataset[n] = row
+                sums.add(np.asarray(row))
+        self.sums[name] = sums.result()
+
+    def seal(self):
+        seal(self.file, self.sums, self.block)
+
+
 @contextlib.contextmanager
 def _new_dump(filename):
-    """An HDF5 file that takes its name when it is complete, so that a stopped program leaves no half dump."""
+    """A dump that takes its name when it is complete and sealed, so that a stopped program leaves no half dump."""
     partial = f"{filename}.partial"
     try:
         # The format of HDF5 1.10 has checksums over everything that describes the data; older formats have none.
         with h5py.File(partial, "w", libver=("v110", "v110")) as file:
-            yield file
+            dump = _Dump(file)
+            yield dump
+            dump.seal()
         os.replace(partial, filename)
     finally:
         if os.path.exists(partial):
@@ -279,6 +392,8 @@ def _set_string(file, name, text):
 
 
 def _write_header(file, cc, orbitals, comment):
+    o, v = (max(len(orbitals.order[c]) for c in classes if c in orbitals.order) for classes in ("oO", "vV"))
+    file.block = _seal_block(max(o * v**3, o**3 * v, (o * v)**2, (o + v)**2))
     _set_string(file, "format", "trifuse-dump")
     file.attrs["version"] = 1
     _set_string(file, "reference", orbitals.reference)
@@ -298,9 +413,9 @@ def _write_header(file, cc, orbitals, comment):
     spins = ("ov",) if orbitals.restricted else ("ov", "OV")
     for suffix, spin in zip(orbitals.suffixes, spins):
         for c, kind in zip(spin, ("occ", "vir")):
-            file[f"eps_{kind}{suffix}"] = orbitals.energies[c][orbitals.order[c]]
+            _write_rows(file, f"eps_{kind}{suffix}", orbitals.energies[c][orbitals.order[c]])
             if orbitals.irreps is not None:
-                file[f"irrep_{kind}{suffix}"] = orbitals.irreps[c][orbitals.order[c]]
+                _write_rows(file, f"irrep_{kind}{suffix}", orbitals.irreps[c][orbitals.order[c]])
 
 
 def _write_amplitudes(file, orbitals, t1, t2):
@@ -310,25 +425,25 @@ def _write_amplitudes(file, orbitals, t1, t2):
         arrays = {"t1_a": ("ov", t1[0]), "t1_b": ("OV", t1[1]),
                   "t2_aa": ("oovv", t2[0]), "t2_ab": ("oOvV", t2[1]), "t2_bb": ("OOVV", t2[2])}
     for dataset, (classes, array) in arrays.items():
-        _write_rows(file, dataset, classes, array.__getitem__, orbitals)
+        _write_ordered(file, dataset, classes, array.__getitem__, orbitals)
 
 
 def _write_integrals(file, name, eris, orbitals):
     # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
     fetch = getattr(eris, "get_" + name) if name.lower() == "ovvv" else getattr(eris, name).__getitem__
     spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
-    _write_rows(file, name.lower() + spins, name, fetch, orbitals)
+    _write_ordered(file, name.lower() + spins, name, fetch, orbitals)
 
 
-def _write_rows(file, name, classes, fetch, orbitals):
+def _write_rows(file, name, array):
+    file.write(name, array.shape, array.dtype, array)
+
+
+def _write_ordered(file, name, classes, fetch, orbitals):
     """A dataset in the order of the dump, from `fetch(slice)` of PySCF's array, one first index at a time."""
-    shape = tuple(len(orbitals.order[c]) for c in classes)
-    dataset = file.create_dataset(name, shape, "f8")
-    if 0 in shape:
-        return
     rest = np.ix_(*(orbitals.order[c] for c in classes[1:]))
-    for row, i in enumerate(orbitals.order[classes[0]]):
-        dataset[row] = np.asarray(fetch(slice(i, i + 1)))[0][rest]
+    rows = (np.asarray(fetch(slice(i, i + 1)))[0][rest] for i in orbitals.order[classes[0]])
+    file.write(name, tuple(len(orbitals.order[c]) for c in classes), "f8", rows)
 
 
 # ---- the command line tool ----

@@ -95,6 +95,23 @@ std::string describe_source(const TileSource& source) {
   return text;
 }
 
+std::optional<double> total_ccsd_energy(const SourceInfo& info, std::optional<double> correlation) {
+  if (!correlation) correlation = info.correlation_energy;
+  if (!correlation || !info.scf_energy || info.amplitudes != AmplitudeKind::ccsd) return {};
+  return *info.scf_energy + *correlation;
+}
+
+std::string describe_ccsd(const SourceInfo& info, std::optional<double> correlation) {
+  std::string text;
+  if (correlation) {
+    text += fmt::format("CCSD         correlation energy of these amplitudes {:.15f} Eh\n", *correlation);
+  }
+  if (const auto total = total_ccsd_energy(info, correlation)) {
+    text += fmt::format("             E(SCF) {:.12f} Eh, E(CCSD) {:.12f} Eh\n", *info.scf_energy, *total);
+  }
+  return text;
+}
+
 std::string describe_plan(const Calculation& calculation) {
   const Plan& plan = calculation.plan();
   std::string text;
@@ -186,7 +203,7 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
 }
 
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
-                            const SourceInfo& info) {
+                            const SourceInfo& info, std::optional<double> correlation) {
   std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
   for (const TriplesEnergy& energy : result.energies) {
     text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.bracket, energy.total.paren,
@@ -206,6 +223,12 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                           paren);
       text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.bracket - bracket,
                           energy.total.paren - paren);
+    }
+  }
+  if (const auto ccsd = total_ccsd_energy(info, correlation)) {
+    text += "\n";
+    for (const TriplesEnergy& energy : result.energies) {
+      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + E(T) / Eh\n", energy.omega2, *ccsd + energy.total.paren);
     }
   }
   text +=
@@ -276,6 +299,7 @@ nlohmann::ordered_json json_source(const TileSource& source) {
   const auto [oa, ob, va, vb] = orbital_numbers(source.tiles());
   nlohmann::ordered_json json = {{"path", info.path},
                                  {"format", info.format},
+                                 {"sealed", info.sealed},
                                  {"reference", to_string(info.reference)},
                                  {"amplitudes", to_string(info.amplitudes)},
                                  {"occupied", {oa, ob}},
@@ -320,11 +344,17 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["method"] = calculation.method(calculation.problem().omega2.front());
   if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
   json["units"] = "hartree";
+  const auto known = [](std::optional<double> value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  };
+  const std::optional<double> total = total_ccsd_energy(right.info(), ccsd_energy);
   for (const TriplesEnergy& energy : result.energies) {
-    nlohmann::ordered_json entry = {{"omega2", energy.omega2},
-                                    {"E[T]", energy.total.bracket},
-                                    {"E(T)", energy.total.paren},
-                                    {"method", energy.method}};
+    nlohmann::ordered_json entry = {
+        {"omega2", energy.omega2},
+        {"E[T]", energy.total.bracket},
+        {"E(T)", energy.total.paren},
+        {"ccsd_t_energy", total ? nlohmann::ordered_json(*total + energy.total.paren) : nlohmann::ordered_json()},
+        {"method", energy.method}};
     for (std::size_t s = 0; s < 4; ++s) {
       entry["spin_cases"][spin_case_names[s]] = {{"E[T]", energy.spin_cases[s].bracket},
                                                  {"E(T)", energy.spin_cases[s].paren}};
@@ -332,6 +362,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
     json["energies"].push_back(entry);
   }
   if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;
+  json["scf_energy"] = known(right.info().scf_energy);
+  json["ccsd_energy"] = known(total);
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {

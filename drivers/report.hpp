@@ -17,11 +17,15 @@ struct RunTimes {
 
 /// What was computed from what, in words.
 std::string describe_source(const TileSource& source);
+/// `correlation`: the CCSD correlation energy, where it is known.
+std::string describe_ccsd(const SourceInfo& info, std::optional<double> correlation);
+/// Total energies, hartree; nothing where one of their parts is not known, or the amplitudes are others.
+std::optional<double> total_ccsd_energy(const SourceInfo& info, std::optional<double> correlation);
 std::string describe_plan(const Calculation& calculation);
 /// What the devices did, `rate` being the operations per second of all of them together.
 std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate);
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
-                            const SourceInfo& info);
+                            const SourceInfo& info, std::optional<double> correlation);
 
 /// The same for programs.
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,

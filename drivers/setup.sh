@@ -14,6 +14,7 @@ trifuse_program_needs=(
   "module hdf5-serial hdf5|libhdf5-dev|HDF5 (C, serial): dump files"
   "module fmt|libfmt-dev|fmt: text"
   "module libxxhash|libxxhash-dev|xxHash: checksums of journals"
+  "module zlib|zlib1g-dev|zlib: checksums of dumps"
   "module CLI11|libcli11-dev|CLI11: command line"
   "module nlohmann_json|nlohmann-json3-dev|JSON for Modern C++"
 )

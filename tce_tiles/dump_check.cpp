@@ -46,10 +46,8 @@ struct EnergyOfPairs {
 
 class Checker {
  public:
-  Checker(const std::string& path, const DumpCheck& check)
-      : file_(Hdf5File::open(path)), header_(read_dump_header(file_)), check_(check) {
-    const bool elsewhere = !check.energy_with.empty() && check.energy_with != path;
-    if (elsewhere) other_file_ = Hdf5File::open(check.energy_with);
+  Checker(const DumpFile& dump, const DumpCheck& check)
+      : dump_(dump), other_(check.energy_with == &dump ? nullptr : check.energy_with), check_(check) {
     plan();
   }
 
@@ -61,7 +59,7 @@ class Checker {
   using Piece = std::function<void(Room&)>;
 
   const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
-  const Hdf5File& integrals_file() const { return other_file_ ? *other_file_ : file_; }
+  const Hdf5File& integrals_file() const { return other_ != nullptr ? other_->file : file_; }
 
   void plan();
   void add_boxes(const ArraySpec& spec);
@@ -72,9 +70,10 @@ class Checker {
   void check_fock(Spin spin) const;
   std::vector<double> read_fock(const Hdf5File& file, Spin spin) const;
 
-  Hdf5File file_;
-  std::optional<Hdf5File> other_file_;
-  DumpHeader header_;
+  const DumpFile& dump_;
+  const DumpFile* other_;
+  const Hdf5File& file_ = dump_.file;
+  const DumpHeader& header_ = dump_.header;
   DumpCheck check_;
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
@@ -86,9 +85,9 @@ class Checker {
 void Checker::plan() {
   const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
   std::optional<std::vector<ArraySpec>> of_energy;
-  if (!check_.energy_with.empty() && header_.info.amplitudes != AmplitudeKind::lambda) {
+  if (check_.energy_with != nullptr && header_.info.amplitudes != AmplitudeKind::lambda) {
     const Hdf5File& file = integrals_file();
-    const bool rohf = read_dump_header(file).info.reference == Reference::rohf;
+    const bool rohf = check_.energy_with->header.info.reference == Reference::rohf;
     // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
     if (!rohf || open_fock(file, header_, Spin::alpha)) of_energy = present_integrals(file, header_);
   }
@@ -124,7 +123,7 @@ void Checker::plan() {
   }
   if (!own) return;
   for (const ArraySpec& spec : *own) {
-    const bool with_t2 = spec.kind == ArrayKind::ovov && of_energy && !other_file_;
+    const bool with_t2 = spec.kind == ArrayKind::ovov && of_energy && other_ == nullptr;
     if (!with_t2) add_boxes(spec);
   }
 }
@@ -241,8 +240,8 @@ std::vector<double> Checker::run() {
 
 }  // namespace
 
-std::vector<double> check_dump(const std::string& path, const DumpCheck& check) {
-  return Checker(path, check).run();
+std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check) {
+  return Checker(dump, check).run();
 }
 
 }  // namespace trifuse

@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/dump_file.hpp"
+
 namespace trifuse {
 
 struct DumpCheck {
   bool integrals = true;  ///< false for a left-hand dump, whose integrals are not used
-  /// The dump whose integrals and Fock matrix give the energy of these amplitudes; empty: no energy is wanted.
-  std::string energy_with = {};
+  /// The dump whose integrals and Fock matrix give the energy of these amplitudes; null: no energy is wanted.
+  const DumpFile* energy_with = nullptr;
   int part = 0;  ///< this process checks every `parts`-th piece of the arrays, beginning with number `part`
   int parts = 1;
   int threads = 0;                                   ///< at most; 0: as many as OpenMP allows
@@ -25,6 +27,6 @@ struct DumpCheck {
 /// Returns what the CCSD correlation energy is the sum of, hartree, where it was asked for: a number for the singles
 /// and one for each ordered pair of occupied orbitals, zero for those of other parts. The same bits for any number of
 /// parts, threads and doubles in a box.
-std::vector<double> check_dump(const std::string& path, const DumpCheck& check = {});
+std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check = {});
 
 }  // namespace trifuse

@@ -312,7 +312,7 @@ std::vector<OrbitalRun> DumpHeader::runs() const {
   return runs;
 }
 
-DumpHeader read_dump_header(const Hdf5File& file) {
+void expect_dump(const Hdf5File& file) {
   const auto format = file.string_attribute("format");
   if (!format || *format != "trifuse-dump") {
     throw InputError(
@@ -331,15 +331,19 @@ DumpHeader read_dump_header(const Hdf5File& file) {
                     "newer Trifuse.",
                     file.path(), *version, dump_version));
   }
+}
+
+DumpHeader read_dump_header(const Hdf5File& file) {
+  expect_dump(file);
   DumpHeader header;
   SourceInfo& info = header.info;
   info.path = file.path();
-  info.format = fmt::format("Trifuse dump, version {}", *version);
   info.reference = read_choice(file, "reference", required_string(file, "reference"),
                                {Reference::rhf, Reference::uhf, Reference::rohf});
   header.restricted = info.reference == Reference::rhf;
   read_amplitude_kind(file, info);
   info.correlation_energy = finite_attribute(file, "correlation_energy");
+  info.scf_energy = finite_attribute(file, "scf_energy");
   const std::int64_t fock_in_triples = file.integer_attribute("fock_in_triples").value_or(0);
   if (fock_in_triples != 0 && fock_in_triples != 1) {
     throw InputError(fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1.", file.path(),

@@ -54,6 +54,8 @@ struct DumpHeader {
   std::vector<OrbitalRun> runs() const;
 };
 
+/// Throws InputError unless the file says that it is a dump of a version that is known here.
+void expect_dump(const Hdf5File& file);
 /// Reads and checks the attributes, orbital energies and irreps.
 DumpHeader read_dump_header(const Hdf5File& file);
 /// Opens an array and checks that its shape is the one that the orbital energies ask for.

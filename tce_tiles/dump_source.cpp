@@ -39,8 +39,7 @@ using Mulliken = std::array<std::size_t, 4>;
 class DumpSource final : public TileSource {
  public:
   DumpSource(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile, std::size_t cache_bytes)
-      : file_(Hdf5File::open(path)),
-        header_(read_dump_header(file_)),
+      : dump_(DumpFile::open(path)),
         tiles_(TileSpace::partition(header_.runs(), hole_tile, particle_tile, header_.restricted)),
         bands_(cache_bytes) {
     for (const auto& energies : header_.energies) energies_.insert(energies_.end(), energies.begin(), energies.end());
@@ -58,6 +57,8 @@ class DumpSource final : public TileSource {
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
   bool concurrent_reads() const override { return true; }
+  std::optional<SourceDigest> digest() const override { return dump_.seal->digest(); }
+  const DumpFile& dump() const { return dump_; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -128,8 +129,9 @@ class DumpSource final : public TileSource {
   void add_integral(Mulliken integral, double sign, const Target& target) const;
   void add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign, const Target& target) const;
 
-  Hdf5File file_;
-  DumpHeader header_;
+  DumpFile dump_;
+  const Hdf5File& file_ = dump_.file;
+  const DumpHeader& header_ = dump_.header;
   TileSpace tiles_;
   std::vector<double> energies_;
   std::map<std::tuple<ArrayKind, Spin, Spin>, Array> arrays_;
@@ -272,6 +274,11 @@ void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& a
 std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
                                       std::size_t cache_bytes) {
   return std::make_unique<DumpSource>(path, hole_tile, particle_tile, cache_bytes);
+}
+
+const DumpFile* dump_file_of(const TileSource& source) {
+  const auto* dump = dynamic_cast<const DumpSource*>(&source);
+  return dump == nullptr ? nullptr : &dump->dump();
 }
 
 }  // namespace trifuse

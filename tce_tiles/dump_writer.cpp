@@ -19,6 +19,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/dump_seal.hpp"
 
 namespace trifuse {
 namespace {
@@ -106,6 +107,7 @@ class Writer {
       if (!restricted()) write_fock(Spin::beta);
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
+    seal_dump(file_, written_, omp_get_max_threads());
     file_.close();
     temporary_.keep();
   }
@@ -135,6 +137,7 @@ class Writer {
   bool compressed_ = false;
   bool labelled_ = false;  ///< irreps are written
   std::vector<ArraySpec> arrays_;
+  std::vector<std::string> written_;  ///< datasets
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
 };
@@ -162,6 +165,7 @@ void Writer::write_attributes() {
   if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_.set_attribute("omega2", info.omega2);
   if (info.fock_in_triples) file_.set_attribute("fock_in_triples", std::int64_t{1});
   if (info.correlation_energy) file_.set_attribute("correlation_energy", *info.correlation_energy);
+  if (info.scf_energy) file_.set_attribute("scf_energy", *info.scf_energy);
 
   std::string comment;
   const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };
@@ -187,6 +191,7 @@ void Writer::write_whole(const std::string& name, std::vector<std::int64_t> shap
                          Hdf5File::Type type) {
   const std::vector<std::int64_t> origin(shape.size(), 0);
   file_.create_dataset(name, shape, type).write(origin, shape, values);
+  written_.push_back(name);
 }
 
 void Writer::write_orbitals(OrbitalClass c) {
@@ -253,6 +258,7 @@ void Writer::write_array(const ArraySpec& spec) {
   std::vector<std::int64_t> chunk;
   if (compressed_ && !empty) chunk = {1, 1, std::min(shape[2], std::max<std::int64_t>(16, chunk_doubles / row)), row};
   const Hdf5Dataset dataset = file_.create_dataset(spec.name, shape, Hdf5File::Type::real, chunk);
+  written_.push_back(spec.name);
   if (empty) return;
 
   const auto first = [&](std::size_t axis) { return space_.first(spec.axes[axis]); };

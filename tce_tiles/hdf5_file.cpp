@@ -15,6 +15,8 @@
 #include <type_traits>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/block_sums.hpp"
+#include "tce_tiles/box_runs.hpp"
 
 namespace trifuse {
 namespace {
@@ -41,6 +43,17 @@ class Library {
   H5E_auto2_t print_ = nullptr;
   void* print_data_ = nullptr;
 };
+
+hid_t stored_type(Hdf5File::Type type) {
+  switch (type) {
+    case Hdf5File::Type::integer:
+      return H5T_STD_I64LE;
+    case Hdf5File::Type::word:
+      return H5T_STD_U32LE;
+    default:
+      return H5T_IEEE_F64LE;
+  }
+}
 
 /// What HDF5 says about the last failure, from the innermost of its functions.
 std::string reason() {
@@ -215,6 +228,35 @@ Hdf5Handle Hdf5File::open_attribute(const std::string& name) const {
   return attribute;
 }
 
+std::vector<std::pair<std::string, Hdf5File::AttributeType>> Hdf5File::attributes() const {
+  const Library library;
+  std::vector<std::string> names;
+  const auto keep = [](hid_t, const char* name, const H5A_info_t*, void* into) -> herr_t {
+    auto& found = *static_cast<std::vector<std::string>*>(into);
+    constexpr std::size_t most = 1000;  // a damaged file may claim any number
+    if (found.size() == most) return -1;
+    found.emplace_back(name);
+    return 0;
+  };
+  hsize_t from = 0;
+  checked_read(H5Aiterate2(file_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &from, keep, &names), path_,
+               "reading the attributes of the root group");
+  std::sort(names.begin(), names.end());
+  std::vector<std::pair<std::string, AttributeType>> found;
+  for (const std::string& name : names) {
+    const Hdf5Handle attribute(H5Aopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+    checked_read(attribute.get(), path_, "opening attribute '" + name + "'");
+    const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+    if (H5Sget_simple_extent_npoints(space.get()) != 1) continue;
+    const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+    const H5T_class_t kind = H5Tget_class(type.get());
+    if (kind == H5T_STRING) found.emplace_back(name, AttributeType::string);
+    if (kind == H5T_INTEGER) found.emplace_back(name, AttributeType::integer);
+    if (kind == H5T_FLOAT) found.emplace_back(name, AttributeType::real);
+  }
+  return found;
+}
+
 std::optional<std::string> Hdf5File::string_attribute(const std::string& name) const {
   const Library library;
   const Hdf5Handle attribute = open_attribute(name);
@@ -324,7 +366,37 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
   if (rank > 0) H5Sget_simple_extent_dims(result.space_.get(), extent.data(), nullptr);
   result.shape_.assign(extent.begin(), extent.end());
   result.plain_ = Hdf5Dataset::find_plain(file_.get(), result.dataset_.get(), type.get(), result.shape_);
+  if (sums_of_) result.sums_ = sums_of_(result);
   return result;
+}
+
+std::vector<std::string> Hdf5File::members(const std::string& group) const {
+  const Library library;
+  const Hdf5Handle handle(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose);
+  checked_read(handle.get(), path_, "opening group '" + group + "'");
+  H5G_info_t info{};
+  checked_read(H5Gget_info(handle.get(), &info), path_, "reading group '" + group + "'");
+  // No group of a dump has nearly so many members; a damaged one may claim any number.
+  constexpr hsize_t most = 1000;
+  if (info.nlinks > most) {
+    throw InputError(
+        fmt::format("{}: group '{}' has {} members; write or copy the file again.", path_, group, info.nlinks));
+  }
+  std::vector<std::string> names;
+  for (hsize_t n = 0; n < info.nlinks; ++n) {
+    char name[256] = {};
+    checked_read(H5Lget_name_by_idx(handle.get(), ".", H5_INDEX_NAME, H5_ITER_INC, n, name, sizeof name, H5P_DEFAULT),
+                 path_, "reading group '" + group + "'");
+    names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void Hdf5File::create_group(const std::string& name) {
+  const Library library;
+  const Hdf5Handle group(H5Gcreate2(file_.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  checked_write(group.get(), *output_, path_, "creating group '" + name + "'");
 }
 
 Hdf5Dataset Hdf5File::create_dataset(const std::string& name, std::span<const std::int64_t> shape, Type type,
@@ -344,12 +416,11 @@ Hdf5Dataset Hdf5File::create_dataset(const std::string& name, std::span<const st
   result.name_ = name;
   result.output_ = output_;
   result.shape_.assign(shape.begin(), shape.end());
-  result.is_integer_ = type == Type::integer;
+  result.is_integer_ = type != Type::real;
   result.space_ = space_of_shape(shape);
-  result.dataset_ =
-      Hdf5Handle(H5Dcreate2(file_.get(), name.c_str(), type == Type::integer ? H5T_STD_I64LE : H5T_IEEE_F64LE,
-                            result.space_.get(), H5P_DEFAULT, creation.get(), access.get()),
-                 H5Dclose);
+  result.dataset_ = Hdf5Handle(H5Dcreate2(file_.get(), name.c_str(), stored_type(type), result.space_.get(),
+                                          H5P_DEFAULT, creation.get(), access.get()),
+                               H5Dclose);
   checked_write(result.dataset_.get(), *output_, path_, "creating dataset '" + name + "'");
   return result;
 }
@@ -384,38 +455,46 @@ std::optional<Hdf5Dataset::Plain> Hdf5Dataset::find_plain(std::int64_t file, std
 
 bool Hdf5Dataset::read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                              std::span<double> out) const {
-  if (!plain_ || offset.size() != shape_.size() || count.size() != shape_.size()) return false;
-  std::int64_t run = 1, runs = 1, first = 0, step = 1;
-  for (std::size_t k = shape_.size(); k-- > 0;) {
-    if (offset[k] < 0 || count[k] < 0 || offset[k] > shape_[k] - count[k]) return false;
-    // As long as everything behind this axis is in the box, its neighbours follow each other.
-    (run == step ? run : runs) *= count[k];
-    first += offset[k] * step;
-    step *= shape_[k];
-  }
-  if (run * runs != static_cast<std::int64_t>(out.size()) || (run < least_run && runs > 1)) return false;
-  constexpr auto width = static_cast<std::int64_t>(sizeof(double));
-  std::vector<std::int64_t> at(shape_.size(), 0);
-  for (std::int64_t n = 0; n < runs; ++n) {
-    char* const into = reinterpret_cast<char*>(out.data() + n * run);
-    if (const char* why = read_bytes(plain_->file, plain_->begin + first * width, into, run * width)) {
-      throw InputError(
-          fmt::format("{}: reading dataset '{}' failed ({}); write or copy the file again.", path_, name_, why));
-    }
-    // To the next run: the last of the axes that do not belong to one, then those before.
-    std::int64_t inside = 1, apart = 1;
-    for (std::size_t k = shape_.size(); k-- > 0;) {
-      inside *= count[k];
-      if (inside > run) {
-        first += apart;
-        if (++at[k] < count[k]) break;
-        first -= apart * count[k];
-        at[k] = 0;
-      }
-      apart *= shape_[k];
-    }
+  if (!plain_ || !BoxRuns::inside(shape_, offset, count)) return false;
+  BoxRuns runs(shape_, offset, count);
+  const std::int64_t run = runs.length();
+  if (run * runs.count() != std::ssize(out) || (run < least_run && runs.count() > 1)) return false;
+  for (std::int64_t n = 0; n < runs.count(); ++n, runs.next()) {
+    read_plain_run(runs.first(), out.subspan(static_cast<std::size_t>(n * run), static_cast<std::size_t>(run)));
   }
   return true;
+}
+
+void Hdf5Dataset::read_plain_run(std::int64_t first, std::span<double> out) const {
+  constexpr auto width = static_cast<std::int64_t>(sizeof(double));
+  char* const into = reinterpret_cast<char*>(out.data());
+  if (const char* why = read_bytes(plain_->file, plain_->begin + first * width, into, std::ssize(out) * width)) {
+    throw InputError(
+        fmt::format("{}: reading dataset '{}' failed ({}); write or copy the file again.", path_, name_, why));
+  }
+}
+
+void Hdf5Dataset::read_run(std::int64_t first, std::span<double> out) const {
+  if (plain_) return read_plain_run(first, out);
+  // Boxes that are as large as they can be, the next one where the last has ended.
+  while (!out.empty()) {
+    std::vector<std::int64_t> offset(shape_.size(), 0), count(shape_.size(), 1);
+    std::int64_t rest = first, inside = size(), box = 1;
+    for (std::size_t k = 0; k < shape_.size(); ++k) {
+      inside /= shape_[k];
+      offset[k] = rest / inside;
+      rest %= inside;
+      if (rest != 0 || std::ssize(out) < inside) continue;
+      count[k] = std::min(std::ssize(out) / inside, shape_[k] - offset[k]);
+      std::copy(shape_.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape_.end(),
+                count.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+      box = count[k] * inside;
+      break;
+    }
+    transfer(offset, count, out.data(), nullptr);
+    out = out.subspan(static_cast<std::size_t>(box));
+    first += box;
+  }
 }
 
 void Hdf5Dataset::transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,
@@ -437,7 +516,17 @@ void Hdf5Dataset::transfer(std::span<const std::int64_t> offset, std::span<const
 
 void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                        std::span<double> out) const {
-  if (!out.empty() && !read_plain(offset, count, out)) transfer(offset, count, out.data(), nullptr);
+  if (out.empty()) return;
+  if (!sums_) return read_unverified(offset, count, out);
+  if (sums_->known() && BoxRuns::inside(shape_, offset, count)) return sums_->read(*this, offset, count, out);
+  read_unverified(offset, count, out);
+  // Who has been handed a whole array is not to meet another one later.
+  if (std::ssize(out) == size()) sums_->set(sums_->compute(out), BlockSums::Origin::read);
+}
+
+void Hdf5Dataset::read_unverified(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                                  std::span<double> out) const {
+  if (!read_plain(offset, count, out)) transfer(offset, count, out.data(), nullptr);
 }
 
 void Hdf5Dataset::read_all(std::span<double> out) const {

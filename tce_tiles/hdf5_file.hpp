@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,8 @@
 /// serial library is not thread-safe, so all calls of the process go through one mutex; numbers that stand in the file
 /// as doubles, one after another, are read without it, by any number of threads at a time.
 namespace trifuse {
+
+class BlockSums;
 
 /// An HDF5 identifier (hid_t) with the function that closes it.
 class Hdf5Handle {
@@ -51,9 +54,12 @@ class Hdf5Dataset {
   std::int64_t size() const;  ///< number of elements
   bool is_integer() const { return is_integer_; }
 
-  /// The box of `count` elements from `offset` on, last index fastest.
+  /// The box of `count` elements from `offset` on, last index fastest. Where the file has checksums for the dataset
+  /// (see `Hdf5File::verify_with`), what is handed out agrees with them; InputError where the file does not.
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> out) const;
   void read_all(std::span<double> out) const;
+  /// Consecutive elements in C order from number `first` on, as they stand in the file now, with no checksum.
+  void read_run(std::int64_t first, std::span<double> out) const;
   void write(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
              std::span<const double> values) const;
 
@@ -69,6 +75,9 @@ class Hdf5Dataset {
   /// False where HDF5 has to read the box, or to say why there is none.
   bool read_plain(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                   std::span<double> out) const;
+  void read_plain_run(std::int64_t first, std::span<double> out) const;
+  void read_unverified(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                       std::span<double> out) const;
   void transfer(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, double* into,
                 const double* from) const;
 
@@ -81,6 +90,7 @@ class Hdf5Dataset {
   std::vector<std::int64_t> shape_;
   bool is_integer_ = false;
   std::optional<Plain> plain_;
+  std::shared_ptr<BlockSums> sums_;
 };
 
 class Hdf5File {
@@ -100,10 +110,22 @@ class Hdf5File {
   void set_attribute(const std::string& name, std::int64_t value);
   void set_attribute(const std::string& name, double value);
 
+  /// Names of the attributes of the root group that are a single string, integer or float, in ascending order.
+  enum class AttributeType { string, integer, real };
+  std::vector<std::pair<std::string, AttributeType>> attributes() const;
+
   bool has(const std::string& name) const;
   Hdf5Dataset dataset(const std::string& name) const;
+  /// Names of what is in a group that is there, in ascending order.
+  std::vector<std::string> members(const std::string& group) const;
 
-  enum class Type { real, integer };
+  /// The checksums of a dataset; null where it has none.
+  using SumsFinder = std::function<std::shared_ptr<BlockSums>(const Hdf5Dataset&)>;
+  /// Datasets that are opened from now on are compared with their checksums when they are read.
+  void verify_with(SumsFinder finder) { sums_of_ = std::move(finder); }
+
+  enum class Type { real, integer, word };  ///< 64 bits each; unsigned, 32 bits
+  void create_group(const std::string& name);
   /// With `chunk` (same rank as `shape`) the dataset is stored in compressed chunks, else contiguously.
   Hdf5Dataset create_dataset(const std::string& name, std::span<const std::int64_t> shape, Type type,
                              std::span<const std::int64_t> chunk = {});
@@ -118,6 +140,7 @@ class Hdf5File {
   std::string path_;
   std::shared_ptr<Hdf5OutputState> output_;  ///< before the handle, so that it outlives it
   Hdf5Handle file_;
+  SumsFinder sums_of_;
 };
 
 /// For programs, before anything else: when a process ends, HDF5 closes what damaged files have made it leave open, and

@@ -36,6 +36,7 @@ SourceInfo describe(const NwchemLocation& location, const NwchemTensors& files, 
     info.format += spatial ? " (2eorb)" : " (spin-orbital integrals)";
   }
   info.reference = table.reference;
+  info.scf_energy = table.calculation.scf_energy;
   info.correlation_energy = table.calculation.correlation_energy;
   if (table.calculation.bracket_triples && table.calculation.triples) {
     info.printed_triples = {*table.calculation.bracket_triples, *table.calculation.triples};

@@ -1,5 +1,7 @@
 #include "tce_tiles/open_source.hpp"
 
+#include <omp.h>
+
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
@@ -16,22 +18,34 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location) {
   return open_dump(location.prefix, hole_tile, particle_tile);
 }
 
+std::vector<double> checksums_of_source(const TileSource& source, bool integrals, const CheckShare& share) {
+  const DumpFile* dump = dump_file_of(source);
+  if (dump == nullptr || dump->seal->sealed()) return {};
+  const int threads = share.threads > 0 ? share.threads : omp_get_max_threads();
+  return dump->seal->compute(dump->file, dump->datasets(integrals), share.part, share.parts, threads);
+}
+
+void accept_checksums(const TileSource& source, bool integrals, std::span<const double> sums) {
+  const DumpFile* dump = dump_file_of(source);
+  if (dump != nullptr && !dump->seal->sealed()) dump->seal->accept(dump->datasets(integrals), sums);
+}
+
 EnergyShares check_source(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share) {
   const TileSpace &found = amplitudes.tiles(), &wanted = integrals.tiles();
-  const bool dump = is_hdf5(amplitudes.info().path), dump_of_integrals = is_hdf5(integrals.info().path);
-  const bool in_order_of_files = dump && dump_of_integrals && found == wanted;
-  if (dump) {
+  const DumpFile *dump = dump_file_of(amplitudes), *dump_of_integrals = dump_file_of(integrals);
+  const bool in_order_of_files = dump != nullptr && dump_of_integrals != nullptr && found == wanted;
+  if (dump != nullptr) {
     DumpCheck check;
     check.integrals = &amplitudes == &integrals;
-    if (in_order_of_files) check.energy_with = integrals.info().path;
+    if (in_order_of_files) check.energy_with = dump_of_integrals;
     check.part = share.part;
     check.parts = share.parts;
     check.threads = share.threads;
-    EnergyShares energy = check_dump(amplitudes.info().path, check);
+    EnergyShares energy = check_dump(*dump, check);
     if (in_order_of_files) return energy;
   }
   // All numbers of a dump have been looked at in the order of its file, which is faster.
-  const auto rest = dump_of_integrals ? CheckedIntegrals::of_energy : CheckedIntegrals::all;
+  const auto rest = dump_of_integrals != nullptr ? CheckedIntegrals::of_energy : CheckedIntegrals::all;
   // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
   const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
   const std::optional<double> energy =
@@ -52,6 +66,8 @@ std::optional<double> checked_energy(const TileSource& amplitudes, const TileSou
 }
 
 std::optional<double> verify_source(const TileSource& amplitudes, const TileSource& integrals) {
+  const bool own = &amplitudes == &integrals;
+  accept_checksums(amplitudes, own, checksums_of_source(amplitudes, own));
   return checked_energy(amplitudes, integrals, check_source(amplitudes, integrals));
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct CheckShare {
   int part = 0, parts = 1;
   int threads = 0;  ///< at most; 0: as many as OpenMP allows
 };
+
+/// What comes before a check: of a dump without a seal the checksums of a share of it, which are added up over all
+/// parts and accepted; from then on numbers that have changed in the file are refused when they are read. Empty where
+/// nothing is to be done. `integrals`: whether those are used, too.
+std::vector<double> checksums_of_source(const TileSource& source, bool integrals, const CheckShare& share = {});
+void accept_checksums(const TileSource& source, bool integrals, std::span<const double> sums);
 
 /// What a part of a check found of the CCSD correlation energy: numbers whose sum it is, hartree, zero where other
 /// parts know them; none where there is no such energy. All parts have equally many.

@@ -20,11 +20,13 @@ enum class AmplitudeKind { ccsd, regularized_ccsd, lambda };
 /// What is known about a set of amplitudes and integrals besides the numbers.
 struct SourceInfo {
   std::string path;    ///< what the user named
-  std::string format;  ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1"
+  std::string format;  ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
   Reference reference = Reference::rhf;
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
   double omega2 = 0.0;                       ///< of regularized CCSD amplitudes, hartree
   bool fock_in_triples = false;              ///< the maker's (T) has f_ov t2 among the disconnected triples
+  bool sealed = false;                       ///< every number carries its maker's checksum
+  std::optional<double> scf_energy;          ///< total energy of the reference that the maker found, hartree
   std::optional<double> correlation_energy;  ///< CCSD correlation energy that the maker printed, hartree
   std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) that the maker printed, hartree
   std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...

@@ -1,6 +1,6 @@
-# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5 and
-# trifuse::xxhash, which have no package file of their own everywhere. This file is installed too: who links a static Trifuse
-# needs the same targets.
+# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5,
+# trifuse::xxhash and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: who
+# links a static Trifuse needs the same targets.
 
 # Makes `target` of the first pkg-config module that exists among ARGN, else of a header and a library. Sets in the caller
 # TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, what trifuse.pc has to say about it.
@@ -68,6 +68,7 @@ macro(trifuse_find_dependencies missing)
   _trifuse_import_blas()
   _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
   _trifuse_import(trifuse::xxhash xxhash.h xxhash libxxhash)
+  _trifuse_import(trifuse::zlib zlib.h z zlib)
   list(APPEND TRIFUSE_PC_REQUIRES fmt)
   list(APPEND TRIFUSE_PC_LIBS ${OpenMP_CXX_FLAGS})
   foreach(system_library ${CMAKE_DL_LIBS})
@@ -75,7 +76,8 @@ macro(trifuse_find_dependencies missing)
   endforeach()
   foreach(requirement "OpenMP::OpenMP_CXX|OpenMP for the C++ compiler" "fmt::fmt|fmt (Debian: libfmt-dev)"
           "trifuse::blas|BLAS with its C interface and LAPACK (Debian: libopenblas-dev)"
-          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::xxhash|xxHash (Debian: libxxhash-dev)")
+          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::xxhash|xxHash (Debian: libxxhash-dev)"
+          "trifuse::zlib|zlib (Debian: zlib1g-dev)")
     string(REPLACE "|" ";" requirement "${requirement}")
     list(GET requirement 0 requirement_target)
     if(NOT TARGET ${requirement_target})

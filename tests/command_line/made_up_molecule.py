@@ -46,6 +46,25 @@ class MadeUpMolecule:
             total += tau * (2.0 * self.vovo[a, i, b, j] - self.vovo[a, j, b, i])
         return total
 
+    def places_in_dump(self, content):
+        """{dataset: (first byte, bytes)} of a dump of this molecule, found by the numbers."""
+        o, v = range(self.occupied), range(self.virtual)
+        arrays = {
+            "eps_occ": self.energies_occupied,
+            "eps_vir": self.energies_virtual,
+            "t1": (self.t1[a, i] for i in o for a in v),
+            "t2": (self.t2[i, j, a, b] for i in o for j in o for a in v for b in v),
+            "ovov": (self.vovo[a, i, b, j] for i in o for a in v for j in o for b in v),
+            "ovoo": (self.vooo[a, i, j, k] for i in o for a in v for j in o for k in o),
+            "ovvv": (self.vvvo[b, c, a, i] for i in o for a in v for b in v for c in v),
+        }
+        places = {}
+        for name, values in arrays.items():
+            numbers = array("d", values).tobytes()
+            assert content.count(numbers) == 1, name
+            places[name] = content.index(numbers), len(numbers)
+        return places
+
     def write(self, folder, name="c"):
         """Returns the prefix of the files."""
         folder.mkdir(exist_ok=True)

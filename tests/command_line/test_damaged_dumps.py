@@ -7,7 +7,7 @@ import struct
 import unittest
 
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import DATA, REFUSAL_TIME_LIMIT, ProgramTest, environment, trifuse, trifuse_as_nobody
+from trifuse_program import DATA, REFUSAL_TIME_LIMIT, ProgramTest, environment, resealed, trifuse, trifuse_as_nobody
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 OCCUPIED, VIRTUAL = 3, 5
@@ -26,24 +26,14 @@ class DumpTest(ProgramTest):
         molecule = MadeUpMolecule(OCCUPIED, VIRTUAL)
         self.dump = self.convert(molecule.write(self.folder / "molecule"))
         self.content = self.dump.read_bytes()
-        o, v = range(OCCUPIED), range(VIRTUAL)
-        arrays = {
-            "eps_occ": molecule.energies_occupied,
-            "eps_vir": molecule.energies_virtual,
-            "t1": (molecule.t1[a, i] for i in o for a in v),
-            "t2": (molecule.t2[i, j, a, b] for i in o for j in o for a in v for b in v),
-            "ovov": (molecule.vovo[a, i, b, j] for i in o for a in v for j in o for b in v),
-            "ovoo": (molecule.vooo[a, i, j, k] for i in o for a in v for j in o for k in o),
-            "ovvv": (molecule.vvvo[b, c, a, i] for i in o for a in v for b in v for c in v),
-        }
-        self.datasets = {}
-        for name, values in arrays.items():
-            content = packed(values)
-            self.assertEqual(self.content.count(content), 1, name)
-            self.datasets[name] = range(self.content.index(content), self.content.index(content) + len(content), 8)
+        self.places = molecule.places_in_dump(self.content)
+        self.datasets = {name: range(begin, begin + size, 8) for name, (begin, size) in self.places.items()}
 
     def write(self, content):
         self.dump.write_bytes(content)
+
+    def write_resealed(self, content):
+        self.write(resealed(self.content, bytes(content), self.places.values()))
 
     def with_number(self, place, value):
         return self.content[:place] + struct.pack("<d", value) + self.content[place + 8:]
@@ -53,6 +43,17 @@ class DumpTest(ProgramTest):
 
 
 class DamagedDump(DumpTest):
+    def test_any_other_number_breaks_the_seal(self):
+        generator = random.Random(5)
+        for name, places in self.datasets.items():
+            for _ in range(5):
+                damaged = bytearray(self.content)
+                damaged[generator.choice(places) + generator.randrange(8)] ^= 1 << generator.randrange(8)
+                self.write(damaged)
+                with self.subTest(name):
+                    self.assertIn(f"of dataset '{name}' (elements 0 to {len(places) - 1}) is not what was sealed",
+                                  self.assert_refused(self.dump, naming=self.dump).err)
+
     def test_truncated_anywhere(self):
         generator = random.Random(1)
         lengths = [0, 1, 7, 8, 9, 95, 96, 97, len(self.content) - 8, len(self.content) - 1]
@@ -90,7 +91,7 @@ class DamagedDump(DumpTest):
         for name, places in self.datasets.items():
             for place in (places[0], places[-1], places[len(places) // 2]):
                 for value in (math.nan, math.inf):
-                    self.write(self.with_number(place, value))
+                    self.write_resealed(self.with_number(place, value))
                     with self.subTest(name):
                         self.assertIn(f"'{name}'", self.assert_refused(self.dump, naming=self.dump).err)
 
@@ -98,7 +99,7 @@ class DamagedDump(DumpTest):
         for name in ("t1", "t2", "ovov"):
             places = self.datasets[name]
             values = [self.number_at(place) for place in places]
-            self.write(self.content[:places[0]] + struct.pack(f">{len(values)}d", *values) + self.content[places[-1] + 8:])
+            self.write_resealed(self.content[:places[0]] + struct.pack(f">{len(values)}d", *values) + self.content[places[-1] + 8:])
             self.assert_refused(self.dump, naming=self.dump)
 
     def test_a_flipped_bit_in_an_amplitude(self):
@@ -108,14 +109,14 @@ class DamagedDump(DumpTest):
             damaged = bytearray(self.content)
             # The highest seven bits: sign and exponent.
             damaged[place + 7] ^= 1 << generator.randrange(8)
-            self.write(damaged)
+            self.write_resealed(damaged)
             with self.subTest(place=place):
                 self.assert_refused(self.dump, naming=self.dump)
         for place in generator.sample(large, 20):
             damaged = bytearray(self.content)
             # The upper half of the fraction, and the end of the exponent.
             damaged[place + 5 + generator.randrange(2)] ^= 0x80
-            self.write(damaged)
+            self.write_resealed(damaged)
             with self.subTest(place=place):
                 self.assert_refused(self.dump, naming=self.dump)
 
@@ -123,18 +124,18 @@ class DamagedDump(DumpTest):
         places = self.datasets["t1"]
         for factor in (0.0, 0.99, 1.01, -2.0):
             values = packed(factor * self.number_at(place) for place in places)
-            self.write(self.content[:places[0]] + values + self.content[places[-1] + 8:])
+            self.write_resealed(self.content[:places[0]] + values + self.content[places[-1] + 8:])
             self.assertIn("CCSD correlation energy", self.assert_refused(self.dump, naming=self.dump).err)
 
     def test_broken_symmetries(self):
         # The second element of each array has another one as its partner.
         for name in ("t2", "ovov", "ovoo", "ovvv"):
             place = self.datasets[name][1]
-            self.write(self.with_number(place, self.number_at(place) + 1e-4))
+            self.write_resealed(self.with_number(place, self.number_at(place) + 1e-4))
             self.assertIn(f"'{name}'", self.assert_refused(self.dump, naming=self.dump).err)
 
     def test_every_command_refuses_it(self):
-        self.write(self.with_number(self.datasets["t2"][1], 0.3))
+        self.write_resealed(self.with_number(self.datasets["t2"][1], 0.3))
         for arguments in (("info", self.dump), ("convert", self.dump, self.folder / "new.h5"),
                           ("run", self.dump, "--left", self.dump), ("run", self.dump, "--json", self.folder / "r.json"),
                           ("run", self.dump, "--journal", self.folder / "journal")):
@@ -144,7 +145,7 @@ class DamagedDump(DumpTest):
     def test_it_is_refused_on_the_left_as_well(self):
         for name in ("t1", "t2"):
             place = self.datasets[name][1]
-            self.write(self.with_number(place, 1.5 * self.number_at(place) + 0.01))
+            self.write_resealed(self.with_number(place, 1.5 * self.number_at(place) + 0.01))
             self.assert_refused(self.folder / "molecule" / "c", "--left", self.dump, naming=self.dump)
 
 

@@ -8,7 +8,8 @@ import unittest
 
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (ALONE, DATA, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, trifuse)
+from trifuse_program import (ALONE, DATA, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, resealed,
+                             trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -70,14 +71,33 @@ class Dumps(SeveralProcesses):
                             ("ovoo", molecule.vooo[8, 4, 4, 4]), ("ovvv", molecule.vvvo[8, 8, 8, 4])):
             place = struct.pack("<d", value)
             self.assertEqual(content.count(place), 1)
-            self.dump.write_bytes(content.replace(place, struct.pack("<d", float("nan"))))
+            damaged = content.replace(place, struct.pack("<d", float("nan")))
+            self.dump.write_bytes(resealed(content, damaged, molecule.places_in_dump(content).values()))
             with self.subTest(name):
                 outcome = mpirun((3, ("run", self.dump, "--device", "cpu", "--threads", 2)), limit=REFUSAL_TIME_LIMIT)
                 self.assert_told_once(outcome, 1, self.dump, f"'{name}'", "not finite")
 
+    def test_a_broken_seal_ends_all(self):
+        damaged = bytearray(self.dump.read_bytes())
+        begin, size = MadeUpMolecule(occupied=5, virtual=9).places_in_dump(bytes(damaged))["ovvv"]
+        damaged[begin + size - 8] ^= 1
+        self.dump.write_bytes(damaged)
+        outcome = mpirun((3, ("run", self.dump, "--device", "cpu")), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 1, self.dump, "block 3 of dataset 'ovvv'", "is not what was sealed")
+
+    def test_ranks_that_read_different_dumps_end(self):
+        # Both are sound, have equally many numbers and one CCSD energy, to which integrals (ia|bc) add nothing.
+        molecule = MadeUpMolecule(occupied=5, virtual=9)
+        molecule.vvvo = {index: 1.01 * value for index, value in molecule.vvvo.items()}
+        other = self.convert(molecule.write(self.folder / "other"), "other.h5")
+        arguments = ("--device", "cpu", "--threads", 1)
+        outcome = mpirun((1, ("run", self.dump, *arguments)), (1, ("run", other, *arguments)), limit=REFUSAL_TIME_LIMIT)
+        self.assert_told_once(outcome, 1, "ranks 0 and 1 read different numbers")
+
     def test_singles_of_another_run_end_all(self):
-        value = struct.pack("<d", MadeUpMolecule(occupied=5, virtual=9).t1[8, 4])
-        self.dump.write_bytes(self.dump.read_bytes().replace(value, struct.pack("<d", 0.3)))
+        molecule, content = MadeUpMolecule(occupied=5, virtual=9), self.dump.read_bytes()
+        damaged = content.replace(struct.pack("<d", molecule.t1[8, 4]), struct.pack("<d", 0.3))
+        self.dump.write_bytes(resealed(content, damaged, molecule.places_in_dump(content).values()))
         outcome = mpirun((3, ("run", self.dump, "--device", "cpu")), limit=REFUSAL_TIME_LIMIT)
         self.assert_told_once(outcome, 1, self.dump, "CCSD correlation energy")
 

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 from collections import namedtuple
 from pathlib import Path
 
@@ -158,6 +159,23 @@ def read_doubles(path):
 
 def write_doubles(path, values):
     Path(path).write_bytes(struct.pack("<qq", 1, len(values)) + struct.pack(f"<{len(values)}d", *values))
+
+
+def resealed(sound, damaged, places):
+    """The bytes of a dump of which some numbers were changed, with checksums that agree: only other checks can notice it.
+
+    `places`: (first byte, bytes) of its arrays.
+    """
+    block = 8 * 1024
+    for begin, size in places:
+        for at in range(begin, begin + size, block):
+            part = slice(at, min(at + block, begin + size))
+            if sound[part] == damaged[part]:
+                continue
+            old, new = (struct.pack("<I", zlib.crc32(content[part])) for content in (sound, damaged))
+            assert damaged.count(old) == 1
+            damaged = damaged.replace(old, new)
+    return damaged
 
 
 class ProgramTest(unittest.TestCase):

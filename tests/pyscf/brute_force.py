@@ -19,7 +19,7 @@ SPINS = {"a": 0, "b": 1}
 
 def read(filename):
     with h5py.File(filename, "r") as file:
-        dump = {name: dataset[()] for name, dataset in file.items()}
+        dump = {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
         # Strings of fixed length come as bytes.
         dump["attributes"] = {name: value.decode() if isinstance(value, bytes) else value
                               for name, value in file.attrs.items()}

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -172,8 +173,111 @@ class PySCFTriples(Dumps):
             pyscf_export.write_dump(cc, self.path("outcore.h5"))
             with h5py.File(self.path()) as incore, h5py.File(self.path("outcore.h5")) as outcore:
                 self.assertEqual(set(incore), set(outcore))
-                for name in incore:
+                for name in set(incore) - {"seal"}:
                     np.testing.assert_allclose(outcore[name][()], incore[name][()], atol=1e-11)
+
+
+class Seals(Dumps):
+    """What is written here is sealed, and so Trifuse finds it; the function of the format page seals as the exporter does."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cases = [solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER))),
+                     solved(pyscf.cc.CCSD(mean_field(scf.UHF, HYDROXYL, spin=1)))]
+
+    def run_trifuse(self, *arguments):
+        return subprocess.run([TRIFUSE, *arguments], capture_output=True, text=True)
+
+    def test_dumps_are_sealed(self):
+        for cc in self.cases:
+            pyscf_export.write_dump(cc, self.path())
+            self.assertEqual(pyscf_export.verify_seal(self.path()), [])
+            with h5py.File(self.path()) as file:
+                self.assertEqual(set(file["seal"]) - {"header"}, set(file) - {"seal"})
+                self.assertAlmostEqual(file.attrs["scf_energy"], cc._scf.e_tot, 12)
+            if TRIFUSE:
+                done = self.run_trifuse("run", self.path(), "--json", self.path("report.json"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("Trifuse dump, version 1.1, sealed", done.stdout)
+                with open(self.path("report.json")) as file:
+                    report = json.load(file)
+                self.assertIs(report["input"]["sealed"], True)
+                self.assertAlmostEqual(report["ccsd_energy"], cc.e_tot, 9)
+                self.assertAlmostEqual(report["energies"][0]["ccsd_t_energy"], cc.e_tot + cc.ccsd_t(), 9)
+
+    def test_every_dataset_and_attribute(self):
+        for cc in self.cases:
+            pyscf_export.write_dump(cc, self.path("sound.h5"))
+            with h5py.File(self.path("sound.h5")) as file:
+                changes = sorted(set(file) - {"seal"}) + ["attribute " + name for name in file.attrs]
+            for change in changes:
+                with open(self.path("sound.h5"), "rb") as sound, open(self.path(), "wb") as copy:
+                    copy.write(sound.read())
+                with h5py.File(self.path(), "r+") as file:
+                    name = change.split()[-1]
+                    if change.startswith("attribute"):
+                        value = file.attrs[name]
+                        file.attrs[name] = value + b"x" if isinstance(value, bytes) else np.nextafter(value, 9e9) \
+                            if isinstance(value, float) else value + 1
+                        expected = ["header"]
+                    else:
+                        numbers = file[name][()]
+                        last = numbers.reshape(-1)[-1:]
+                        last[:] = np.nextafter(last, 9e9)
+                        file[name][...] = numbers
+                        expected = [name]
+                with self.subTest(change):
+                    if name != "seal_block":
+                        self.assertEqual(pyscf_export.verify_seal(self.path()), expected)
+                    if TRIFUSE:
+                        done = self.run_trifuse("run", self.path())
+                        self.assertEqual(done.returncode, 1, done.stdout)
+                        if name not in ("version", "format", "seal_block"):
+                            self.assertIn("not what was sealed", done.stderr)
+
+    def test_the_function_of_the_format_page(self):
+        with open(os.path.join(HERE, "..", "..", "tce_tiles", "docs", "dump-format.md")) as page:
+            code = next(part.split("```")[0] for part in page.read().split("```python\n") if "def seal" in part)
+        names = {}
+        exec(code, names)
+        for cc in self.cases:
+            pyscf_export.write_dump(cc, self.path())
+            with h5py.File(self.path(), "r+") as file:
+                sums = {name: dataset[()] for name, dataset in file["seal"].items()}
+                names["seal"](file)
+                for name, dataset in file["seal"].items():
+                    np.testing.assert_array_equal(dataset[()], sums[name])
+                file.attrs["comment"] = "a remark  "
+                file.attrs["molecule"] = "Hällö"
+                names["seal"](file)
+                header = file["seal/header"][0]
+                pyscf_export.seal(file)
+                self.assertEqual(file["seal/header"][0], header)
+            if TRIFUSE:
+                done = self.run_trifuse("info", self.path())
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_blocks_of_large_datasets(self):
+        self.assertEqual(pyscf_export._seal_block(2**33), 1024)
+        self.assertEqual(pyscf_export._seal_block(2**33 + 1), 2048)
+        sums = pyscf_export._BlockSums(4)
+        numbers = np.arange(10.0)
+        for part in np.split(numbers, [1, 2, 7]):
+            sums.add(part)
+        np.testing.assert_array_equal(sums.result(), [zlib.crc32(numbers[n:n + 4].tobytes()) for n in (0, 4, 8)])
+
+    def test_a_dump_that_trifuse_wrote(self):
+        if not TRIFUSE:
+            self.skipTest("needs --trifuse")
+        for layout in ((), ("--irreps", "2")):
+            done = self.run_trifuse("bench", "--occupied", "4", "--virtual", "12", *layout, "--write", self.path())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(pyscf_export.verify_seal(self.path()), [])
+            with h5py.File(self.path(), "r+") as file:
+                self.assertEqual(set(file["seal"]) - {"header"}, set(file) - {"seal"})
+                file["ovvv"][0, 0, 0, 0] += 1e-12
+            self.assertEqual(pyscf_export.verify_seal(self.path()), ["ovvv"])
+            os.remove(self.path())
 
 
 class RestrictedOpenShell(Dumps):

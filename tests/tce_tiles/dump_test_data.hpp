@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +17,7 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -299,6 +301,19 @@ struct RawDump {
     file.close();
   }
 };
+
+/// Turns a sealed dump into one without a seal, of which a test may change something that other checks are to notice.
+inline void remove_seal(const std::string& path) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  EXPECT_GE(H5Ldelete(file, "seal", H5P_DEFAULT), 0);
+  EXPECT_GE(H5Adelete(file, "minor_version"), 0);
+  EXPECT_GE(H5Adelete(file, "seal_block"), 0);
+  H5Fclose(file);
+}
+
+inline std::vector<double> check_dump(const std::string& path, const DumpCheck& check = {}) {
+  return trifuse::check_dump(DumpFile::open(path), check);
+}
 
 /// The dump as another program would write it, with plain Mulliken integrals.
 inline RawDump raw_dump(const DenseMolecule& m) {

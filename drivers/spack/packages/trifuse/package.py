@@ -39,6 +39,7 @@ class Trifuse(CMakePackage, CudaPackage):
     depends_on("hdf5@1.10:~mpi")
     depends_on("fmt@8:")
     depends_on("xxhash")
+    depends_on("zlib-api")
     depends_on("mpi@3:", when="+mpi")
     depends_on("globalarrays@5.8:", when="+globalarrays")
     depends_on("cuda@12:", when="+cuda")

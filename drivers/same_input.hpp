@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cxx/parallel/team.hpp"
+#include "tce_tiles/tile_source.hpp"
 
 namespace trifuse::cli {
 
@@ -10,5 +11,8 @@ namespace trifuse::cli {
 /// number of the file, its size and its time, so that hosts may have mounted its disk in different places. False where
 /// any rank does not find a file.
 bool same_file(Team& team, const std::string& path);
+
+/// Throws InputError on all ranks unless all have read the same numbers, as far as sources tell: collective.
+void expect_same_numbers(Team& team, const TileSource& source);
 
 }  // namespace trifuse::cli

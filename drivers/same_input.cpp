@@ -1,18 +1,25 @@
-#include "drivers/same_file.hpp"
+#include "drivers/same_input.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "cxx/base/error.hpp"
+
 namespace trifuse::cli {
+namespace {
+
+/// Such numbers have more bits than a double holds exactly.
+constexpr std::uint64_t half = std::uint64_t{1} << 32;
+
+}  // namespace
 
 bool same_file(Team& team, const std::string& path) {
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  // Numbers of files have more bits than a double holds exactly.
-  constexpr std::uint64_t half = std::uint64_t{1} << 32;
   const auto number = static_cast<std::uint64_t>(status.st_ino);
   const std::array<double, 6> mine = {found ? 1.0 : 0.0,
                                       static_cast<double>(number / half),
@@ -25,6 +32,22 @@ bool same_file(Team& team, const std::string& path) {
     if (all[n] != all[n % mine.size()] || all[n - n % mine.size()] == 0.0) return false;
   }
   return true;
+}
+
+void expect_same_numbers(Team& team, const TileSource& source) {
+  std::vector<double> mine(5, 0.0);
+  if (const auto digest = source.digest()) {
+    mine = {1.0, static_cast<double>((*digest)[0] / half), static_cast<double>((*digest)[0] % half),
+            static_cast<double>((*digest)[1] / half), static_cast<double>((*digest)[1] % half)};
+  }
+  const std::vector<double> all = gather(team, mine);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n] == all[n % mine.size()]) continue;
+    throw InputError(fmt::format(
+        "{}: ranks 0 and {} read different numbers under this name; give all of them the same files, and let nothing "
+        "write to these meanwhile.",
+        source.info().path, n / mine.size()));
+  }
 }
 
 }  // namespace trifuse::cli

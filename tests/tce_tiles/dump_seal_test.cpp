@@ -1,0 +1,296 @@
+#include "tce_tiles/dump_seal.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <random>
+
+#include "tce_tiles/block_sums.hpp"
+#include "tce_tiles/box_runs.hpp"
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/open_source.hpp"
+#include "tests/tce_tiles/dump_test_data.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+/// Every box of an array in blocks of any size is handed out as it stands in the file, and not at all where a block
+/// that it touches was changed.
+TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
+  const std::string path = ::testing::TempDir() + "/trifuse_block_sums.h5";
+  const std::vector<std::vector<std::int64_t>> shapes = {{7}, {3, 5}, {4, 3, 5}, {3, 4, 5, 6}, {5, 1, 30, 40}};
+  std::mt19937 random(1);
+  const auto below = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n - 1)(random); };
+  for (const std::vector<std::int64_t>& shape : shapes) {
+    std::int64_t size = 1;
+    for (const std::int64_t n : shape) size *= n;
+    std::vector<double> values(static_cast<std::size_t>(size));
+    std::iota(values.begin(), values.end(), 0.5);
+    for (const bool chunked : {false, true}) {
+      Hdf5File out = Hdf5File::create(path);
+      const std::vector<std::int64_t> chunk(shape.size(), 1);
+      out.create_dataset("x", shape, Hdf5File::Type::real, chunked ? chunk : std::vector<std::int64_t>())
+          .write(std::vector<std::int64_t>(shape.size(), 0), shape, values);
+      out.close();
+      const Hdf5File in = Hdf5File::open(path);
+      const Hdf5Dataset dataset = in.dataset("x");
+      for (const std::int64_t block : {1, 2, 8, 64, 1024}) {
+        BlockSums sums(path, "x", size, false, block);
+        sums.set(sums.compute(values), BlockSums::Origin::seal);
+        for (int round = 0; round < 20; ++round) {
+          std::vector<std::int64_t> offset, count;
+          std::int64_t box = 1;
+          for (const std::int64_t n : shape) {
+            offset.push_back(below(n));
+            count.push_back(1 + below(n - offset.back()));
+            box *= count.back();
+          }
+          std::vector<double> found(static_cast<std::size_t>(box)), expected(found);
+          sums.read(dataset, offset, count, found);
+          dataset.read(offset, count, expected);
+          EXPECT_EQ(found, expected);
+          // The checksum of one block is wrong: those who touch it are refused.
+          BlockSums spoiled(path, "x", size, false, block);
+          std::vector<std::uint32_t> wrong = sums.compute(values);
+          const std::int64_t bad = below(sums.count());
+          wrong[static_cast<std::size_t>(bad)] ^= 1U << below(32);
+          spoiled.set(wrong, BlockSums::Origin::seal);
+          bool touched = false;
+          BoxRuns runs(shape, offset, count);
+          for (std::int64_t n = 0; n < runs.count(); ++n, runs.next()) {
+            touched = touched || (runs.first() / block <= bad && bad <= (runs.first() + runs.length() - 1) / block);
+          }
+          bool refused = false;
+          try {
+            spoiled.read(dataset, offset, count, found);
+          } catch (const InputError& error) {
+            refused = true;
+            EXPECT_NE(std::string(error.what())
+                          .find("block " + std::to_string(bad) + " of dataset 'x' (elements " +
+                                std::to_string(bad * block) + " to "),
+                      std::string::npos)
+                << error.what();
+          }
+          // A block in a gap between two runs may be read with them.
+          EXPECT_TRUE(refused || !touched);
+        }
+      }
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(BlockSums, AreThoseOfZlib) {
+  const std::vector<double> values = {1.0, -2.5, 3.0};
+  const BlockSums real("a", "b", 3, false, 2), integer("a", "b", 3, true, 2);
+  const auto crc = [](const void* data, std::size_t bytes) {
+    return static_cast<std::uint32_t>(::crc32(0, static_cast<const Bytef*>(data), static_cast<uInt>(bytes)));
+  };
+  EXPECT_EQ(real.compute(values), (std::vector<std::uint32_t>{crc(values.data(), 16), crc(values.data() + 2, 8)}));
+  const std::vector<std::int64_t> words = {1, -2, 3};
+  EXPECT_EQ(integer.compute(std::vector<double>{1.0, -2.0, 3.0}),
+            (std::vector<std::uint32_t>{crc(words.data(), 16), crc(words.data() + 2, 8)}));
+}
+
+class Seal : public DumpTest {
+ protected:
+  std::string path_;
+  void SetUp() override {
+    DumpTest::SetUp();
+    path_ = file("dump.h5");
+  }
+
+  /// Of every dataset that has elements, with its name.
+  struct Extent {
+    std::string name;
+    std::int64_t begin, size;
+  };
+  /// Where the numbers of contiguous datasets stand in the file, those of the seal too.
+  std::vector<Extent> extents() const {
+    std::vector<Extent> found;
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const Hdf5File in = Hdf5File::open(path_);
+    std::vector<std::string> names = in.members("/");
+    for (const std::string& name : in.members("seal")) names.push_back("seal/" + name);
+    for (const std::string& name : names) {
+      if (name == "seal") continue;
+      const hid_t dataset = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
+      const auto size = static_cast<std::int64_t>(H5Dget_storage_size(dataset));
+      if (size > 0) found.push_back({name, static_cast<std::int64_t>(H5Dget_offset(dataset)), size});
+      H5Dclose(dataset);
+    }
+    H5Fclose(file);
+    return found;
+  }
+  /// Changes bits of one byte in place.
+  void flip(std::int64_t at, unsigned char bits) const {
+    const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    unsigned char byte = 0;
+    ASSERT_EQ(::pread(file, &byte, 1, at), 1);
+    byte = static_cast<unsigned char>(byte ^ bits);
+    ASSERT_EQ(::pwrite(file, &byte, 1, at), 1);
+    ::close(file);
+  }
+  std::string refusal(const std::function<void()>& action) const { return message<InputError>(action); }
+  static std::vector<DenseMolecule> molecules() {
+    std::vector<DenseMolecule> found;
+    found.emplace_back(closed_shell({0, 0, 1}, {0, 0, 1, 1}), 1);
+    found.emplace_back(OrbitalSet{Reference::uhf, {{{0, 0, 0}, {0, 0}, {0, 0, 0}, {0, 0, 0, 0}}}}, 2);
+    return found;
+  }
+  void write(const DenseMolecule& m, WriteOptions::Layout layout = WriteOptions::Layout::contiguous) const {
+    write_dump(memory_source(m, 2, 2), path_, {.overwrite = true, .layout = layout});
+  }
+};
+
+TEST_F(Seal, EveryByteOfEveryDatasetIsSealed) {
+  std::mt19937 random(1);
+  for (const DenseMolecule& m : molecules()) {
+    write(m);
+    for (const Extent& extent : extents()) {
+      for (int n = 0; n < 4; ++n) {
+        const std::int64_t at = extent.begin + std::uniform_int_distribution<std::int64_t>(0, extent.size - 1)(random);
+        const auto bits = static_cast<unsigned char>(1U << (random() % 8));
+        flip(at, bits);
+        const std::string text = refusal([&] { MemorySource::copy_of(*open_dump(path_, 2, 2)); });
+        EXPECT_NE(
+            text.find(extent.name == "seal/header" ? "not what was sealed" : "is not what was sealed; the file was"),
+            std::string::npos)
+            << extent.name << ": " << text;
+        flip(at, bits);
+      }
+    }
+    expect_equal(*open_dump(path_, 2, 2), m);
+  }
+}
+
+TEST_F(Seal, AttributesAndShapesAreSealed) {
+  const DenseMolecule m = molecules().front();
+  const auto change = [&](const char* name, hid_t type, const void* value) {
+    write(m);
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    const bool exists = H5Aexists(file, name) > 0;
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t attribute =
+        exists ? H5Aopen(file, name, H5P_DEFAULT) : H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    EXPECT_GE(H5Awrite(attribute, type, value), 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Fclose(file);
+    const std::string text = refusal([&] { open_dump(path_, 2, 2); });
+    EXPECT_TRUE(text.starts_with(path_ + ": ")) << text;
+    return text;
+  };
+  const double energy = -0.25;
+  const std::int64_t one = 1, zero = 0, block = 2048;
+  EXPECT_NE(change("correlation_energy", H5T_NATIVE_DOUBLE, &energy).find("are not what was sealed"),
+            std::string::npos);
+  EXPECT_NE(change("scf_energy", H5T_NATIVE_DOUBLE, &energy).find("are not what was sealed"), std::string::npos);
+  EXPECT_NE(change("fock_in_triples", H5T_NATIVE_INT64, &one).find("are not what was sealed"), std::string::npos);
+  EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &block).find("are not what was sealed"), std::string::npos);
+  EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &one).find("must be a power of two"), std::string::npos);
+  EXPECT_NE(change("minor_version", H5T_NATIVE_INT64, &zero).find("the dump has a seal, but"), std::string::npos);
+
+  // What the seal knows is there, and what is there the seal knows.
+  const auto changed = [&](const std::function<void(hid_t)>& how) {
+    write(m);
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    how(file);
+    H5Fclose(file);
+    return refusal([&] { open_dump(path_, 2, 2); });
+  };
+  EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "fock", H5P_DEFAULT); }).find("'fock' was sealed, but is missing"),
+            std::string::npos);
+  EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "seal/fock", H5P_DEFAULT); }).find("are not what was sealed"),
+            std::string::npos);
+  EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "seal", H5P_DEFAULT); }).find("group 'seal' is missing"),
+            std::string::npos);
+  EXPECT_NE(changed([](hid_t f) { H5Adelete(f, "minor_version"); }).find("the dump has a seal, but"),
+            std::string::npos);
+  EXPECT_NE(changed([](hid_t f) {
+              H5Ldelete(f, "seal/fock", H5P_DEFAULT);
+              H5Ldelete(f, "fock", H5P_DEFAULT);
+            }).find("are not what was sealed"),
+            std::string::npos);
+}
+
+/// The other dump is as sound as the first, but another: once one of them is checked, numbers of the other are not
+/// used.
+TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
+  for (const bool seal : {true, false}) {
+    for (const auto layout : {WriteOptions::Layout::contiguous, WriteOptions::Layout::compressed}) {
+      const DenseMolecule m(closed_shell({0, 0, 0}, {0, 0, 0, 0}), 1), n(closed_shell({0, 0, 0}, {0, 0, 0, 0}), 9);
+      const auto write_other = [&](const std::string& path, const DenseMolecule& molecule) {
+        write_dump(memory_source(molecule, 2, 2), path, {.overwrite = true, .layout = layout});
+        if (!seal) remove_seal(path);
+      };
+      write_other(file("other.h5"), n);
+      write_other(path_, m);
+      const auto source = open_dump(path_, 2, 2);
+      const bool own = true;
+      accept_checksums(*source, own, checksums_of_source(*source, own));
+      // Another file under this name is another file.
+      std::filesystem::rename(path_, file("moved.h5"));
+      std::filesystem::copy_file(file("other.h5"), path_);
+      expect_equal(*source, m);
+      if (layout == WriteOptions::Layout::compressed) continue;  // nobody knows where its parts stand in the other file
+      std::filesystem::rename(file("moved.h5"), path_);
+      const auto used = open_dump(path_, 1, 3);
+      accept_checksums(*used, own, checksums_of_source(*used, own));
+      std::filesystem::copy_file(file("other.h5"), path_, std::filesystem::copy_options::overwrite_existing);
+      const std::string text = refusal([&] { MemorySource::copy_of(*used); });
+      EXPECT_NE(text.find(seal ? "is not what was sealed" : "has changed since it was checked"), std::string::npos)
+          << text;
+    }
+  }
+}
+
+TEST_F(Seal, SharesOfChecksumsAddUp) {
+  const DenseMolecule m = molecules().back();
+  raw_dump(m).write(path_);
+  const auto source = open_dump(path_, 2, 2);
+  const std::vector<double> whole = checksums_of_source(*source, true);
+  ASSERT_FALSE(whole.empty());
+  std::vector<double> sum(whole.size(), 0.0);
+  for (int part = 0; part < 3; ++part) {
+    const std::vector<double> share = checksums_of_source(*source, true, {part, 3, 2});
+    ASSERT_EQ(share.size(), sum.size());
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += share[k];
+  }
+  EXPECT_EQ(sum, whole);
+  accept_checksums(*source, true, sum);
+  expect_equal(*source, m);
+}
+
+TEST_F(Seal, OlderDumpsAreReadAndReportedAsUnsealed) {
+  const DenseMolecule m = molecules().front();
+  raw_dump(m).write(path_);
+  const auto source = open_dump(path_, 2, 2);
+  EXPECT_EQ(source->info().format, "Trifuse dump, version 1.0, unsealed");
+  EXPECT_FALSE(source->info().sealed);
+  expect_equal(*source, m);
+}
+
+TEST_F(Seal, DigestsAreThoseOfTheNumbers) {
+  const DenseMolecule m(closed_shell({0, 0}, {0, 0, 0}), 1), n(closed_shell({0, 0}, {0, 0, 0}), 2);
+  const auto digest = [&](const DenseMolecule& molecule, const std::string& path, bool seal) {
+    write_dump(memory_source(molecule, 2, 2), path, {.overwrite = true});
+    if (!seal) remove_seal(path);
+    const auto source = open_dump(path, 2, 2);
+    accept_checksums(*source, true, checksums_of_source(*source, true));
+    return source->digest().value();
+  };
+  for (const bool seal : {true, false}) {
+    const SourceDigest found = digest(m, file("a.h5"), seal);
+    EXPECT_EQ(found, digest(m, file("b.h5"), seal));
+    EXPECT_NE(found, digest(n, file("c.h5"), seal));
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing
