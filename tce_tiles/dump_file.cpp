@@ -17,6 +17,14 @@ DumpFile DumpFile::open(const std::string& path) {
   return dump;
 }
 
+SourceDigest DumpFile::digest() const {
+  const SourceInfo& info = header.info;
+  const double absent = 0.0;
+  return seal->digest(fmt::format("{} {} {:a} {} {:a} {:a}", to_string(info.reference), to_string(info.amplitudes),
+                                  info.omega2, info.fock_in_triples, info.correlation_energy.value_or(absent),
+                                  info.scf_energy.value_or(absent)));
+}
+
 std::vector<std::string> DumpFile::datasets(bool integrals) const {
   std::vector<std::string> names;
   for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {

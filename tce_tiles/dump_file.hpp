@@ -19,6 +19,9 @@ struct DumpFile {
 
   static DumpFile open(const std::string& path);
 
+  /// Of all that is known of the file: what its attributes say, and its checksums.
+  SourceDigest digest() const;
+
   /// The datasets with elements that amplitudes, and integrals where they are wanted, are read from.
   std::vector<std::string> datasets(bool integrals) const;
 };

@@ -31,13 +31,10 @@ std::int64_t block_for(std::int64_t elements) {
   return block;
 }
 
-/// The text of which `seal/header` is the checksum. Without `strings` it has no attributes that are such: nothing is
-/// computed from them, and variable-length ones stand in a part of the file that has no checksum of its own.
-std::string header_text(const Hdf5File& file, const std::map<std::string, std::vector<std::int64_t>>& shapes,
-                        bool strings = true) {
+/// The text of which `seal/header` is the checksum.
+std::string header_text(const Hdf5File& file, const std::map<std::string, std::vector<std::int64_t>>& shapes) {
   std::string text;
   for (const auto& [name, type] : file.attributes()) {
-    if (type == Hdf5File::AttributeType::string && !strings) continue;
     text += name + "=";
     switch (type) {
       case Hdf5File::AttributeType::string:
@@ -90,10 +87,14 @@ void compute_pieces(const std::vector<Piece>& pieces, int threads, Keep keep) {
   });
 }
 
-std::vector<std::uint32_t> words(std::span<const double> values) {
+/// Checksums that travelled as floats; nothing if one is none.
+std::optional<std::vector<std::uint32_t>> words(std::span<const double> values) {
   std::vector<std::uint32_t> result;
   result.reserve(values.size());
-  for (const double value : values) result.push_back(static_cast<std::uint32_t>(value));
+  for (const double value : values) {
+    if (!(value >= 0.0 && value < 0x1p32)) return std::nullopt;
+    result.push_back(static_cast<std::uint32_t>(value));
+  }
   return result;
 }
 
@@ -123,7 +124,6 @@ void DumpSeal::read_seal(const Hdf5File& file) {
     if (present || block) {
       throw damaged("the dump has a seal, but attribute 'minor_version' of the root group is not there or 0");
     }
-    header_ = header_text(file, {}, false);
     return;
   }
   if (!present) throw damaged("the dump should have a seal, but group 'seal' is missing");
@@ -163,7 +163,9 @@ void DumpSeal::read_seal(const Hdf5File& file) {
     }
     std::vector<double> values(static_cast<std::size_t>(table.size()));
     table.read_all(values);
-    sums->set(words(values), BlockSums::Origin::seal);
+    auto found = words(values);
+    if (!found) throw damaged(fmt::format("dataset '{}' does not hold 32-bit integers", name));
+    sums->set(*std::move(found), BlockSums::Origin::seal);
   }
 }
 
@@ -215,14 +217,14 @@ void DumpSeal::accept(std::span<const std::string> datasets, std::span<const dou
   for (const std::string& name : datasets) {
     const std::shared_ptr<BlockSums> table = find(name);
     const auto count = static_cast<std::size_t>(table->count());
-    table->set(words(sums.first(count)), BlockSums::Origin::read);
+    table->set(words(sums.first(count)).value(), BlockSums::Origin::read);
     sums = sums.subspan(count);
   }
 }
 
-std::array<std::uint64_t, 2> DumpSeal::digest() const {
+std::array<std::uint64_t, 2> DumpSeal::digest(const std::string& more) const {
   const std::lock_guard lock(mutex_);
-  std::string text = header_;
+  std::string text = more + '\n' + header_;
   for (const auto& [name, table] : sums_) {
     const std::span<const std::uint32_t> sums = table->sums();
     text += fmt::format("{} {} {:016x}\n", name, table->size(), XXH3_64bits(sums.data(), sums.size_bytes()));

@@ -34,8 +34,8 @@ class DumpSeal {
                               int threads) const;
   void accept(std::span<const std::string> datasets, std::span<const double> sums);
 
-  /// Of all that is known of the file: its attributes, shapes and checksums.
-  std::array<std::uint64_t, 2> digest() const;
+  /// Of what the seal says of attributes and shapes, of all checksums that are known, and of `more`.
+  std::array<std::uint64_t, 2> digest(const std::string& more) const;
 
  private:
   std::shared_ptr<BlockSums> sums_of(const Hdf5Dataset& dataset);
@@ -45,7 +45,7 @@ class DumpSeal {
   std::string path_;
   bool sealed_ = false;
   std::int64_t minor_version_ = 0;
-  std::string header_;
+  std::string header_;  ///< of a sealed dump
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<BlockSums>> sums_;
 };

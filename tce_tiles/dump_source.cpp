@@ -57,7 +57,7 @@ class DumpSource final : public TileSource {
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
   bool concurrent_reads() const override { return true; }
-  std::optional<SourceDigest> digest() const override { return dump_.seal->digest(); }
+  std::optional<SourceDigest> digest() const override { return dump_.digest(); }
   const DumpFile& dump() const { return dump_; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;

@@ -290,6 +290,13 @@ TEST_F(Seal, DigestsAreThoseOfTheNumbers) {
     EXPECT_EQ(found, digest(m, file("b.h5"), seal));
     EXPECT_NE(found, digest(n, file("c.h5"), seal));
   }
+  // So are attributes that decide what is computed, also where no seal knows them.
+  RawDump dump = raw_dump(m);
+  dump.write(path_);
+  const SourceDigest plain = open_dump(path_, 2, 2)->digest().value();
+  dump.attributes["fock_in_triples"] = std::int64_t{1};
+  dump.write(path_);
+  EXPECT_NE(open_dump(path_, 2, 2)->digest().value(), plain);
 }
 
 }  // namespace
