@@ -1,5 +1,6 @@
 """The energies of a run, by its JSON report: those of NWChem, whatever the form, the tiles and the threads."""
 
+import re
 import unittest
 
 from trifuse_program import (BAD_CASES, CASES, DATA, GOOD_CASES, ProgramTest, energies_as_text, read_report, trifuse)
@@ -99,7 +100,7 @@ class Report(ProgramTest):
         self.assertEqual(report["version"], trifuse("--version").out.split()[1])
         self.assertEqual(report["units"], "hartree")
         for entry in report["energies"]:
-            self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "method", "spin_cases"])
+            self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "ccsd_t_energy", "method", "spin_cases"])
             self.assertEqual(tuple(entry["spin_cases"]), SPIN_CASES)
         self.assertEqual(report["settings"], {"form": "spin-orbital", "omega2": [0.0, 0.1], "rohf": "nwchem", "executor": "cpu",
                                               "tile_size": 4, "threads": 2, "memory_bytes": 2 << 30, "journal": None})
@@ -121,6 +122,26 @@ class Report(ProgramTest):
         self.assertGreater(memory["peak_bytes"], memory["operand_bytes"])
         self.assertGreater(memory["scratch_bytes"], 0)
         self.assertTrue(report["machine"]["host"] and report["machine"]["processor"] and report["machine"]["blas"])
+
+    def test_total_energies_are_those_that_nwchem_printed(self):
+        for case in (WATER, SYMMETRIC_CARBENE):
+            output = (DATA / case / "c.out").read_text()
+
+            def printed(label):
+                return float(re.findall(rf"{re.escape(label)}\s*=\s*(\S+)", output)[-1])
+
+            text = self.succeed("run", DATA / case / "c").out
+            # The converter keeps the energy of the reference.
+            for source in (DATA / case / "c", self.convert(DATA / case / "c", f"{case}.h5")):
+                report = self.report_of(source, "--omega2", "0,0.1")
+                self.assertAlmostEqual(report["scf_energy"], printed("Total SCF energy"), delta=1e-11)
+                self.assertAlmostEqual(report["ccsd_energy"], printed("CCSD total energy / hartree"), delta=1e-9)
+                self.assertAlmostEqual(report["energies"][0]["ccsd_t_energy"], printed("CCSD(T) total energy / hartree"), delta=1e-9)
+                for entry in report["energies"]:
+                    self.assertAlmostEqual(entry["ccsd_t_energy"], report["ccsd_energy"] + entry["E(T)"], delta=1e-12)
+                self.assertIs(report["input"]["sealed"], str(source).endswith(".h5"))
+            self.assertIn(f"E(CCSD) {report['ccsd_energy']:.12f} Eh", text)
+            self.assertIn(f"{report['energies'][0]['ccsd_t_energy']:.12f}  E(CCSD) + E(T)", text)
 
     def test_methods_are_named_by_what_was_computed(self):
         report = self.report_of(DATA / WATER / "c", "--omega2", "0,0.1")
