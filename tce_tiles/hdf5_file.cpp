@@ -17,20 +17,28 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/block_sums.hpp"
 #include "tce_tiles/box_runs.hpp"
+#include "tce_tiles/hdf5_attributes.hpp"
+#include "tce_tiles/hdf5_dataset_check.hpp"
 
 namespace trifuse {
 namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>);
 
-/// Held around every group of HDF5 calls: one thread at a time, and HDF5 does not print.
+/// Held around every group of HDF5 calls: one thread at a time, and HDF5 neither prints nor loads plugins.
 class Library {
  public:
   Library() : lock_(mutex()) {
     H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    // A file must not choose code that is loaded.
+    H5PLget_loading_state(&plugins_);
+    H5PLset_loading_state(0);
   }
-  ~Library() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
+  ~Library() {
+    H5PLset_loading_state(plugins_);
+    H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
+  }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
@@ -42,6 +50,7 @@ class Library {
   std::lock_guard<std::recursive_mutex> lock_;
   H5E_auto2_t print_ = nullptr;
   void* print_data_ = nullptr;
+  unsigned plugins_ = 0;
 };
 
 hid_t stored_type(Hdf5File::Type type) {
@@ -92,19 +101,39 @@ Hdf5Handle space_of_shape(std::span<const std::int64_t> shape) {
 }
 
 std::string type_text(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_STRING:
-      return "strings";
-    case H5T_COMPOUND:
-      return "compound values (complex numbers are stored so)";
-    case H5T_ENUM:
-      return "enumerated values (booleans are stored so)";
-    case H5T_INTEGER:
-      return "integers";
-    case H5T_FLOAT:
-      return "floating-point numbers";
-    default:
-      return "values that are no numbers";
+  return hdf5_type_text(static_cast<std::uint64_t>(H5Tget_class(type)));
+}
+
+/// Address of the object of a link; nothing unless the link leads straight to an object of this file.
+std::optional<std::uint64_t> linked_address(hid_t file, const std::string& name) {
+#if H5_VERSION_GE(1, 12, 0)
+  H5L_info1_t link{};
+  const herr_t status = H5Lget_info1(file, name.c_str(), &link, H5P_DEFAULT);
+#else
+  H5L_info_t link{};
+  const herr_t status = H5Lget_info(file, name.c_str(), &link, H5P_DEFAULT);
+#endif
+  if (status < 0 || link.type != H5L_TYPE_HARD) return std::nullopt;
+  return link.u.address;
+}
+
+/// HDF5 takes chunks that are not there for zeros.
+void check_all_chunks(hid_t dataset, const Hdf5Chunks& chunks, const Hdf5Structure& structure,
+                      const std::string& name) {
+  std::vector<hsize_t> at(chunks.shape.size(), 0);
+  for (std::uint64_t n = 0; n < chunks.count; ++n) {
+    hsize_t stored = 0;
+    if (H5Dget_chunk_storage_size(dataset, at.data(), &stored) < 0 || stored == 0) {
+      refuse_missing_chunk(structure, name);
+    }
+    if (!chunks.allow(stored, 0) && !(chunks.deflate && chunks.allow(stored, std::uint64_t{1} << *chunks.deflate))) {
+      structure.file().damaged(fmt::format("a chunk of dataset '{}' has a wrong size", name));
+    }
+    for (std::size_t k = at.size(); k-- > 0;) {
+      at[k] += chunks.shape[k];
+      if (at[k] < chunks.extent[k]) break;
+      at[k] = 0;
+    }
   }
 }
 
@@ -161,33 +190,19 @@ bool Hdf5Handle::close() {
 }
 
 Hdf5File Hdf5File::open(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    throw InputError(fmt::format("{}: there is no such file; check the name.", path));
-  }
-  if (std::filesystem::is_directory(path, error)) {
-    throw InputError(fmt::format("{}: this is a directory; name the dump file in it.", path));
-  }
-  errno = 0;
-  if (!std::ifstream(path, std::ios::binary)) {
-    throw InputError(
-        fmt::format("{}: the file cannot be read ({}); check its permissions.", path, std::strerror(errno)));
-  }
-  if (!is_hdf5(path)) {
-    throw InputError(fmt::format("{}: this is not an HDF5 file; name a Trifuse dump.", path));
-  }
+  auto structure = std::make_shared<const Hdf5Structure>(path);
+  check_attributes(*structure);
   const Library library;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   // Boxes are read in runs of at least a few kilobytes. A larger sieve buffer would read the gaps between them as well.
   H5Pset_sieve_buf_size(access.get(), sieve_bytes);
   Hdf5File file;
   file.path_ = path;
+  file.structure_ = std::move(structure);
   file.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.file_.valid()) {
-    const std::string why = reason();
-    const bool truncated = why.find("truncated") != std::string::npos || why.find("eof") != std::string::npos;
-    throw InputError(fmt::format("{}: the file {} (HDF5: {}); write or copy it again.", path,
-                                 truncated ? "is truncated" : "is damaged or in use by a writer", why));
+    throw InputError(fmt::format("{}: the file is damaged or in use by a writer (HDF5: {}); write or copy it again.",
+                                 path, reason()));
   }
   return file;
 }
@@ -212,8 +227,25 @@ void Hdf5File::close() {
   checked_write(file_.close() ? 0 : -1, *output_, path_, "closing the file");
 }
 
+void Hdf5File::check_groups(const std::string& name) const {
+  if (!structure_) return;
+  for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string group = name.substr(0, end);
+    if (H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0) return;
+    structure_->check_group(checked_address(group));
+  }
+}
+
+std::uint64_t Hdf5File::checked_address(const std::string& name) const {
+  const std::optional<std::uint64_t> address = linked_address(file_.get(), name);
+  if (address) return *address;
+  throw InputError(
+      fmt::format("{}: '{}' is a link to another place; store the object itself under this name.", path_, name));
+}
+
 bool Hdf5File::has(const std::string& name) const {
   const Library library;
+  check_groups(name);
   return checked_read(H5Lexists(file_.get(), name.c_str(), H5P_DEFAULT), path_, "looking up '" + name + "'") > 0;
 }
 
@@ -268,10 +300,7 @@ std::optional<std::string> Hdf5File::string_attribute(const std::string& name) c
   }
   std::string text;
   if (H5Tis_variable_str(type.get()) > 0) {
-    char* value = nullptr;
-    checked_read(H5Aread(attribute.get(), type.get(), &value), path_, "reading attribute '" + name + "'");
-    if (value) text = value;
-    H5free_memory(value);
+    text = read_variable_string(*structure_, name);
   } else {
     text.resize(H5Tget_size(type.get()));
     checked_read(H5Aread(attribute.get(), type.get(), text.data()), path_, "reading attribute '" + name + "'");
@@ -346,6 +375,8 @@ void Hdf5File::set_attribute(const std::string& name, double value) {
 Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
   const Library library;
   if (!has(name)) throw InputError(fmt::format("{}: dataset '{}' is missing.", path_, name));
+  std::optional<Hdf5Chunks> chunks;
+  if (structure_) chunks = check_dataset(*structure_, checked_address(name), name);
   const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   H5Pset_chunk_cache(access.get(), chunk_cache_slots, chunk_cache_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
   Hdf5Dataset result;
@@ -353,13 +384,9 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
   result.name_ = name;
   result.dataset_ = Hdf5Handle(H5Dopen2(file_.get(), name.c_str(), access.get()), H5Dclose);
   checked_read(result.dataset_.get(), path_, "opening dataset '" + name + "'");
+  if (chunks) check_all_chunks(result.dataset_.get(), *chunks, *structure_, name);
   const Hdf5Handle type(H5Dget_type(result.dataset_.get()), H5Tclose);
-  const H5T_class_t kind = H5Tget_class(type.get());
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
-    throw InputError(fmt::format("{}: dataset '{}' holds {} where real numbers are needed; write it as 64-bit floats.",
-                                 path_, name, type_text(type.get())));
-  }
-  result.is_integer_ = kind == H5T_INTEGER;
+  result.is_integer_ = H5Tget_class(type.get()) == H5T_INTEGER;
   result.space_ = Hdf5Handle(H5Dget_space(result.dataset_.get()), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(result.space_.get());
   std::vector<hsize_t> extent(static_cast<std::size_t>(std::max(rank, 0)));
@@ -372,6 +399,7 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
 
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
   const Library library;
+  check_groups(group + "/");
   const Hdf5Handle handle(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose);
   checked_read(handle.get(), path_, "opening group '" + group + "'");
   H5G_info_t info{};

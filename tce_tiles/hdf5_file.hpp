@@ -14,6 +14,7 @@
 
 /// A thin checked layer over the HDF5 C library.
 ///
+/// What describes the data is checked before HDF5 sees it (hdf5_structure.hpp): damage there makes HDF5 crash or hang.
 /// Every failure becomes one sentence that names the file and the object and gives HDF5's innermost message: InputError
 /// when reading, SystemError when writing. HDF5's own printing is off during our calls and as it was outside them. The
 /// serial library is not thread-safe, so all calls of the process go through one mutex; numbers that stand in the file
@@ -93,6 +94,8 @@ class Hdf5Dataset {
   std::shared_ptr<BlockSums> sums_;
 };
 
+class Hdf5Structure;
+
 class Hdf5File {
  public:
   /// Read-only. The sentence says whether the file is absent, unreadable, truncated or no HDF5 file at all.
@@ -115,6 +118,7 @@ class Hdf5File {
   std::vector<std::pair<std::string, AttributeType>> attributes() const;
 
   bool has(const std::string& name) const;
+  /// Refuses a dataset whose numbers are not all in this file, or that HDF5 cannot read safely.
   Hdf5Dataset dataset(const std::string& name) const;
   /// Names of what is in a group that is there, in ascending order.
   std::vector<std::string> members(const std::string& group) const;
@@ -135,10 +139,14 @@ class Hdf5File {
 
  private:
   Hdf5Handle open_attribute(const std::string& name) const;
+  /// Refuses damaged groups among those that stand before the last part of the name.
+  void check_groups(const std::string& name) const;
+  std::uint64_t checked_address(const std::string& name) const;
   Hdf5Handle new_attribute(const std::string& name, std::int64_t type) const;
 
   std::string path_;
-  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handle, so that it outlives it
+  std::shared_ptr<const Hdf5Structure> structure_;  ///< of a file that is read
+  std::shared_ptr<Hdf5OutputState> output_;         ///< before the handle, so that it outlives it
   Hdf5Handle file_;
   SumsFinder sums_of_;
 };

@@ -1,0 +1,76 @@
+#include "tce_tiles/hdf5_bytes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
+  // Opening a named pipe would wait for its writer without O_NONBLOCK.
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor_ < 0) {
+    if (errno == ENOENT) throw InputError(fmt::format("{}: there is no such file; check the name.", path_));
+    throw InputError(
+        fmt::format("{}: the file cannot be read ({}); check its permissions.", path_, std::strerror(errno)));
+  }
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  if (known && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);
+  if (known && S_ISDIR(status.st_mode)) {
+    throw InputError(fmt::format("{}: this is a directory; name the dump file in it.", path_));
+  }
+  throw InputError(fmt::format("{}: this is no regular file; name a Trifuse dump.", path_));
+}
+
+Hdf5Bytes::~Hdf5Bytes() {
+  ::close(descriptor_);
+}
+
+std::string Hdf5Bytes::read(std::uint64_t address, std::uint64_t count, std::string_view what) const {
+  if (!contains(address, count)) damaged(fmt::format("{} reaches beyond its end", what));
+  std::string bytes(count, '\0');
+  for (std::size_t done = 0; done < count;) {
+    const ssize_t got = ::pread(descriptor_, bytes.data() + done, count - done, static_cast<off_t>(address + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw InputError(fmt::format("{}: the file cannot be read ({}).", path_, std::strerror(errno)));
+    if (got == 0) damaged("it has become shorter while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+void Hdf5Bytes::damaged(std::string_view what) const {
+  throw InputError(fmt::format("{}: the file is damaged ({}); write or copy it again.", path_, what));
+}
+
+std::string_view Hdf5Cursor::take(std::uint64_t count) {
+  require(count <= left());
+  const std::string_view piece = bytes_.substr(at_, count);
+  at_ += count;
+  return piece;
+}
+
+std::uint64_t Hdf5Cursor::number(std::size_t bytes) {
+  const std::string_view piece = take(bytes);
+  std::uint64_t value = 0;
+  for (std::size_t k = bytes; k-- > 0;) value = value << 8 | static_cast<unsigned char>(piece[k]);
+  return value;
+}
+
+void Hdf5Cursor::expect(std::string_view signature) {
+  require(take(signature.size()) == signature);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,286 @@
+#include "tce_tiles/hdf5_structure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+namespace {
+
+constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
+/// Far more than attributes, of 64 KiB at most each, and links of a dump take.
+constexpr std::size_t most_header_bytes = std::size_t{4} << 20;
+constexpr std::size_t most_chunks = 1024;
+constexpr std::size_t most_heap_bytes = std::size_t{16} << 20;
+constexpr std::size_t most_group_nodes = 4096;
+constexpr std::uint64_t most_levels = 16;
+
+}  // namespace
+
+/// Names of a group in the old format.
+struct Hdf5Structure::Heap {
+  std::string data;
+};
+
+struct Hdf5Structure::Walk {
+  std::set<std::uint64_t> nodes;
+  std::string last_name;
+};
+
+Hdf5Structure::Hdf5Structure(const std::string& path) : file_(path) {
+  read_superblock();
+  old_root_ = read(root_address_, 1, "the header of the root group") != "O";
+  root_ = header(root_address_);
+  check_names(root_);
+  if (!root_symbols_) return;
+  for (const Hdf5Message& message : root_) {
+    if (message.type == symbol_table && !message.data.starts_with(*root_symbols_)) file_.damaged("its superblock");
+  }
+}
+
+void Hdf5Structure::check_group(std::uint64_t address) const {
+  check_names(header(address));
+}
+
+void Hdf5Structure::check_names(std::span<const Hdf5Message> messages) const {
+  bool symbols = false;
+  for (const Hdf5Message& message : messages) {
+    if (message.type != symbol_table) continue;
+    if (symbols || message.shared) file_.damaged("the symbol table of a group");
+    symbols = true;
+    check_symbol_table(message.data);
+  }
+}
+
+std::string Hdf5Structure::read(std::uint64_t address, std::uint64_t count, std::string_view what) const {
+  if (!contains(address, count)) file_.damaged(fmt::format("{} reaches beyond its end", what));
+  return file_.read(base_ + address, count, what);
+}
+
+bool Hdf5Structure::contains(std::uint64_t address, std::uint64_t count) const {
+  return address <= file_.size() && file_.contains(base_ + address, count);
+}
+
+void Hdf5Structure::read_superblock() {
+  std::uint64_t at = 0;
+  // The superblock stands at 0 or, behind a user block, at 512, 1024, 2048, ...
+  while (file_.contains(at, signature.size()) && file_.read(at, signature.size(), "the signature") != signature) {
+    at = at == 0 ? 512 : 2 * at;
+  }
+  if (!file_.contains(at, signature.size())) {
+    throw InputError(fmt::format("{}: this is not an HDF5 file; name a Trifuse dump.", file_.path()));
+  }
+  const std::uint64_t most = std::min<std::uint64_t>(file_.size() - at, 256);
+  const std::string bytes = file_.read(at, most, "the superblock");
+  Hdf5Cursor in = cursor(bytes, "its superblock");
+  in.expect(signature);
+  const std::uint64_t version = in.number(1);
+  in.require(version <= 3);
+  const bool old = version < 2;
+  if (old) in.skip(4);
+  address_bytes_ = in.number(1);
+  length_bytes_ = in.number(1);
+  for (const std::size_t size : {address_bytes_, length_bytes_}) in.require(size == 4 || size == 8);
+  in.skip(1);
+  if (old) {
+    leaf_k_ = in.number(2);
+    group_k_ = in.number(2);
+    in.skip(4);
+    if (version == 1) {
+      chunk_k_ = in.number(2);
+      in.skip(2);
+    }
+  }
+  // The library looks for the file where the superblock says it begins, and corrects the number if it is wrong.
+  base_ = in.number(address_bytes_);
+  in.require(base_ == at);
+  const std::uint64_t extension = in.number(address_bytes_);
+  const std::uint64_t end = in.number(address_bytes_);
+  if (end > file_.size()) {
+    throw InputError(
+        fmt::format("{}: the file is truncated (it has {} bytes, but it was written with {}); write or "
+                    "copy it again.",
+                    file_.path(), file_.size(), end));
+  }
+  if (!old) {
+    root_address_ = in.number(address_bytes_);
+    if (!undefined(extension)) read_tree_sizes(extension);
+  } else {
+    // Files that consist of several have a driver's description here.
+    in.require(undefined(in.number(address_bytes_)));
+    in.skip(address_bytes_);
+    root_address_ = in.number(address_bytes_);
+    const std::uint64_t cached = in.number(4);
+    in.require(cached <= 1);
+    in.skip(4);
+    if (cached == 1) root_symbols_ = in.take(2 * address_bytes_);
+  }
+  for (const std::uint64_t k : {leaf_k_, group_k_, chunk_k_}) in.require(k >= 1 && k <= 16384);
+}
+
+void Hdf5Structure::read_tree_sizes(std::uint64_t extension) {
+  for (const Hdf5Message& message : header(extension)) {
+    if (message.type != tree_sizes) continue;
+    Hdf5Cursor in = cursor(message.data, "its superblock");
+    in.skip(1);
+    chunk_k_ = in.number(2);
+    group_k_ = in.number(2);
+    leaf_k_ = in.number(2);
+  }
+}
+
+std::vector<Hdf5Message> Hdf5Structure::header(std::uint64_t address) const {
+  constexpr std::string_view what = "an object header";
+  // The longest beginning of a header; it may be the end of the file.
+  constexpr std::uint64_t longest = 64;
+  if (!contains(address, 16)) file_.damaged("the address of an object header");
+  const std::string front = read(address, contains(address, longest) ? longest : 16, what);
+  Hdf5Cursor in = cursor(front, what);
+  const bool old = front[0] != 'O';
+  std::uint64_t size = 0, begin = 0;
+  unsigned flags = 0;
+  if (old) {
+    in.require(in.number(1) == 1);
+    in.skip(7);
+    size = in.number(4);
+    begin = 16;
+  } else {
+    in.expect("OHDR\2");
+    flags = static_cast<unsigned>(in.number(1));
+    if ((flags & 0x20U) != 0) in.skip(16);
+    if ((flags & 0x10U) != 0) in.skip(4);
+    size = in.number(std::size_t{1} << (flags & 3U));
+    begin = front.size() - in.left();
+  }
+  std::vector<Hdf5Message> messages;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> chunks = {{address + begin, size}};
+  std::set<std::uint64_t> seen;
+  std::size_t total = 0;
+  for (std::size_t n = 0; n < chunks.size(); ++n) {
+    const auto [at, bytes] = chunks[n];
+    total += std::min<std::uint64_t>(bytes, most_header_bytes + 1);
+    in.require(seen.insert(at).second && n < most_chunks && total <= most_header_bytes);
+    const std::string chunk = read(at, bytes, what);
+    std::string_view inside = chunk;
+    if (!old && n > 0) {
+      in.require(inside.size() >= 8 && inside.starts_with("OCHK"));
+      inside = inside.substr(4, inside.size() - 8);
+    }
+    add_messages(inside, old, flags, messages, chunks);
+  }
+  return messages;
+}
+
+void Hdf5Structure::add_messages(std::string_view chunk, bool old, unsigned flags, std::vector<Hdf5Message>& messages,
+                                 std::vector<std::pair<std::uint64_t, std::uint64_t>>& chunks) const {
+  const std::size_t head = old ? 8 : (flags & 4U) != 0 ? 6 : 4;
+  Hdf5Cursor in = cursor(chunk, "an object header");
+  // New headers may end in a gap that is too short for a message.
+  while (old ? in.left() > 0 : in.left() >= head) {
+    const std::uint64_t type = in.number(old ? 2 : 1);
+    const std::uint64_t size = in.number(2);
+    const std::uint64_t message_flags = in.number(1);
+    in.skip(head - (old ? 5 : 4));
+    in.require(!old || size % 8 == 0);
+    const std::string_view data = in.take(size);
+    messages.push_back({type, (message_flags & 2U) != 0, std::string(data)});
+    if (type != continuation) continue;
+    Hdf5Cursor inside = cursor(data, "the continuation of an object header");
+    const std::uint64_t at = inside.number(address_bytes_);
+    chunks.emplace_back(at, inside.number(length_bytes_));
+  }
+}
+
+void Hdf5Structure::check_symbol_table(std::string_view message) const {
+  Hdf5Cursor in = cursor(message, "the symbol table of a group");
+  const std::uint64_t tree = in.number(address_bytes_);
+  const Heap heap = read_local_heap(in.number(address_bytes_));
+  Walk walk;
+  check_group_node(tree, most_levels + 1, heap, walk);
+}
+
+Hdf5Structure::Heap Hdf5Structure::read_local_heap(std::uint64_t address) const {
+  constexpr std::string_view what = "the heap of the names of a group";
+  const std::string front = read(address, 8 + 2 * length_bytes_ + address_bytes_, what);
+  Hdf5Cursor in = cursor(front, what);
+  in.expect({"HEAP\0", 5});
+  in.skip(3);
+  const std::uint64_t size = in.number(length_bytes_);
+  std::uint64_t free = in.number(length_bytes_);
+  const std::uint64_t at = in.number(address_bytes_);
+  in.require(size >= 8 && size <= most_heap_bytes);
+  Heap heap{read(at, size, what)};
+  // Free pieces are linked; 1 ends the list.
+  for (std::size_t pieces = 0; free != 1; ++pieces) {
+    in.require(pieces <= size / (2 * length_bytes_) && free != 0 && free <= size && size - free >= 2 * length_bytes_);
+    Hdf5Cursor piece = cursor(std::string_view(heap.data).substr(free), what);
+    const std::uint64_t next = piece.number(length_bytes_);
+    in.require(piece.number(length_bytes_) <= size - free);
+    free = next;
+  }
+  return heap;
+}
+
+void Hdf5Structure::check_group_node(std::uint64_t address, std::uint64_t level, const Heap& heap, Walk& walk) const {
+  constexpr std::string_view what = "the tree of the names of a group";
+  const std::uint64_t bytes =
+      8 + 2 * address_bytes_ + (2 * group_k_ + 1) * length_bytes_ + 2 * group_k_ * address_bytes_;
+  const std::string node = read(address, bytes, what);
+  Hdf5Cursor in = cursor(node, what);
+  in.expect({"TREE\0", 5});
+  const std::uint64_t own_level = in.number(1), children = in.number(2);
+  const bool top = walk.nodes.empty();
+  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= most_group_nodes);
+  in.require((top ? own_level < level : own_level + 1 == level) && children <= 2 * group_k_ && (top || children > 0));
+  in.skip(2 * address_bytes_);
+  const auto key = [&] {
+    const std::uint64_t name = in.number(length_bytes_);
+    in.require(name < heap.data.size() && heap.data.find('\0', name) != std::string::npos);
+    return std::string(heap.data.c_str() + name);
+  };
+  if (children == 0) return;
+  // A child holds names above the key before it, up to the key behind it; where that fails, a search misses names.
+  walk.last_name = std::max(walk.last_name, key());
+  for (std::uint64_t n = 0; n < children; ++n) {
+    const std::uint64_t child = in.number(address_bytes_);
+    own_level > 0 ? check_group_node(child, own_level, heap, walk) : check_symbols(child, heap, walk);
+    const std::string last = key();
+    in.require(walk.last_name <= last);
+    walk.last_name = last;
+  }
+}
+
+void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk& walk) const {
+  constexpr std::string_view what = "the names of a group";
+  const std::uint64_t entry_bytes = 2 * address_bytes_ + 24;
+  const std::string node = read(address, 8 + 2 * leaf_k_ * entry_bytes, what);
+  Hdf5Cursor in = cursor(node, what);
+  in.expect({"SNOD\1", 5});
+  in.skip(1);
+  const std::uint64_t symbols = in.number(2);
+  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= most_group_nodes);
+  in.require(symbols > 0 && symbols <= 2 * leaf_k_);
+  for (std::uint64_t n = 0; n < symbols; ++n) {
+    const std::uint64_t offset = in.number(address_bytes_), object = in.number(address_bytes_);
+    const std::uint64_t cached = in.number(4);
+    in.skip(4);
+    const std::uint64_t value = in.number(4);
+    in.skip(12);
+    in.require(offset < heap.data.size() && heap.data.find('\0', offset) != std::string::npos);
+    std::string name(heap.data.c_str() + offset);
+    in.require(walk.last_name < name);
+    walk.last_name = std::move(name);
+    in.require(cached <= 2);
+    if (cached == 2) {
+      in.require(value < heap.data.size() && heap.data.find('\0', value) != std::string::npos);
+    } else {
+      in.require(contains(object, 16));
+    }
+  }
+}
+
+}  // namespace trifuse
