@@ -280,6 +280,7 @@ std::string Calculation::method(double omega2) const {
       return shifted(fmt::format("two-sided (T) with left amplitudes regularised at omega2 = {}", left.omega2)) +
              of_right;
     case AmplitudeKind::ccsd:
+    case AmplitudeKind::made_up:
       break;
   }
   return shifted("two-sided CCSD(T)") + of_right;

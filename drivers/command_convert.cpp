@@ -6,6 +6,7 @@
 #include "drivers/commands.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/source_check.hpp"
 
 namespace trifuse::cli {
 
@@ -15,11 +16,11 @@ struct ConvertCommand {
   SourceOptions source;
   std::string target;
   WriteOptions options;
-  bool quiet = false;
+  bool quiet = false, trust_input = false;
 
   void execute() const {
     const std::unique_ptr<TileSource> amplitudes = source.open();
-    verify_source(*amplitudes, *amplitudes);
+    verify_source(*amplitudes, *amplitudes, trust_input);
     WriteOptions write = options;
     const bool terminal = !quiet && isatty(STDERR_FILENO) != 0;
     if (terminal) write.progress = [](double fraction) { fmt::print(stderr, "\r{:5.1f} %", 100.0 * fraction); };
@@ -37,6 +38,7 @@ void add_convert(CLI::App& app, int&) {
   command->source.add_to(*convert);
   convert->add_option("TARGET", command->target, "The dump to write")->required();
   convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists");
+  convert->add_flag("--trust-input", command->trust_input, "Go on after a failed witness");
   convert->add_flag("-q,--quiet", command->quiet, "Print nothing");
   convert->callback([command] { command->execute(); });
 }

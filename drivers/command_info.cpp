@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
+#include "tce_tiles/source_check.hpp"
 
 namespace trifuse::cli {
 
@@ -27,11 +29,14 @@ struct InfoCommand {
     JsonFile json_file(json);
     const std::unique_ptr<TileSource> right = source.open();
     const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
-    std::optional<double> ccsd_energy;
+    CheckReport checks, left_checks;
     if (!no_check) {
-      ccsd_energy = verify_source(*right, *right);
-      if (left) verify_source(*left, *right);
+      // Everything is shown, failed witnesses as well; the exit code tells of them.
+      checks = verify_source(*right, *right, true);
+      if (left) left_checks = verify_source(*left, *right, true);
     }
+    const std::optional<double> ccsd_energy = checks.ccsd_energy;
+    const CheckReport* const of_left = left && !no_check ? &left_checks : nullptr;
     const Calculation calculation(*right, left.get(), flags.resolve(*right));
     // What a device will reach is known when it has been set up, which is not done here.
     const bool on_cpu = calculation.devices().empty();
@@ -41,7 +46,9 @@ struct InfoCommand {
     fmt::print("{}", describe_source(*right));
     if (left) fmt::print("Left         {}\n", left->info().path);
     fmt::print("{}", describe_ccsd(right->info(), ccsd_energy));
-    fmt::print("{}", no_check ? "" : "Checks       all numbers finite, symmetries as claimed\n");
+    fmt::print("{}", no_check ? "Checks       none were made (--no-check)\n"
+                              : "Arrays       all numbers finite, symmetries as claimed\n");
+    fmt::print("{}", describe_checks(checks, of_left));
     fmt::print("{}", describe_plan(calculation));
     fmt::print("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
     if (on_cpu) {
@@ -56,7 +63,10 @@ struct InfoCommand {
         {"estimated_seconds", on_cpu ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json()},
         {"machine", json_machine()}};
     if (ccsd_energy) document["ccsd_correlation_energy"] = *ccsd_energy;
+    document["checks"] = json_checks(checks, of_left);
     json_file.write(document);
+    enforce(checks);
+    enforce(left_checks);
   }
 
   static void print_tiles(const TileSpace& tiles) {

@@ -16,12 +16,14 @@
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/team_calculation.hpp"
 #include "drivers/begin_devices.hpp"
+#include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_input.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/team_report.hpp"
+#include "tce_tiles/source_check.hpp"
 
 namespace trifuse::cli {
 
@@ -57,7 +59,7 @@ struct RunCommand {
   SourceOptions source;
   CalculationFlags flags;
   std::string json, journal;
-  bool quiet = false;
+  bool quiet = false, trust_input = false;
 
   void execute(Team* team) const {
     speaks = team == nullptr || team->rank() == 0;
@@ -76,8 +78,8 @@ struct RunCommand {
     const double opened = wall_seconds();
     std::future<CalculationOptions> resolved;
     together(team, [&] { resolved = begin_devices(flags, *sources.right, team); });
-    sources.ccsd_energy = verify(*sources.right, *sources.right, team);
-    if (sources.left) verify(*sources.left, *sources.right, team);
+    sources.right_check = verify(*sources.right, *sources.right, team);
+    if (sources.left) sources.left_check = verify(*sources.left, *sources.right, team);
     together(team, [&] {
       options = resolved.get();
       options.journal = journal;
@@ -93,7 +95,7 @@ struct RunCommand {
       return;
     }
     // A number that amplitudes of other files would not have.
-    const double energy = sources.ccsd_energy.value_or(0.0);
+    const double energy = sources.right_check.ccsd_energy.value_or(0.0);
     expect_same(*team, std::span(&energy, 1));
     const TeamCalculation planned =
         plan_in_team(*team, *sources.right, sources.left.get(), team_options(*team, options));
@@ -103,11 +105,12 @@ struct RunCommand {
  private:
   struct Sources {
     std::unique_ptr<TileSource> right, left;
-    std::optional<double> ccsd_energy;
+    CheckReport right_check, left_check;
+    const CheckReport* left_check_if_any() const { return left ? &left_check : nullptr; }
   };
 
   /// Ranks check a share of a file each, where it is the same for all of them.
-  std::optional<double> verify(const TileSource& amplitudes, const TileSource& integrals, Team* team) const {
+  CheckReport verify(const TileSource& amplitudes, const TileSource& integrals, Team* team) const {
     const bool shared = team != nullptr && same_file(*team, amplitudes.info().path);
     CheckShare share;
     if (shared) share = {team->rank(), team->size()};
@@ -115,20 +118,21 @@ struct RunCommand {
     if (team != nullptr && share.threads == 0) share.threads = threads_of_each(*team);
     // Before shares of the same lengths are added up, and after all that is checked is known.
     if (team != nullptr) expect_same_numbers(*team, amplitudes);
-    const bool own = &amplitudes == &integrals;
-    std::vector<double> checksums;
-    together(team, [&] { checksums = checksums_of_source(amplitudes, own, share); });
-    if (shared) team->sum(checksums);
-    EnergyShares energy;
+    std::unique_ptr<SourceCheck> check;
+    together(team, [&] { check = make_source_check(amplitudes, integrals, share); });
+    for (int stage = 0; stage < check->stages(); ++stage) {
+      std::vector<double> found;
+      together(team, [&] { found = check->run(stage); });
+      if (shared) team->sum(found);
+      together(team, [&] { check->accept(stage, found); });
+    }
+    CheckReport report;
     together(team, [&] {
-      accept_checksums(amplitudes, own, checksums);
-      energy = check_source(amplitudes, integrals, share);
+      report = judge(check->measurements(), amplitudes, integrals);
+      if (!trust_input) enforce(report);
     });
-    if (shared) team->sum(energy);
-    std::optional<double> ccsd_energy;
-    together(team, [&] { ccsd_energy = checked_energy(amplitudes, integrals, energy); });
     if (team != nullptr) expect_same_numbers(*team, amplitudes);
-    return ccsd_energy;
+    return report;
   }
 
   /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
@@ -147,7 +151,8 @@ struct RunCommand {
     if (!silent) {
       fmt::print("{}", describe_source(*sources.right));
       if (sources.left) fmt::print("Left         {}\n", sources.left->info().path);
-      fmt::print("{}", describe_ccsd(sources.right->info(), sources.ccsd_energy));
+      fmt::print("{}", describe_ccsd(sources.right->info(), sources.right_check.ccsd_energy));
+      fmt::print("{}", describe_checks(sources.right_check, sources.left_check_if_any()));
       fmt::print("{}", describe_plan(calculation));
       if (team != nullptr) fmt::print("{}\n", fmt::join(rank_table(*team), "\n"));
       std::fflush(stdout);
@@ -177,7 +182,8 @@ struct RunCommand {
     if (team != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =
-          json_report(calculation, result, times, *sources.right, sources.left.get(), sources.ccsd_energy);
+          json_report(calculation, result, times, *sources.right, sources.left.get(), sources.right_check.ccsd_energy);
+      report["checks"] = json_checks(sources.right_check, sources.left_check_if_any());
       if (team != nullptr) {
         report["ranks"] = json_ranks(*team, result);
         report["kinds"] = json_kinds(result.ranks);
@@ -204,6 +210,7 @@ void add_run(CLI::App& app, Team* team) {
       "File that keeps finished tasks: the same command continues a run that was stopped or killed, to the same bits, "
       "with any number of processes (number N keeps its tasks in FILE.rankN) and, to 1e-12, with or without GPUs");
   run->add_option("--json", command->json, "Write energies, settings, timings and versions to this file");
+  run->add_flag("--trust-input", command->trust_input, "Go on after a failed witness; the report says so");
   run->add_flag("-q,--quiet", command->quiet, "No progress and no explanations; with --json nothing on the terminal");
   run->footer(
       "Examples:\n"

@@ -3,6 +3,7 @@
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
 #include "tce_tiles/open_source.hpp"
+#include "tce_tiles/source_check.hpp"
 
 using namespace trifuse::c_interface;
 
@@ -16,7 +17,7 @@ trifuse_amplitudes open(const char* path, const trifuse_amplitudes_handle* right
   auto handle = std::make_unique<trifuse_amplitudes_handle>();
   handle->source = trifuse::open_source(location);
   handle->correlation_energy =
-      trifuse::verify_source(*handle->source, right == nullptr ? *handle->source : *right->source);
+      trifuse::verify_source(*handle->source, right == nullptr ? *handle->source : *right->source).ccsd_energy;
   handle->verified = true;
   return handle.release();
 }
@@ -84,7 +85,7 @@ void trifuse::c_interface::verify(trifuse_amplitudes_handle& amplitudes, const t
   if (amplitudes.verified) return;
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
   if (amplitudes.read != nullptr) amplitudes.read->forget();
-  amplitudes.correlation_energy = verify_source(*amplitudes.source, *integrals.source);
+  amplitudes.correlation_energy = verify_source(*amplitudes.source, *integrals.source).ccsd_energy;
   amplitudes.verified = true;
 }
 

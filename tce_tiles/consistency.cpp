@@ -12,6 +12,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "tce_tiles/block_singles.hpp"
 #include "tce_tiles/blocks.hpp"
 
 namespace trifuse {
@@ -20,7 +21,8 @@ namespace {
 
 /// Violations of symmetries by rounding, relative to the largest element (at least one).
 constexpr double symmetry_tolerance = 1e-9;
-constexpr double energy_tolerance = 1e-8;
+/// Above this much memory for dense arrays the equation of the single excitations is left out.
+constexpr double most_dense_bytes = 4.0 * 0x1p30;
 
 using Quad = std::array<int, 4>;
 using Dims = std::array<std::int64_t, 4>;
@@ -67,16 +69,21 @@ class Checker {
           fmt::format("The tiles of {} and {} differ; amplitudes and integrals must come from the same calculation.",
                       amplitudes_.info().path, integrals_.info().path));
     }
+    const AmplitudeKind kind = amplitudes_.info().amplitudes;
+    Measurements& measured = report_.measured;
+    measured.fock_in_energy = integrals_.has_integrals() && integrals_.has_fock();
+    if (kind == AmplitudeKind::lambda) measured.no_singles = "Lambda amplitudes obey other equations";
+    if (kind == AmplitudeKind::made_up) measured.no_singles = "the amplitudes are made up and obey no equation";
     // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
-    energy_known_ = integrals_.has_integrals() && amplitudes_.info().amplitudes != AmplitudeKind::lambda &&
-                    (integrals_.has_fock() || integrals_.info().reference != Reference::rohf);
+    const bool rohf = integrals_.info().reference == Reference::rohf;
+    if (rohf && !integrals_.has_fock()) measured.no_singles = "the reference is ROHF and there is no Fock matrix";
+    energy_known_ = integrals_.has_integrals() && measured.no_singles.empty();
     read_singles();
+    if (energy_known_) begin_equation();
     doubles();
     if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
-    if (energy_known_) {
-      report_.ccsd_energy = energy_;
-      expect_printed_energy(amplitudes_.info(), integrals_.info(), energy_);
-    }
+    if (energy_known_) measured.ccsd_energy = energy_;
+    if (equation_) measured.singles = equation_->residual();
     return report_;
   }
 
@@ -149,6 +156,76 @@ class Checker {
     return block;
   }
 
+  /// Where the orbitals of a tile begin among those of their class, or of their spin, occupied ones first.
+  std::int64_t position(int tile, bool all_spaces) const {
+    const OrbitalClass c = space_[tile].orbital_class;
+    const std::int64_t before =
+        all_spaces && space_of(c) == Space::particle
+            ? space_.orbitals(spin_of(c) == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta)
+            : 0;
+    return before + space_[tile].offset - space_[space_.first(c)].offset;
+  }
+  void begin_equation() {
+    if (checked_ != CheckedIntegrals::all) {
+      report_.measured.no_singles = "amplitudes and integrals come from files of different kinds";
+      return;
+    }
+    const bool oovv = integrals_.has_exchange_integrals();
+    if (2.0 * BlockSingles::bytes(space_, oovv) > most_dense_bytes) {
+      report_.measured.no_singles = "the arrays of these files would take too much memory; convert them to a dump";
+      return;
+    }
+    std::array<std::vector<double>, 2> t1, fock, occupied, virtuals;
+    for (const Spin spin : {Spin::alpha, Spin::beta}) {
+      if (spin == Spin::beta && space_.restricted()) continue;
+      const std::size_t s = spin == Spin::alpha ? 0 : 1;
+      const auto of_spin = [&](int tile) { return space_[tile].spin() == spin; };
+      const std::int64_t o = space_.orbitals(s == 0 ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
+                         v = space_.orbitals(s == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
+      const std::int64_t n = o + v;
+      t1[s].assign(u(o * v), 0.0);
+      fock[s].assign(u(n * n), 0.0);
+      for (int p = 0; p < space_.size(); ++p) {
+        if (!of_spin(p)) continue;
+        if (!integrals_.has_fock()) {
+          for (std::int64_t k = 0; k < space_[p].size; ++k) {
+            fock[s][u((position(p, true) + k) * (n + 1))] = integrals_.orbital_energies()[u(space_[p].offset + k)];
+          }
+        }
+        for (int q = 0; q < space_.size(); ++q) {
+          if (!of_spin(q) || !block_exists(space_, p, q)) continue;
+          const auto copy = [&](std::span<const double> block, std::vector<double>& to, std::int64_t row, bool all) {
+            for (std::int64_t x = 0; x < space_[p].size; ++x) {
+              for (std::int64_t y = 0; y < space_[q].size; ++y) {
+                // t1 as [i, a] from blocks [p, h].
+                const std::int64_t at = all ? (position(p, all) + x) * row + position(q, all) + y
+                                            : (position(q, all) + y) * row + position(p, all) + x;
+                to[u(at)] = block[u(x * space_[q].size + y)];
+              }
+            }
+          };
+          if (space_[p].space() == Space::particle && space_[q].space() == Space::hole) {
+            copy(singles(p, q), t1[s], v, false);
+          }
+          if (!integrals_.has_fock()) continue;
+          std::vector<double> block(u(space_[p].size * space_[q].size));
+          integrals_.read_fock(p, q, block);
+          copy(block, fock[s], n, true);
+        }
+      }
+      const std::span<const double> eps = integrals_.orbital_energies();
+      for (int tile = 0; tile < space_.size(); ++tile) {
+        if (!of_spin(tile)) continue;
+        std::vector<double>& to = space_[tile].space() == Space::hole ? occupied[s] : virtuals[s];
+        const auto from = eps.begin() + space_[tile].offset;
+        to.insert(to.end(), from, from + space_[tile].size);
+      }
+    }
+    const std::array<std::vector<double>, 2> none;
+    report_.measured.compare_energies(occupied, virtuals, integrals_.has_fock() ? fock : none,
+                                      integrals_.info().reference == Reference::rohf);
+    equation_.emplace(space_, amplitudes_.info().omega2, std::move(t1), std::move(fock), oovv);
+  }
   std::vector<double>& singles(int p, int h) { return t1_[u(p - space_.hole_tiles()) * u(space_.hole_tiles()) + u(h)]; }
 
   void read_singles() {
@@ -161,8 +238,8 @@ class Checker {
         block.resize(u(space_[p].size * space_[h].size));
         amplitudes_.read_t1(p, h, block);
         const std::array<int, 2> tiles = {p, h};
-        report_.largest_t1 =
-            std::max(report_.largest_t1, magnitude(block, largest_amplitude, "T1", tiles, amplitudes_));
+        report_.measured.largest_t1 =
+            std::max(report_.measured.largest_t1, magnitude(block, largest_amplitude, "T1", tiles, amplitudes_));
         if (!energy_known_ || !integrals_.has_fock()) continue;
         fock.resize(block.size());
         integrals_.read_fock(p, h, fock);
@@ -190,13 +267,19 @@ class Checker {
             if (!exists(q)) continue;
             const std::span<const double> block = t2(q, t_);
             const double largest = magnitude(block, largest_amplitude, "T2", q, amplitudes_);
-            report_.largest_t2 = std::max(report_.largest_t2, largest);
+            report_.measured.largest_t2 = std::max(report_.measured.largest_t2, largest);
             antisymmetry(block, q, largest, "T2", amplitudes_, report_.t2_antisymmetry);
             if (space_.restricted()) spin_symmetry(block, q, largest);
-            if (energy_known_)
-              energy_ += pair_energy(block, q, v2(q));
-            else if (integrals_.has_integrals())
-              v2(q);
+            if (!integrals_.has_integrals()) continue;
+            const std::span<const double> integrals = v2(q);
+            if (energy_known_) {
+              energy_ += pair_energy(block, q, integrals);
+              measure_first_order(block, q, integrals);
+            }
+            if (equation_) {
+              equation_->add_t2(q, block);
+              equation_->add_v2(q, integrals);
+            }
           }
         }
       }
@@ -229,6 +312,24 @@ class Checker {
     const double permutations = (a_tile == b_tile ? 1.0 : 2.0) * (i_tile == j_tile ? 1.0 : 2.0);
     const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
     return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
+  }
+  /// sum t2 D t2 and sum t2 v over opposite spins.
+  void measure_first_order(std::span<const double> t, const Quad& q, std::span<const double> v) {
+    if (space_[q[0]].spin() == space_[q[1]].spin()) return;
+    const std::span<const double> eps = integrals_.orbital_energies();
+    const auto energy = [&](std::size_t k, std::int64_t x) { return eps[u(space_[q[k]].offset + x)]; };
+    const Dims n = dims(q);
+    std::size_t k = 0;
+    for (std::int64_t a = 0; a < n[0]; ++a) {
+      for (std::int64_t b = 0; b < n[1]; ++b) {
+        for (std::int64_t i = 0; i < n[2]; ++i) {
+          for (std::int64_t j = 0; j < n[3]; ++j, ++k) {
+            report_.measured.t2_d_t2 += t[k] * t[k] * (energy(2, i) + energy(3, j) - energy(0, a) - energy(1, b));
+            report_.measured.t2_v += t[k] * v[k];
+          }
+        }
+      }
+    }
   }
   static const double* data(const std::vector<double>& block) { return block.empty() ? nullptr : block.data(); }
 
@@ -282,6 +383,12 @@ class Checker {
     require(violation, largest, "does not have the spin symmetry of a restricted reference", "T2", q, amplitudes_);
   }
 
+  void use_v2(const Quad& q) {
+    if (!exists(q)) return;
+    const std::span<const double> block = v2(q);
+    if (equation_) equation_->add_v2(q, block);
+  }
+
   /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
   void other_integrals() {
     const int holes = space_.hole_tiles();
@@ -289,16 +396,21 @@ class Checker {
       for (int p6 = holes; p6 < space_.size(); ++p6) {
         for (int h2 = 0; h2 < holes; ++h2) {
           for (int h3 = h2; h3 < holes; ++h3) {
-            if (exists({h7, p6, h2, h3})) v2({h7, p6, h2, h3});
+            use_v2({h7, p6, h2, h3});
+          }
+          for (int p7 = holes; equation_ && integrals_.has_exchange_integrals() && p7 < space_.size(); ++p7) {
+            const bool same_spins = space_[h7].spin() == space_[p6].spin();
+            if (space_[h7].spin() == space_[h2].spin() && same_spins != space_.restricted()) use_v2({h7, p6, h2, p7});
           }
         }
       }
     }
+    if (equation_) equation_->finish_collecting();
     for (int p5 = holes; p5 < space_.size(); ++p5) {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
           for (int p7 = holes; p7 < space_.size(); ++p7) {
-            if (exists({p5, p6, h3, p7})) v2({p5, p6, h3, p7});
+            use_v2({p5, p6, h3, p7});
           }
         }
       }
@@ -317,6 +429,7 @@ class Checker {
   Buffer other_;
   Buffer third_;
   Buffer v_;
+  std::optional<BlockSingles> equation_;
 };
 
 }  // namespace
@@ -324,15 +437,6 @@ class Checker {
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked) {
   return Checker(amplitudes, integrals, checked).run();
-}
-
-void expect_printed_energy(const SourceInfo& amplitudes, const SourceInfo& integrals, double energy) {
-  const std::optional<double> printed = amplitudes.correlation_energy;
-  if (!printed || std::abs(*printed - energy) <= energy_tolerance) return;
-  throw InputError(fmt::format(
-      "The numbers in {}{} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was printed when they "
-      "were made; amplitudes, integrals and output do not belong together (for example T1 of another run).",
-      amplitudes.path, amplitudes.path == integrals.path ? "" : " and " + integrals.path, energy, *printed));
 }
 
 }  // namespace trifuse

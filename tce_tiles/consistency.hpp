@@ -4,14 +4,13 @@
 #include <optional>
 
 #include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/witnesses.hpp"
 
 namespace trifuse {
 
 /// What a check of amplitudes and integrals found. Largest violations of a symmetry are in the units of the tensor.
 struct ConsistencyReport {
-  std::optional<double> ccsd_energy;  ///< CCSD correlation energy recomputed from the numbers, hartree
-  double largest_t1 = 0.0;
-  double largest_t2 = 0.0;
+  Measurements measured;
   double largest_v2 = 0.0;
   double t2_antisymmetry = 0.0;
   double t2_spin_symmetry = 0.0;  ///< of a restricted reference
@@ -33,14 +32,9 @@ enum class CheckedIntegrals { all, of_energy };
 ///   - a number is not finite or beyond any reasonable size,
 ///   - T2 or V2 is not antisymmetric inside a pair of equal tiles,
 ///   - T2 of a restricted reference does not have the symmetry of singlet amplitudes,
-///   - the CCSD correlation energy of these numbers is not the one that their maker printed; T1 of another run shows
-///   only here,
 ///   - the two sources do not have the same tiles.
-/// Both arguments may be the same object. The energy is left out for left-hand amplitudes, and without integrals.
+/// Both arguments may be the same object. Measures what witnesses need, as far as amplitudes and integrals tell it.
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked = CheckedIntegrals::all);
-
-/// Throws InputError where the maker of the amplitudes printed another CCSD correlation energy than this, hartree.
-void expect_printed_energy(const SourceInfo& amplitudes, const SourceInfo& integrals, double energy);
 
 }  // namespace trifuse

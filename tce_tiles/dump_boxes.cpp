@@ -63,6 +63,9 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
       if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}, {{0, 3, 2, 1}, -1.0}};
       if (restricted || same_spin) return {{{2, 3, 0, 1}, 1.0}};
       return {};
+    case ArrayKind::oovv:
+      if (spec.antisymmetrised) return {{{1, 0, 3, 2}, 1.0}};
+      return {{{1, 0, 2, 3}, 1.0}, {{0, 1, 3, 2}, 1.0}};
   }
   return {};
 }
@@ -92,9 +95,14 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
     }
     return step;
   }
+  // Only along the axes that a symmetry exchanges: along others one step is enough.
+  std::array<bool, 4> exchanged{};
+  for (const ArraySymmetry& s : symmetries) {
+    for (std::size_t k = 0; k < 4; ++k) exchanged[k] = exchanged[k] || static_cast<std::size_t>(s.axes[k]) != k;
+  }
   const auto with_edge = [&](std::int64_t edge) {
     for (std::size_t k = 0; k < 4; ++k) {
-      if (cut[k]) step[k] = std::min(edge, extent[k]);
+      if (cut[k] && exchanged[k]) step[k] = std::min(edge, extent[k]);
     }
     return step[0] * step[1] * step[2] * step[3];
   };

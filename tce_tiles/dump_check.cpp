@@ -8,15 +8,19 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
+#include "tce_tiles/dump_slabs.hpp"
 
 namespace trifuse {
 namespace {
@@ -44,27 +48,51 @@ struct EnergyOfPairs {
   std::int64_t j_count;
 };
 
-class Checker {
+class Checker final : public SourceCheck {
  public:
   Checker(const DumpFile& dump, const DumpCheck& check)
-      : dump_(dump), other_(check.energy_with == &dump ? nullptr : check.energy_with), check_(check) {
+      : dump_(dump), other_(check.test_with == &dump ? nullptr : check.test_with), check_(check) {
+    read_small_arrays();
+    if (find_test()) begin_singles();
     plan();
   }
 
-  std::vector<double> run();
+  int stages() const override { return 2; }
+  std::vector<double> run(int stage) override;
+  void accept(int stage, std::span<const double> sums) override;
+  Measurements measurements() const override { return measured_; }
+  std::size_t energy_count() const { return energies_.size(); }
 
  private:
   /// What a thread reads into.
   using Room = std::array<Buffer, 4>;
   using Piece = std::function<void(Room&)>;
+  /// Of the second stage: spins and the occupied orbital whose amplitudes it needs.
+  struct PieceOfOrbital {
+    int u, s;
+    std::int64_t n;
+    Piece piece;
+  };
 
   const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
+  std::span<const double> energies(Space space, Spin spin) const {
+    return header_.energies[static_cast<std::size_t>(class_of(space, spin))];
+  }
+  std::vector<Spin> spins() const {
+    return header_.restricted ? std::vector{Spin::alpha} : std::vector{Spin::alpha, Spin::beta};
+  }
   const Hdf5File& integrals_file() const { return other_ != nullptr ? other_->file : file_; }
 
+  void read_small_arrays();
+  bool find_test();
+  void begin_singles();
   void plan();
+  void plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
+  void plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
-  void add_energies(const EnergyOfPairs& pairs, const Box& t2, const Box& v2);
+  void add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces);
+  void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2);
   void add_singles(Spin spin);
   void check_t1(const ArraySpec& spec) const;
   void check_fock(Spin spin) const;
@@ -78,42 +106,103 @@ class Checker {
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
+  std::array<std::vector<double>, 2> fock_;  ///< of the file of integrals; empty if it has none
   std::vector<double> energies_;
-  std::vector<Piece> pieces_;
+  std::optional<DumpSlabs> slabs_;
+  std::optional<SinglesEquation> singles_;
+  std::array<std::vector<Piece>, 2> pieces_;  ///< by stage
+  std::mutex mutex_;                          ///< of the sums in `measured_`
+  Measurements measured_;
 };
 
-void Checker::plan() {
-  const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
-  std::optional<std::vector<ArraySpec>> of_energy;
-  if (check_.energy_with != nullptr && header_.info.amplitudes != AmplitudeKind::lambda) {
-    const Hdf5File& file = integrals_file();
-    const bool rohf = check_.energy_with->header.info.reference == Reference::rohf;
-    // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
-    if (!rohf || open_fock(file, header_, Spin::alpha)) of_energy = present_integrals(file, header_);
-  }
-  const auto ovov_of = [&](const ArraySpec& t2) -> const ArraySpec* {
-    if (!of_energy) return nullptr;
-    const auto found = std::find_if(of_energy->begin(), of_energy->end(), [&](const ArraySpec& spec) {
-      return spec.kind == ArrayKind::ovov && spec.first == t2.first && spec.second == t2.second;
-    });
-    return found == of_energy->end() ? nullptr : &*found;
-  };
-  if (of_energy) energies_.assign(singles_energies, 0.0);
+void Checker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
     const Hdf5Dataset dataset = open_array(file_, header_, spec);
     std::vector<double>& values = t1_[number_of(spec.first)];
     values.resize(static_cast<std::size_t>(dataset.size()));
     dataset.read_all(values);
-    pieces_.push_back([this, spec](Room&) { check_t1(spec); });
+    for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
+    pieces_[0].push_back([this, spec](Room&) { check_t1(spec); });
   }
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (spin == Spin::beta && header_.restricted) continue;
-    if (check_.integrals && open_fock(file_, header_, spin)) {
-      pieces_.push_back([this, spin](Room&) { check_fock(spin); });
+}
+
+/// False where these amplitudes obey no equations that could be tested.
+bool Checker::find_test() {
+  const AmplitudeKind kind = header_.info.amplitudes;
+  if (check_.test_with == nullptr) return false;
+  if (kind == AmplitudeKind::lambda || kind == AmplitudeKind::made_up) {
+    measured_.no_singles = kind == AmplitudeKind::lambda ? "Lambda amplitudes obey other equations"
+                                                         : "the amplitudes are made up and obey no equation";
+    return false;
+  }
+  const Hdf5File& file = integrals_file();
+  if (!present_integrals(file, header_)) return false;
+  for (const Spin spin : spins()) {
+    if (open_fock(file, header_, spin)) fock_[number_of(spin)] = read_fock(file, spin);
+  }
+  measured_.fock_in_energy = !fock_[0].empty();
+  // Without a Fock matrix the equations are still complete if Brillouin's theorem holds.
+  if (measured_.fock_in_energy || check_.test_with->header.info.reference != Reference::rohf) return true;
+  measured_.no_singles = "the reference is ROHF and the dump has no Fock matrix";
+  return false;
+}
+
+void Checker::begin_singles() {
+  SinglesProblem problem;
+  problem.restricted = header_.restricted;
+  problem.omega2 = header_.info.omega2;
+  for (const Spin spin : spins()) {
+    const std::size_t s = number_of(spin);
+    problem.occupied[s] = header_.size(class_of(Space::hole, spin));
+    problem.virtuals[s] = header_.size(class_of(Space::particle, spin));
+    problem.t1[s] = t1_[s];
+    problem.fock[s] = fock_[s];
+    const auto holes = energies(Space::hole, spin), particles = energies(Space::particle, spin);
+    if (!fock_[s].empty()) continue;
+    const std::size_t n = holes.size() + particles.size();
+    problem.fock[s].assign(n * n, 0.0);
+    for (std::size_t p = 0; p < n; ++p) {
+      problem.fock[s][p * (n + 1)] = p < holes.size() ? holes[p] : particles[p - holes.size()];
     }
-    if (of_energy && open_fock(integrals_file(), header_, spin)) {
-      pieces_.push_back([this, spin](Room&) { add_singles(spin); });
+  }
+  const DumpHeader& of_integrals = other_ != nullptr ? other_->header : header_;
+  std::array<std::vector<double>, 2> occupied, virtuals;
+  for (const Spin spin : spins()) {
+    occupied[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::hole, spin))];
+    virtuals[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
+  }
+  measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
+  slabs_.emplace(file_, integrals_file(), header_);
+  slabs_->describe(problem);
+  // Threads work on neighbouring pieces, which have few occupied orbitals between them.
+  constexpr std::size_t kept_slabs = 4;
+  use_single_threaded_blas();
+  singles_.emplace(std::move(problem), *slabs_, kept_slabs);
+}
+
+void Checker::plan() {
+  const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
+  const auto tested = singles_ ? present_integrals(integrals_file(), header_) : std::nullopt;
+  const std::vector<ArraySpec> none;
+  plan_first(own ? *own : none, tested ? *tested : none);
+  plan_second(own ? *own : none, tested ? *tested : none);
+}
+
+void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+  const auto ovov_of = [&](const ArraySpec& t2) -> const ArraySpec* {
+    const auto found = std::find_if(tested.begin(), tested.end(), [&](const ArraySpec& spec) {
+      return spec.kind == ArrayKind::ovov && spec.first == t2.first && spec.second == t2.second;
+    });
+    return found == tested.end() ? nullptr : &*found;
+  };
+  if (singles_) energies_.assign(singles_energies, 0.0);
+  for (const Spin spin : spins()) {
+    if (check_.integrals && open_fock(file_, header_, spin)) {
+      pieces_[0].push_back([this, spin](Room&) { check_fock(spin); });
+    }
+    if (singles_ && !fock_[number_of(spin)].empty()) {
+      pieces_[0].push_back([this, spin](Room&) { add_singles(spin); });
     }
   }
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
@@ -121,17 +210,52 @@ void Checker::plan() {
     const ArraySpec* const ovov = ovov_of(spec);
     ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
   }
-  if (!own) return;
-  for (const ArraySpec& spec : *own) {
-    const bool with_t2 = spec.kind == ArrayKind::ovov && of_energy && other_ == nullptr;
-    if (!with_t2) add_boxes(spec);
+  for (const ArraySpec& spec : own) {
+    const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
+    if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
+  if (!own.empty()) {
+    for (const ArraySpec& spec : present_exchange(file_, header_)) add_boxes(spec);
+  }
+}
+
+/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals.
+void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+  std::vector<PieceOfOrbital> pieces;
+  for (int u = 0; singles_ && u < singles_->spins(); ++u) {
+    for (int s = 0; s < singles_->spins(); ++s) {
+      for (std::int64_t n = 0; n < singles_->problem().occupied[static_cast<std::size_t>(u)]; ++n) {
+        pieces.push_back({u, s, n, [this, u, s, n](Room&) { singles_->add_orbital(u, s, n); }});
+      }
+    }
+  }
+  for (const ArraySpec& spec : other_ != nullptr ? tested : own) {
+    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, pieces);
+  }
+  std::stable_sort(pieces.begin(), pieces.end(), [](const PieceOfOrbital& x, const PieceOfOrbital& y) {
+    return std::tie(x.u, x.s, x.n) < std::tie(y.u, y.s, y.n);
+  });
+  for (PieceOfOrbital& each : pieces) pieces_[1].push_back(std::move(each.piece));
 }
 
 void Checker::add_boxes(const ArraySpec& spec) {
   const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
   for (const BoxIndex& at : array.begins()) {
-    pieces_.push_back([&array, at](Room& room) { array.read(at, array.count(at), room[0], room[1]); });
+    pieces_[0].push_back([&array, at](Room& room) { array.read(at, array.count(at), room[0], room[1]); });
+  }
+}
+
+void Checker::add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces) {
+  const CheckedArray& array = arrays_.emplace_back(integrals_file(), header_, spec, check_.box_doubles);
+  const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
+  for (const BoxIndex& at : array.begins()) {
+    const auto check_box = [this, &array, at](Room& room) {
+      const Boxes boxes = array.read(at, array.count(at), room[0], room[1]);
+      if (!singles_) return;
+      singles_->add_ovvv(array.spec(), boxes.first);
+      if (boxes.second) singles_->add_ovvv(array.spec(), *boxes.second);
+    };
+    pieces.push_back({spin_number(spec.first), spin_number(spec.second), at[0], check_box});
   }
 }
 
@@ -144,28 +268,52 @@ void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
                           std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
   for (const BoxIndex& at : amplitudes.begins()) {
-    pieces_.push_back([this, &amplitudes, &pairs, at](Room& room) {
+    pieces_[0].push_back([this, &amplitudes, &pairs, at](Room& room) {
       const BoxIndex count = amplitudes.count(at);
       const Boxes t = amplitudes.read(at, count, room[0], room[1]);
       // The same pairs as [i, a, j, b].
       const Boxes v = pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
-      add_energies(pairs, t.first, v.first);
-      if (t.second) add_energies(pairs, *t.second, *v.second);
+      add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
+      if (t.second) add_pair_numbers(pairs, amplitudes.spec(), *t.second, *v.second);
     });
   }
 }
 
-void Checker::add_energies(const EnergyOfPairs& pairs, const Box& t2, const Box& v2) {
+void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
+  const bool opposite = header_.restricted || spec.first != spec.second;
+  const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);
+  const Spin second = header_.restricted ? Spin::alpha : spec.second;
+  const auto eps_j = energies(Space::hole, second), eps_b = energies(Space::particle, second);
+  double t2_d_t2 = 0.0, t2_v = 0.0;
   for (std::int64_t i = 0; i < t2.count[0]; ++i) {
     for (std::int64_t j = 0; j < t2.count[1]; ++j) {
       const std::int64_t pair_i = t2.offset[0] + i, pair_j = t2.offset[1] + j;
-      energies_[pairs.begin + static_cast<std::size_t>(pair_i * pairs.j_count + pair_j)] = pair_energy(
-          pairs.weights, {a_size, b_size, t2.values.data() + i * t2.stride[0] + j * t2.stride[1],
-                          v2.values.data() + i * v2.stride[0] + j * v2.stride[2], v2.stride[1],
-                          pairs.t1_first.data() + pair_i * a_size, pairs.t1_second.data() + pair_j * b_size});
+      const double* const t = t2.values.data() + i * t2.stride[0] + j * t2.stride[1];
+      const double* const v = v2.values.data() + i * v2.stride[0] + j * v2.stride[2];
+      energies_[pairs.begin + static_cast<std::size_t>(pair_i * pairs.j_count + pair_j)] =
+          pair_energy(pairs.weights, {a_size, b_size, t, v, v2.stride[1], pairs.t1_first.data() + pair_i * a_size,
+                                      pairs.t1_second.data() + pair_j * b_size});
+      if (!opposite) continue;
+      const double e_ij = eps_i[static_cast<std::size_t>(pair_i)] + eps_j[static_cast<std::size_t>(pair_j)];
+      for (std::int64_t a = 0; a < a_size; ++a) {
+        const double e_ija = e_ij - eps_a[static_cast<std::size_t>(a)];
+        double squares = 0.0, products = 0.0;
+        for (std::int64_t b = 0; b < b_size; ++b) {
+          const double amplitude = t[a * b_size + b];
+          squares += amplitude * amplitude * (e_ija - eps_b[static_cast<std::size_t>(b)]);
+          products += amplitude * v[a * v2.stride[1] + b];
+        }
+        t2_d_t2 += squares;
+        t2_v += products;
+      }
     }
   }
+  singles_->add_ovov(pairs.ovov.spec(), v2);
+  const std::lock_guard lock(mutex_);
+  measured_.t2_d_t2 += t2_d_t2;
+  measured_.t2_v += t2_v;
+  measured_.largest_t2 = std::max(measured_.largest_t2, t2.largest);
 }
 
 void Checker::check_t1(const ArraySpec& spec) const {
@@ -213,7 +361,7 @@ void Checker::check_fock(Spin spin) const {
 }
 
 void Checker::add_singles(Spin spin) {
-  const std::vector<double> fock = read_fock(integrals_file(), spin);
+  const std::vector<double>& fock = fock_[number_of(spin)];
   const std::vector<double>& t1 = t1_[number_of(spin)];
   const std::size_t holes = irreps(class_of(Space::hole, spin)).size(),
                     particles = irreps(class_of(Space::particle, spin)).size();
@@ -225,23 +373,57 @@ void Checker::add_singles(Spin spin) {
   energies_[number_of(spin)] = header_.restricted ? 2.0 * sum : sum;
 }
 
-std::vector<double> Checker::run() {
+std::vector<double> Checker::run(int stage) {
+  const std::vector<Piece>& all = pieces_[static_cast<std::size_t>(stage)];
+  const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
   std::vector<const Piece*> mine;
-  for (std::size_t n = 0; n < pieces_.size(); ++n) {
-    if (n % static_cast<std::size_t>(check_.parts) == static_cast<std::size_t>(check_.part))
-      mine.push_back(&pieces_[n]);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    // Pieces of one orbital stay together, as far as possible.
+    const bool is_mine =
+        stage == 0 ? n % parts == part : n >= all.size() * part / parts && n < all.size() * (part + 1) / parts;
+    if (is_mine) mine.push_back(&all[n]);
   }
   const int most = check_.threads > 0 ? check_.threads : omp_get_max_threads();
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
   // While one thread reads, others look at what they have read.
   share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });
-  return std::move(energies_);
+  if (!singles_) return {};
+  if (stage == 1) return singles_->second_sums();
+  std::vector<double> sums = energies_;
+  for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
+  const std::vector<double> of_singles = singles_->first_sums();
+  sums.insert(sums.end(), of_singles.begin(), of_singles.end());
+  return sums;
+}
+
+void Checker::accept(int stage, std::span<const double> sums) {
+  if (!singles_) return;
+  if (stage == 1) {
+    singles_->set_second_sums(sums);
+    measured_.singles = singles_->residual();
+    return;
+  }
+  double energy = 0.0;
+  for (const double each : sums.first(energies_.size())) energy += each;
+  measured_.ccsd_energy = energy;
+  sums = sums.subspan(energies_.size());
+  measured_.t2_d_t2 = sums[0];
+  measured_.t2_v = sums[1];
+  singles_->set_first_sums(sums.subspan(2));
 }
 
 }  // namespace
 
+std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check) {
+  return std::make_unique<Checker>(dump, check);
+}
+
 std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check) {
-  return Checker(dump, check).run();
+  Checker checker(dump, check);
+  const std::vector<double> first = checker.run(0);
+  checker.accept(0, first);
+  checker.run(1);
+  return {first.begin(), first.begin() + static_cast<std::ptrdiff_t>(checker.energy_count())};
 }
 
 }  // namespace trifuse

@@ -34,6 +34,7 @@ std::vector<std::string> DumpFile::datasets(bool integrals) const {
   if (const auto present = present_integrals(file, header)) {
     for (const ArraySpec& spec : *present) names.push_back(spec.name);
   }
+  for (const ArraySpec& spec : present_exchange(file, header)) names.push_back(spec.name);
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     const std::string name = fock_dataset(spin, header.restricted);
     if (file.has(name) && (spin == Spin::alpha || !header.restricted)) names.push_back(name);

@@ -41,6 +41,8 @@ std::string stem(ArrayKind kind) {
       return "ovoo";
     case ArrayKind::ovov:
       return "ovov";
+    case ArrayKind::oovv:
+      return "oovv";
   }
   return "?";
 }
@@ -202,8 +204,9 @@ Choice read_choice(const Hdf5File& file, const std::string& name, const std::str
 }
 
 void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
-  info.amplitudes = read_choice(file, "amplitudes", file.string_attribute("amplitudes").value_or("ccsd"),
-                                {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd, AmplitudeKind::lambda});
+  info.amplitudes = read_choice(
+      file, "amplitudes", file.string_attribute("amplitudes").value_or("ccsd"),
+      {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd, AmplitudeKind::lambda, AmplitudeKind::made_up});
   const bool regularized = info.amplitudes == AmplitudeKind::regularized_ccsd;
   const auto omega2 = finite_attribute(file, "omega2");
   if (regularized && !omega2) {
@@ -219,6 +222,16 @@ void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
                     "'amplitudes' is 'reg-ccsd'.",
                     file.path(), info.omega2));
   }
+}
+
+/// The array or its antisymmetrised counterpart, whichever is there.
+std::optional<ArraySpec> present_form(const Hdf5File& file, const ArraySpec& spec) {
+  const auto alternative = antisymmetrised_alternative(spec);
+  const bool plain = file.has(spec.name);
+  if (!alternative || !file.has(alternative->name)) return plain ? std::optional(spec) : std::nullopt;
+  if (!plain) return alternative;
+  throw InputError(fmt::format("{}: both '{}' and '{}' are there; write only one of them.", file.path(), spec.name,
+                               alternative->name));
 }
 
 }  // namespace
@@ -240,6 +253,9 @@ ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, b
       break;
     case ArrayKind::ovov:
       spec.axes = {hole(first), particle(first), hole(second), particle(second)};
+      break;
+    case ArrayKind::oovv:
+      spec.axes = {hole(first), hole(first), particle(second), particle(second)};
       break;
   }
   if (restricted) return spec;
@@ -283,6 +299,12 @@ std::vector<ArraySpec> integral_arrays(bool restricted) {
 std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec) {
   if (spec.first != spec.second) return std::nullopt;
   return array_spec(spec.kind, false, spec.first, spec.second, true);
+}
+
+std::vector<ArraySpec> exchange_arrays(bool restricted) {
+  if (restricted) return {array_spec(ArrayKind::oovv, true, Spin::alpha, Spin::beta)};
+  return {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::alpha),
+          array_spec(ArrayKind::oovv, false, Spin::beta, Spin::beta)};
 }
 
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted) {
@@ -391,16 +413,8 @@ std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, co
   std::vector<ArraySpec> absent;
   for (const ArraySpec& spec : integral_arrays(header.restricted)) {
     if (header.size(spec) == 0) continue;
-    const auto alternative = antisymmetrised_alternative(spec);
-    const bool plain = file.has(spec.name);
-    if (!alternative || !file.has(alternative->name)) {
-      (plain ? present : absent).push_back(spec);
-    } else if (plain) {
-      throw InputError(fmt::format("{}: both '{}' and '{}' are there; write only one of them.", file.path(), spec.name,
-                                   alternative->name));
-    } else {
-      present.push_back(*alternative);
-    }
+    const auto found = present_form(file, spec);
+    (found ? present : absent).push_back(found.value_or(spec));
   }
   if (absent.empty()) return present;
   if (present.empty()) return std::nullopt;
@@ -409,6 +423,15 @@ std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, co
       "{}: dataset '{}'{} is missing although '{}' is there; write all integrals, or none in a "
       "left-hand dump.",
       file.path(), absent.front().name, alternative ? " (or '" + alternative->name + "')" : "", present.front().name));
+}
+
+std::vector<ArraySpec> present_exchange(const Hdf5File& file, const DumpHeader& header) {
+  std::vector<ArraySpec> present;
+  for (const ArraySpec& spec : exchange_arrays(header.restricted)) {
+    if (header.size(spec) == 0) continue;
+    if (const auto found = present_form(file, spec)) present.push_back(*found);
+  }
+  return present;
 }
 
 double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset) {

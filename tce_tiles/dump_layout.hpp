@@ -15,9 +15,9 @@ namespace trifuse {
 
 inline constexpr std::int64_t dump_version = 1;
 
-enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov };
+enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv };
 
-/// One dense array of a dump. The first spin is that of `i a`, the second that of the other pair of indices.
+/// One dense array of a dump. The first spin is that of the first pair of indices, the second that of the other pair.
 struct ArraySpec {
   ArrayKind kind;
   Spin first;
@@ -32,6 +32,8 @@ std::vector<ArraySpec> amplitude_arrays(bool restricted);
 /// Never antisymmetrised ones; `antisymmetrised_alternative` turns a same-spin array into its `asym_` counterpart.
 std::vector<ArraySpec> integral_arrays(bool restricted);
 std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec);
+/// (ij|ab), optional: triples do not need them, but the equation of the single excitations does. Same-spin arrays only.
+std::vector<ArraySpec> exchange_arrays(bool restricted);
 
 /// `eps_occ`, `irrep_vir_b`, ...
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted);
@@ -65,6 +67,9 @@ std::optional<Hdf5Dataset> open_fock(const Hdf5File& file, const DumpHeader& hea
 /// The integral arrays of the dump that are not empty, plain or antisymmetrised; nothing when it has no integrals at
 /// all (a left-hand dump).
 std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, const DumpHeader& header);
+
+/// The arrays of (ij|ab) that are there, plain or antisymmetrised.
+std::vector<ArraySpec> present_exchange(const Hdf5File& file, const DumpHeader& header);
 
 /// The largest absolute value; throws InputError where one is not finite.
 double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset);

@@ -47,6 +47,7 @@ class DumpSource final : public TileSource {
     if (const auto integrals = present_integrals(file_, header_)) {
       has_integrals_ = true;
       for (const ArraySpec& spec : *integrals) add_array(spec);
+      for (const ArraySpec& spec : present_exchange(file_, header_)) add_array(spec);
     }
     read_all_fock();
   }
@@ -56,6 +57,7 @@ class DumpSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
+  bool has_exchange_integrals() const override;
   bool concurrent_reads() const override { return true; }
   std::optional<SourceDigest> digest() const override { return dump_.digest(); }
   const DumpFile& dump() const { return dump_; }
@@ -189,23 +191,40 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                     file_.path()));
   }
   const auto particle = [&](int g) { return tiles_[g].space() == Space::particle; };
-  const bool needed = particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
-  if (!needed) {
+  const auto spin = [&](int g) { return tiles_[g].spin(); };
+  const bool exchange = !particle(g3) && particle(g4) && !particle(g1) && particle(g2);
+  const bool delivered =
+      exchange ? has_exchange_integrals() && spin(g3) == spin(g1) && (header_.restricted || spin(g3) == spin(g4))
+               : particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
+  if (!delivered) {
     throw InputError(
-        fmt::format("{}: a dump holds only the integrals <pp||hh>, <hp||hh> and <pp||hp> (p virtual, h occupied), "
-                    "but another class was asked for.",
+        fmt::format("{}: a dump holds only the integrals <pp||hh>, <hp||hh> and <pp||hp> (p virtual, h occupied), and "
+                    "those <hp||hp> that its arrays of (ij|ab) give, but others were asked for.",
                     file_.path()));
   }
   const Target t = target({g3, g4, g1, g2}, block);
-  const auto spin = [&](int g) { return tiles_[g].spin(); };
   if (spin(g3) == spin(g1)) add_integral({0, 2, 1, 3}, 1.0, t);
   const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
-                               find(!particle(g3)  ? ArrayKind::ovoo
-                                    : particle(g2) ? ArrayKind::ovvv
-                                                   : ArrayKind::ovov,
+                               find(exchange        ? ArrayKind::oovv
+                                    : !particle(g3) ? ArrayKind::ovoo
+                                    : particle(g2)  ? ArrayKind::ovvv
+                                                    : ArrayKind::ovov,
                                     spin(g3), spin(g3))
                                    .spec.antisymmetrised;
   if (spin(g3) == spin(g2) && !antisymmetrised) add_integral({0, 3, 1, 2}, -1.0, t);
+}
+
+/// Of unrestricted references all that exist, and of both only where ovov has the same form: antisymmetrised or not.
+bool DumpSource::has_exchange_integrals() const {
+  bool all = has_integrals_;
+  for (const ArraySpec& spec : exchange_arrays(header_.restricted)) {
+    if (header_.size(spec) == 0) continue;
+    const auto found = arrays_.find({spec.kind, spec.first, spec.second});
+    if (found == arrays_.end()) return false;
+    const bool plain = !found->second.spec.antisymmetrised;
+    all = all && !(plain && find(ArrayKind::ovov, spec.first, spec.second).spec.antisymmetrised);
+  }
+  return all;
 }
 
 /// Adds sign * (pq|rs), where p and r are upper, q and s lower tiles of the target. The axes of an array that holds
@@ -214,7 +233,12 @@ void DumpSource::add_integral(Mulliken integral, double sign, const Target& targ
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
   const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
-  // All needed integrals have a pair of one occupied and one virtual orbital, which stands first in the arrays.
+  if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
+      space(s) == Space::particle) {
+    add_box(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
+    return;
+  }
+  // All others have a pair of one occupied and one virtual orbital, which stands first in the arrays.
   if (space(p) == space(q)) {
     std::swap(p, r);
     std::swap(q, s);

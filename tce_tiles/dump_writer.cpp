@@ -63,6 +63,8 @@ std::array<std::size_t, 4> block_order(ArrayKind kind) {
       return {3, 1, 2, 0};
     case ArrayKind::ovov:
       return {1, 3, 0, 2};
+    case ArrayKind::oovv:
+      return {0, 2, 1, 3};
     default:
       return {2, 3, 0, 1};
   }
@@ -83,6 +85,11 @@ class Writer {
     if (source.has_integrals()) {
       for (const ArraySpec& spec : integral_arrays(restricted())) {
         arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
+      }
+      if (source.has_exchange_integrals()) {
+        for (const ArraySpec& spec : exchange_arrays(restricted())) {
+          arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
+        }
       }
     }
     for (const ArraySpec& spec : arrays_) {

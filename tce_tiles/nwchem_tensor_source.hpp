@@ -28,6 +28,7 @@ class NwchemTensorSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return v2_.has_value(); }
   bool has_fock() const override { return f1_ != nullptr; }
+  bool has_exchange_integrals() const override { return has_integrals(); }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;

@@ -57,6 +57,7 @@ class SyntheticSource final : public TileSource {
     info_.path = "synthetic";
     info_.format = "made-up amplitudes";
     info_.reference = molecule.reference;
+    info_.amplitudes = AmplitudeKind::made_up;
     // Distinct spatial orbitals have distinct identities; beta orbitals share those of alpha only in a restricted
     // space.
     for (int t = 0; t < space_.size(); ++t) {

@@ -22,6 +22,8 @@ std::string to_string(AmplitudeKind kind) {
       return "reg-ccsd";
     case AmplitudeKind::lambda:
       return "lambda";
+    case AmplitudeKind::made_up:
+      return "made-up";
   }
   return "?";
 }

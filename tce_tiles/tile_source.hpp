@@ -15,7 +15,12 @@ namespace trifuse {
 enum class Reference { rhf, uhf, rohf };
 
 /// What kind of amplitudes a source holds.
-enum class AmplitudeKind { ccsd, regularized_ccsd, lambda };
+enum class AmplitudeKind {
+  ccsd,
+  regularized_ccsd,
+  lambda,
+  made_up,  ///< random numbers, to measure speed with
+};
 
 /// What is known about a set of amplitudes and integrals besides the numbers.
 struct SourceInfo {
@@ -51,6 +56,9 @@ class TileSource {
   /// False for a left-hand source that holds amplitudes only.
   virtual bool has_integrals() const = 0;
   virtual bool has_fock() const = 0;
+  /// True if `read_v2` also delivers {h p|h p}: of a restricted reference for the spins alpha, beta, alpha, beta, else
+  /// for four equal spins. Triples do not need them; the equation of the single excitations does.
+  virtual bool has_exchange_integrals() const { return false; }
   /// Whether several threads may read at the same time; if not, callers take turns.
   virtual bool concurrent_reads() const { return false; }
   /// Whether all blocks are made of what those have whose tiles have the spins alpha, beta, alpha, beta: then who has

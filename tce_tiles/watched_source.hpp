@@ -23,6 +23,7 @@ class WatchedSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return source_->orbital_energies(); }
   bool has_integrals() const override { return source_->has_integrals(); }
   bool has_fock() const override { return source_->has_fock(); }
+  bool has_exchange_integrals() const override { return source_->has_exchange_integrals(); }
   bool concurrent_reads() const override { return source_->concurrent_reads(); }
   bool opposite_spins_tell_all() const override { return source_->opposite_spins_tell_all(); }
   std::optional<SourceDigest> digest() const override;

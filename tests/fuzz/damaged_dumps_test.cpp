@@ -16,6 +16,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/open_source.hpp"
+#include "tce_tiles/source_check.hpp"
 #include "tests/fuzz/mutation.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/expected_energies.hpp"

@@ -5,6 +5,7 @@
 
 #include "cxx/calculation.hpp"
 #include "tce_tiles/open_source.hpp"
+#include "tce_tiles/source_check.hpp"
 
 int main(int argc, char** argv) try {
   if (argc != 2) return 2;

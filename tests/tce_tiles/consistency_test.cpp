@@ -8,6 +8,7 @@
 #include <set>
 
 #include "nwchem_test_data.hpp"
+#include "tce_tiles/source_check.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -60,6 +61,10 @@ class Consistency : public ::testing::Test {
   void expect_refused(const std::vector<std::string>& parts) {
     expect_refusal([&] { check_consistency(altered_, altered_); }, parts);
   }
+  void expect_failed_witness(const std::vector<std::string>& parts) {
+    expect_refusal([&] { verify_source(altered_, altered_); }, parts);
+    EXPECT_NO_THROW(verify_source(altered_, altered_, true));
+  }
   bool alpha(int tile) const { return source_->tiles()[tile].spin() == Spin::alpha; }
 
   std::unique_ptr<TileSource> source_;
@@ -68,10 +73,10 @@ class Consistency : public ::testing::Test {
 
 TEST_F(Consistency, IsFoundInGoodData) {
   const ConsistencyReport report = check_consistency(altered_, altered_);
-  ASSERT_TRUE(report.ccsd_energy);
-  EXPECT_NEAR(*report.ccsd_energy, *source_->info().correlation_energy, 1e-13);
-  EXPECT_GT(report.largest_t1, 1e-3);
-  EXPECT_GT(report.largest_t2, 1e-2);
+  ASSERT_TRUE(report.measured.ccsd_energy);
+  EXPECT_NEAR(*report.measured.ccsd_energy, *source_->info().correlation_energy, 1e-13);
+  EXPECT_GT(report.measured.largest_t1, 1e-3);
+  EXPECT_GT(report.measured.largest_t2, 1e-2);
   EXPECT_GT(report.largest_v2, 0.1);
   EXPECT_GT(report.doubles_read, 0);
   // Only what triples need is read.
@@ -141,21 +146,21 @@ TEST_F(Consistency, NeedsTheEnergyThatWasPrinted) {
   altered_.t1 = [](const auto&, std::span<double> block) {
     for (double& x : block) x *= 1.001;
   };
-  expect_refused({"-0.1353978789", "do not belong together"});
+  expect_failed_witness({"-0.1353978789", "do not belong together"});
   altered_.t1 = nullptr;
   altered_.edit().correlation_energy = -0.1353;
-  expect_refused({"-0.1353978789", "-0.135300000000"});
+  expect_failed_witness({"-0.1353978789", "-0.135300000000"});
   altered_.edit().correlation_energy.reset();
-  EXPECT_TRUE(check_consistency(altered_, altered_).ccsd_energy);
+  EXPECT_TRUE(check_consistency(altered_, altered_).measured.ccsd_energy);
 }
 
 TEST_F(Consistency, LeavesLeftHandAmplitudesWithoutEnergy) {
   altered_.edit().amplitudes = AmplitudeKind::lambda;
   altered_.edit().correlation_energy = -1.0;
-  EXPECT_FALSE(check_consistency(altered_, *source_).ccsd_energy);
+  EXPECT_FALSE(check_consistency(altered_, *source_).measured.ccsd_energy);
   altered_.edit().amplitudes = AmplitudeKind::ccsd;
   altered_.integrals = false;
-  EXPECT_FALSE(check_consistency(altered_, altered_).ccsd_energy);
+  EXPECT_FALSE(check_consistency(altered_, altered_).measured.ccsd_energy);
   EXPECT_TRUE(altered_.classes.empty());
 }
 
@@ -166,7 +171,7 @@ TEST_F(Consistency, NeedsTheSameTiles) {
 
 TEST_F(Consistency, TakesIntegralsFromAnotherSource) {
   const ConsistencyReport report = check_consistency(altered_, *source_);
-  EXPECT_NEAR(*report.ccsd_energy, *source_->info().correlation_energy, 1e-13);
+  EXPECT_NEAR(*report.measured.ccsd_energy, *source_->info().correlation_energy, 1e-13);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/open_source.hpp"
+#include "tce_tiles/source_check.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -219,6 +220,14 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
             std::string::npos);
 }
 
+/// The first stage of a check.
+std::vector<double> checksums(const TileSource& source, const CheckShare& share = {}) {
+  return make_source_check(source, source, share)->run(0);
+}
+void take_checksums(const TileSource& source) {
+  make_source_check(source, source)->accept(0, checksums(source));
+}
+
 /// The other dump is as sound as the first, but another: once one of them is checked, numbers of the other are not
 /// used.
 TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
@@ -232,8 +241,7 @@ TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
       write_other(file("other.h5"), n);
       write_other(path_, m);
       const auto source = open_dump(path_, 2, 2);
-      const bool own = true;
-      accept_checksums(*source, own, checksums_of_source(*source, own));
+      take_checksums(*source);
       // Another file under this name is another file.
       std::filesystem::rename(path_, file("moved.h5"));
       std::filesystem::copy_file(file("other.h5"), path_);
@@ -241,7 +249,7 @@ TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
       if (layout == WriteOptions::Layout::compressed) continue;  // nobody knows where its parts stand in the other file
       std::filesystem::rename(file("moved.h5"), path_);
       const auto used = open_dump(path_, 1, 3);
-      accept_checksums(*used, own, checksums_of_source(*used, own));
+      take_checksums(*used);
       std::filesystem::copy_file(file("other.h5"), path_, std::filesystem::copy_options::overwrite_existing);
       const std::string text = refusal([&] { MemorySource::copy_of(*used); });
       EXPECT_NE(text.find(seal ? "is not what was sealed" : "has changed since it was checked"), std::string::npos)
@@ -254,16 +262,16 @@ TEST_F(Seal, SharesOfChecksumsAddUp) {
   const DenseMolecule m = molecules().back();
   raw_dump(m).write(path_);
   const auto source = open_dump(path_, 2, 2);
-  const std::vector<double> whole = checksums_of_source(*source, true);
+  const std::vector<double> whole = checksums(*source);
   ASSERT_FALSE(whole.empty());
   std::vector<double> sum(whole.size(), 0.0);
   for (int part = 0; part < 3; ++part) {
-    const std::vector<double> share = checksums_of_source(*source, true, {part, 3, 2});
+    const std::vector<double> share = checksums(*source, {part, 3, 2});
     ASSERT_EQ(share.size(), sum.size());
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += share[k];
   }
   EXPECT_EQ(sum, whole);
-  accept_checksums(*source, true, sum);
+  make_source_check(*source, *source)->accept(0, sum);
   expect_equal(*source, m);
 }
 
@@ -282,7 +290,7 @@ TEST_F(Seal, DigestsAreThoseOfTheNumbers) {
     write_dump(memory_source(molecule, 2, 2), path, {.overwrite = true});
     if (!seal) remove_seal(path);
     const auto source = open_dump(path, 2, 2);
-    accept_checksums(*source, true, checksums_of_source(*source, true));
+    take_checksums(*source);
     return source->digest().value();
   };
   for (const bool seal : {true, false}) {

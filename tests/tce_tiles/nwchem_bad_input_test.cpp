@@ -7,10 +7,10 @@
 #include <random>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/consistency.hpp"
 #include "tce_tiles/nwchem_movecs.hpp"
 #include "tce_tiles/nwchem_output.hpp"
 #include "tce_tiles/nwchem_source.hpp"
+#include "tce_tiles/source_check.hpp"
 #include "tests/support/unprivileged.hpp"
 
 /// Spoilt files: each must be refused with one sentence that names the file.
@@ -25,7 +25,7 @@ void expect_refused(const DumpCopy& copy, const std::vector<std::string>& parts)
   expect_refusal(
       [&] {
         const auto source = copy.open();
-        check_consistency(*source, *source);
+        verify_source(*source, *source);
       },
       parts);
 }
@@ -367,7 +367,7 @@ TEST(SpoiltBytes, AreSurvived) {
     const auto attempt = [&] {
       try {
         const auto source = copy.open();
-        check_consistency(*source, *source);
+        verify_source(*source, *source);
       } catch (const InputError&) {
       }
     };

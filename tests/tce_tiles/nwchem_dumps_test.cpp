@@ -82,8 +82,8 @@ TEST_P(NwchemDump, IsWhatNwchemPrinted) {
 TEST_P(NwchemDump, GivesTheCcsdEnergy) {
   const auto source = open_dump_of(GetParam());
   const ConsistencyReport report = check_consistency(*source, *source);
-  ASSERT_TRUE(report.ccsd_energy);
-  EXPECT_NEAR(*report.ccsd_energy, expected_number(GetParam(), {"printed", "E_CCSD_corr"}), 1e-13);
+  ASSERT_TRUE(report.measured.ccsd_energy);
+  EXPECT_NEAR(*report.measured.ccsd_energy, expected_number(GetParam(), {"printed", "E_CCSD_corr"}), 1e-13);
   EXPECT_LT(report.t2_antisymmetry, 1e-13);
   EXPECT_LT(report.t2_spin_symmetry, 1e-13);
   EXPECT_LT(report.v2_antisymmetry, 1e-13);
@@ -151,7 +151,7 @@ TEST_P(NwchemDumpWithoutSymmetry, NeedsNoOutput) {
   EXPECT_FALSE(without->info().correlation_energy);
   EXPECT_LT(largest_difference(with->orbital_energies(), without->orbital_energies()), 1e-13);
   const ConsistencyReport report = check_consistency(*without, *without);
-  EXPECT_NEAR(*report.ccsd_energy, expected_number(GetParam(), {"printed", "E_CCSD_corr"}), 1e-13);
+  EXPECT_NEAR(*report.measured.ccsd_energy, expected_number(GetParam(), {"printed", "E_CCSD_corr"}), 1e-13);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NwchemDumpWithoutSymmetry, ::testing::ValuesIn(good_dumps("_c1_")),
@@ -254,7 +254,8 @@ TEST(NwchemStorage, PlainFilesReplaceNumberedOnes) {
   const auto numbered = copy.open();
   for (const char* name : {"t1amp", "t2amp", "f1int"}) copy.remove(name);
   const auto plain = copy.open();
-  EXPECT_EQ(check_consistency(*numbered, *numbered).ccsd_energy, check_consistency(*plain, *plain).ccsd_energy);
+  EXPECT_EQ(check_consistency(*numbered, *numbered).measured.ccsd_energy,
+            check_consistency(*plain, *plain).measured.ccsd_energy);
 }
 
 TEST(NwchemStorage, PrefixMayBeADirectory) {

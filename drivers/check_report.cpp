@@ -1,0 +1,43 @@
+#include "drivers/check_report.hpp"
+
+#include <fmt/format.h>
+
+namespace trifuse::cli {
+namespace {
+
+template <typename Body>
+void for_each_witness(const CheckReport& right, const CheckReport* left, Body body) {
+  for (const Witness& witness : right.witnesses) body(witness.name, witness);
+  if (left == nullptr) return;
+  for (const Witness& witness : left->witnesses) body("left: " + witness.name, witness);
+}
+
+}  // namespace
+
+std::string describe_checks(const CheckReport& right, const CheckReport* left) {
+  std::string text;
+  for_each_witness(right, left, [&](const std::string& name, const Witness& witness) {
+    text += fmt::format("{:<12} {}: {}", text.empty() ? "Checks" : "", name, to_string(witness.status));
+    if (witness.value && witness.limit) text += fmt::format(" ({:.2g}, limit {:.2g})", *witness.value, *witness.limit);
+    if (!witness.note.empty()) text += fmt::format("{} {}", witness.value ? ";" : ":", witness.note);
+    text += '\n';
+  });
+  return text;
+}
+
+nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const auto number = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  };
+  for_each_witness(right, left, [&](const std::string& name, const Witness& witness) {
+    list.push_back({{"name", name},
+                    {"status", to_string(witness.status)},
+                    {"value", number(witness.value)},
+                    {"limit", number(witness.limit)},
+                    {"note", witness.note}});
+  });
+  return list;
+}
+
+}  // namespace trifuse::cli

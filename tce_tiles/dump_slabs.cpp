@@ -1,0 +1,103 @@
+#include "tce_tiles/dump_slabs.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "cxx/base/buffer.hpp"
+
+namespace trifuse {
+namespace {
+
+int number_of(Spin spin) {
+  return spin == Spin::alpha ? 0 : 1;
+}
+
+/// out[y, x] = in[x, y].
+void transpose(const double* in, double* out, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t edge = 32;
+  for (std::int64_t x0 = 0; x0 < rows; x0 += edge) {
+    for (std::int64_t y0 = 0; y0 < columns; y0 += edge) {
+      for (std::int64_t x = x0; x < std::min(x0 + edge, rows); ++x) {
+        for (std::int64_t y = y0; y < std::min(y0 + edge, columns); ++y) out[y * rows + x] = in[x * columns + y];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+DumpSlabs::DumpSlabs(const Hdf5File& amplitudes, const Hdf5File& integrals, const DumpHeader& header)
+    : header_(header) {
+  for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {
+    if (spec.kind == ArrayKind::t2) add(amplitudes, spec);
+  }
+  const std::vector<ArraySpec> present = present_integrals(integrals, header).value();
+  for (const ArraySpec& spec : present) add(integrals, spec);
+  for (const ArraySpec& spec : present_exchange(integrals, header)) add(integrals, spec);
+}
+
+void DumpSlabs::add(const Hdf5File& file, const ArraySpec& spec) {
+  if (header_.size(spec) == 0) return;
+  const int first = header_.restricted ? 0 : number_of(spec.first);
+  const int second = header_.restricted ? 0 : number_of(spec.second);
+  arrays_.emplace(std::tuple(spec.kind, first, second), Array{spec, open_array(file, header_, spec)});
+}
+
+const DumpSlabs::Array& DumpSlabs::find(ArrayKind kind, int first, int second) const {
+  return arrays_.at({kind, first, second});
+}
+
+void DumpSlabs::describe(SinglesProblem& problem) const {
+  for (const auto& [key, array] : arrays_) {
+    const auto [kind, first, second] = key;
+    if (first != second) continue;
+    const auto s = static_cast<std::size_t>(first);
+    const bool asym = array.spec.antisymmetrised;
+    if (kind == ArrayKind::ovvv) problem.asym_ovvv[s] = asym;
+    if (kind == ArrayKind::ovoo) problem.asym_ovoo[s] = asym;
+    if (kind == ArrayKind::ovov) problem.asym_ovov[s] = asym;
+    if (kind == ArrayKind::oovv) problem.asym_oovv[s] = asym, problem.has_oovv[s] = true;
+  }
+}
+
+void DumpSlabs::read_first(ArrayKind kind, int first, int second, std::int64_t n, std::span<double> out) const {
+  const Hdf5Dataset& dataset = find(kind, first, second).dataset;
+  const auto shape = dataset.shape();
+  dataset.read(std::array{n, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}},
+               std::array{std::int64_t{1}, shape[1], shape[2], shape[3]}, out);
+}
+
+void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::span<double> out) const {
+  if (u <= s) return read_first(ArrayKind::t2, u, s, n, out);
+  // t2_ab[i,n,e,f] with n and f beta.
+  const Hdf5Dataset& dataset = find(ArrayKind::t2, s, u).dataset;
+  const std::int64_t i_count = dataset.shape()[0], e_count = dataset.shape()[2], f_count = dataset.shape()[3];
+  Buffer read;
+  read.reserve(out.size());
+  dataset.read(std::array{std::int64_t{0}, n, std::int64_t{0}, std::int64_t{0}},
+               std::array{i_count, std::int64_t{1}, e_count, f_count}, read.span().first(out.size()));
+  const std::int64_t page = e_count * f_count;
+  for (std::int64_t i = 0; i < i_count; ++i) transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
+}
+
+void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
+  if (u <= s) return read_first(ArrayKind::ovov, u, s, n, out);
+  // ovov_aabb[m,e,n,f] with n and f beta.
+  const Hdf5Dataset& dataset = find(ArrayKind::ovov, s, u).dataset;
+  const std::int64_t m_count = dataset.shape()[0], e_count = dataset.shape()[1], f_count = dataset.shape()[3];
+  Buffer read;
+  read.reserve(out.size());
+  dataset.read(std::array{std::int64_t{0}, std::int64_t{0}, n, std::int64_t{0}},
+               std::array{m_count, e_count, std::int64_t{1}, f_count}, read.span().first(out.size()));
+  transpose(read.data(), out.data(), m_count * e_count, f_count);
+}
+
+void DumpSlabs::read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const {
+  read_first(ArrayKind::ovoo, u, s, n, out);
+}
+
+void DumpSlabs::read_oovv(int s, std::int64_t n, std::span<double> out) const {
+  read_first(ArrayKind::oovv, s, s, n, out);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,117 @@
+#include "tce_tiles/source_check.hpp"
+
+#include <omp.h>
+
+#include <utility>
+
+#include "tce_tiles/consistency.hpp"
+#include "tce_tiles/dump_check.hpp"
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/memory_source.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Blocks that every process reads for itself.
+class BlockCheck final : public SourceCheck {
+ public:
+  BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
+      : amplitudes_(amplitudes), integrals_(integrals), checked_(checked) {}
+
+  int stages() const override { return 1; }
+  std::vector<double> run(int) override {
+    const TileSpace &found = amplitudes_.tiles(), &wanted = integrals_.tiles();
+    // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
+    const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
+    const auto check = [&](const TileSource& amplitudes) {
+      measured_ = check_consistency(amplitudes, integrals_, checked_).measured;
+    };
+    retiled ? check(*retile(amplitudes_, wanted, {.integrals = false, .fock = false})) : check(amplitudes_);
+    return {};
+  }
+  void accept(int, std::span<const double>) override {}
+  Measurements measurements() const override { return measured_; }
+
+ private:
+  const TileSource& amplitudes_;
+  const TileSource& integrals_;
+  CheckedIntegrals checked_;
+  Measurements measured_;
+};
+
+/// Dumps. The first stage makes checksums of a dump without a seal, so that the numbers that are checked afterwards are
+/// those that will be used.
+class SealedCheck final : public SourceCheck {
+ public:
+  SealedCheck(const DumpFile& dump, const DumpCheck& check) : dump_(dump), check_(check) {}
+
+  int stages() const override { return 3; }
+  std::vector<double> run(int stage) override {
+    if (stage > 0) return check_of_numbers_->run(stage - 1);
+    if (dump_.seal->sealed()) return {};
+    const int threads = check_.threads > 0 ? check_.threads : omp_get_max_threads();
+    return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts, threads);
+  }
+  void accept(int stage, std::span<const double> sums) override {
+    if (stage > 0) return check_of_numbers_->accept(stage - 1, sums);
+    if (!dump_.seal->sealed()) dump_.seal->accept(dump_.datasets(check_.integrals), sums);
+    check_of_numbers_ = make_dump_check(dump_, check_);
+  }
+  Measurements measurements() const override { return check_of_numbers_->measurements(); }
+
+ private:
+  const DumpFile& dump_;
+  DumpCheck check_;
+  std::unique_ptr<SourceCheck> check_of_numbers_;
+};
+
+/// A dump whose amplitudes are tested with integrals that are read in another way.
+class DumpAndBlockCheck final : public SourceCheck {
+ public:
+  DumpAndBlockCheck(std::unique_ptr<SourceCheck> dump, std::unique_ptr<SourceCheck> blocks)
+      : dump_(std::move(dump)), blocks_(std::move(blocks)) {}
+
+  int stages() const override { return dump_->stages() + blocks_->stages(); }
+  std::vector<double> run(int stage) override { return part(stage).run(in_part(stage)); }
+  void accept(int stage, std::span<const double> sums) override { part(stage).accept(in_part(stage), sums); }
+  Measurements measurements() const override { return blocks_->measurements(); }
+
+ private:
+  SourceCheck& part(int stage) { return stage < dump_->stages() ? *dump_ : *blocks_; }
+  int in_part(int stage) const { return stage < dump_->stages() ? stage : stage - dump_->stages(); }
+
+  std::unique_ptr<SourceCheck> dump_, blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
+                                               const CheckShare& share) {
+  const DumpFile *dump = dump_file_of(amplitudes), *dump_of_integrals = dump_file_of(integrals);
+  const auto blocks = [&] {
+    // All integrals of a dump have been looked at in the order of its file, which is faster.
+    return std::make_unique<BlockCheck>(
+        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::of_energy : CheckedIntegrals::all);
+  };
+  if (dump == nullptr) return blocks();
+  const bool in_order_of_files = dump_of_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
+  DumpCheck check;
+  check.integrals = &amplitudes == &integrals;
+  if (in_order_of_files) check.test_with = dump_of_integrals;
+  check.part = share.part;
+  check.parts = share.parts;
+  check.threads = share.threads;
+  auto of_dump = std::make_unique<SealedCheck>(*dump, check);
+  if (in_order_of_files) return of_dump;
+  return std::make_unique<DumpAndBlockCheck>(std::move(of_dump), blocks());
+}
+
+CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {
+  const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals);
+  for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
+  CheckReport report = judge(check->measurements(), amplitudes, integrals);
+  if (!trust_input) enforce(report);
+  return report;
+}
+
+}  // namespace trifuse
