@@ -178,7 +178,8 @@ struct RunCommand {
     if (!speaks) return;
     // What the GPUs of this rank did is not what all did.
     if (team != nullptr) result.cuda.reset();
-    std::string energies = describe_result(calculation, result, times, sources.right->info(), sources.ccsd_energy);
+    std::string energies =
+        describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
     if (team != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =

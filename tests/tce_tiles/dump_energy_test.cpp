@@ -39,6 +39,7 @@ class DumpEnergy : public DumpTest {
     const hid_t raw = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     H5Adelete(raw, "amplitudes");
     H5Fclose(raw);
+    remove_seal(path);
   }
 
   static std::vector<OrbitalSet> molecules() {
@@ -108,7 +109,7 @@ TEST_F(DumpEnergy, OfAmplitudesForTheLeftIsMadeWithTheIntegralsOfTheRight) {
   alone.datasets["eps_vir"] = amplitudes.datasets.at("eps_vir");
   alone.write(file("left.h5"));
   EXPECT_EQ(verify_source(*open_dump(file("left.h5"), 2, 2), *whole, true).ccsd_energy, expected);
-  alone.attributes["correlation_energy"] = expected + 1e-7;
+  alone.attributes["correlation_energy"] = expected + 1e-3;
   alone.write(file("left.h5"));
   const std::string text = message<InputError>([&] { verify_source(*open_dump(file("left.h5"), 2, 2), *whole); });
   EXPECT_NE(text.find("left.h5 and " + path_ + " give a CCSD correlation energy of "), std::string::npos) << text;
