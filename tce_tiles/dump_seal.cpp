@@ -46,6 +46,8 @@ std::string header_text(const Hdf5File& file, const std::map<std::string, std::v
       case Hdf5File::AttributeType::real:
         text += fmt::format("{:016x}", std::bit_cast<std::uint64_t>(file.real_attribute(name).value_or(0.0)));
         break;
+      default:
+        break;
     }
     text += '\n';
   }

@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
 #include "cxx/base/error.hpp"
-#include "tce_tiles/hdf5_dense_attributes.hpp"
+#include "tce_tiles/hdf5_dense.hpp"
 
 namespace trifuse {
 namespace {
@@ -12,62 +19,30 @@ constexpr std::uint64_t most_string_bytes = 65536;
 constexpr std::uint64_t most_collection_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t most_rank = 32;
 
-enum : std::uint64_t {
-  integer_class = 0,
-  float_class = 1,
-  string_class = 3,
-  reference_class = 7,
-  enum_class = 8,
-  variable_class = 9
-};
+enum : std::uint64_t { integer_class = 0, float_class = 1, string_class = 3, reference_class = 7, variable_class = 9 };
 
 struct Datatype {
-  std::uint64_t type_class, size;
-  bool variable_string;
+  std::uint64_t type_class, size, bits;
+  bool usual = true;  ///< a number as this program can read it
 };
 
-/// Reads a datatype. What the library takes for a name or a member must lie in the message.
-Datatype parse_datatype(Hdf5Cursor& in, int depth = 0) {
-  const std::uint64_t first = in.number(1), bits = in.number(3), size = in.number(4);
-  const std::uint64_t version = first >> 4, type_class = first & 15U;
-  Datatype type{type_class, size, false};
-  in.require(version >= 1 && size > 0);
-  switch (type_class) {
-    case integer_class:
-      in.skip(4);
-      in.require(size <= 16);
-      break;
-    case float_class:
-      in.skip(12);
-      in.require(size <= 16);
-      break;
-    case string_class:
-    case reference_class:
-      break;
-    case enum_class: {
-      in.require(depth == 0);
-      const Datatype of = parse_datatype(in, depth + 1);
-      in.require(of.type_class == integer_class && of.size == size);
-      for (std::uint64_t n = 0; n < (bits & 0xffffU); ++n) {
-        std::size_t length = 1;
-        while (in.number(1) != 0) ++length;
-        if (version < 3) in.skip((8 - length % 8) % 8);
-      }
-      in.skip((bits & 0xffffU) * size);
-      break;
-    }
-    case variable_class:
-      in.require(depth == 0 && (bits & 15U) <= 1);
-      type.variable_string = (bits & 15U) == 1;
-      parse_datatype(in, depth + 1);
-      break;
-    default:
-      in.skip(in.left());
+Datatype parse_datatype(Hdf5Cursor& in) {
+  Datatype type{in.number(1) & 15U, 0, in.number(3)};
+  type.size = in.number(4);
+  in.require(type.size > 0);
+  if (type.type_class == integer_class) {
+    const std::uint64_t offset = in.number(2), precision = in.number(2);
+    type.usual = offset == 0 && precision == 8 * type.size && type.size <= 8 && std::has_single_bit(type.size);
+  }
+  if (type.type_class == float_class) {
+    in.skip(4);
+    const std::uint64_t exponent_at = in.number(1);
+    type.usual = (type.size == 8 && exponent_at == 52) || (type.size == 4 && exponent_at == 23);
   }
   return type;
 }
 
-/// The number of elements, or nothing where there are none on purpose.
+/// The number of elements.
 std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   const std::uint64_t version = in.number(1), rank = in.number(1);
   in.require((version == 1 || version == 2) && rank <= most_rank);
@@ -77,8 +52,8 @@ std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   std::uint64_t elements = version == 2 && kind == 2 ? 0 : 1;
   for (std::uint64_t k = 0; k < rank; ++k) {
     const std::uint64_t extent = in.number(structure.length_bytes());
-    in.require(extent <= most_string_bytes && elements * extent <= most_string_bytes);
-    elements *= extent;
+    // More than one is enough to know.
+    elements = extent == 0 ? 0 : std::min<std::uint64_t>(elements * std::min<std::uint64_t>(extent, 2), 2);
   }
   return elements;
 }
@@ -113,9 +88,40 @@ std::string read_from_heap(const Hdf5Structure& structure, const std::string& na
   return *value;
 }
 
-}  // namespace
+/// Reads the value of one number, or where a string stands.
+void read_value(const Hdf5Structure& structure, const std::string& name, const Datatype& type, std::string_view data,
+                Hdf5Attribute& attribute) {
+  if (attribute.kind == Hdf5Attribute::Kind::string) {
+    if (type.type_class == string_class) {
+      attribute.text = trimmed(std::string(data));
+      return;
+    }
+    Hdf5Cursor in = structure.cursor(data, fmt::format("the value of attribute '{}'", name));
+    const std::uint64_t length = in.number(4), collection = in.number(structure.address_bytes()), index = in.number(4);
+    if (length > 0) attribute.text = trimmed(read_from_heap(structure, name, length, collection, index));
+    return;
+  }
+  if (!type.usual) {
+    throw InputError(fmt::format("{}: attribute '{}' holds a number of an unusual kind; write it with 64 bits.",
+                                 structure.file().path(), name));
+  }
+  std::string bytes(data);
+  if ((type.bits & 1U) != 0) std::reverse(bytes.begin(), bytes.end());
+  const std::uint64_t word = structure.cursor(bytes, "an attribute").number(bytes.size());
+  if (attribute.kind == Hdf5Attribute::Kind::real) {
+    attribute.real = type.size == 8 ? std::bit_cast<double>(word)
+                                    : static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+    return;
+  }
+  const bool is_signed = (type.bits & 8U) != 0;
+  const auto shift = static_cast<unsigned>(64 - 8 * type.size);
+  attribute.integer =
+      is_signed ? static_cast<std::int64_t>(word << shift) >> shift
+                : static_cast<std::int64_t>(std::min<std::uint64_t>(word, std::numeric_limits<std::int64_t>::max()));
+  attribute.real = static_cast<double>(attribute.integer);
+}
 
-Hdf5Attribute parse_attribute(const Hdf5Structure& structure, std::string_view message) {
+std::pair<std::string, Hdf5Attribute> parse_attribute(const Hdf5Structure& structure, std::string_view message) {
   Hdf5Cursor in = structure.cursor(message, "an attribute of the root group");
   const std::uint64_t version = in.number(1), flags = in.number(1);
   in.require(version >= 1 && version <= 3);
@@ -126,74 +132,60 @@ Hdf5Attribute parse_attribute(const Hdf5Structure& structure, std::string_view m
     if (version == 1) in.align();
     return taken;
   };
-  const std::string_view name = part(name_bytes);
-  in.require(!name.empty() && name.find('\0') == name.size() - 1);
+  const std::string_view full_name = part(name_bytes);
+  in.require(full_name.size() > 1 && full_name.find('\0') == full_name.size() - 1);
+  std::string name(full_name.substr(0, full_name.size() - 1));
+  Hdf5Cursor type_in = structure.cursor(part(type_bytes), fmt::format("the type of attribute '{}'", name));
+  Hdf5Cursor space_in = structure.cursor(part(space_bytes), fmt::format("the shape of attribute '{}'", name));
   Hdf5Attribute attribute;
-  attribute.name = name.substr(0, name.size() - 1);
-  Hdf5Cursor type_in = structure.cursor(part(type_bytes), fmt::format("the type of attribute '{}'", attribute.name));
-  Hdf5Cursor space_in = structure.cursor(part(space_bytes), fmt::format("the shape of attribute '{}'", attribute.name));
-  attribute.data = in.take(in.left());
   if (version > 1 && flags != 0) {
-    attribute.type_class = ~std::uint64_t{0};
-    return attribute;
+    attribute.type_class = reference_class;  // described elsewhere
+    return {std::move(name), std::move(attribute)};
   }
   const Datatype type = parse_datatype(type_in);
   attribute.type_class = type.type_class;
-  attribute.variable_string = type.variable_string;
-  const std::uint64_t elements = parse_dataspace(structure, space_in);
-  attribute.scalar = elements == 1;
-  in.require(type.size <= most_string_bytes && elements * type.size <= attribute.data.size());
-  return attribute;
-}
-
-void check_attributes(const Hdf5Structure& structure) {
-  for (const Hdf5Message& message : structure.root()) {
-    if (message.type != Hdf5Structure::attribute || message.shared) continue;
-    const Hdf5Attribute attribute = parse_attribute(structure, message.data);
-    switch (attribute.type_class) {
-      case integer_class:
-      case float_class:
-      case string_class:
-      case reference_class:
-      case enum_class:
-      case variable_class:
-        continue;
-      default:
-        if (!structure.old_root()) continue;
-        throw InputError(
-            fmt::format("{}: attribute '{}' of the root group is of a type that cannot be checked in this "
-                        "old file format; leave it out, or write the file with libver='v110'.",
-                        structure.file().path(), attribute.name));
-    }
+  attribute.single = parse_dataspace(structure, space_in) == 1;
+  using enum Hdf5Attribute::Kind;
+  if (type.type_class == integer_class) attribute.kind = integer;
+  if (type.type_class == float_class) attribute.kind = real;
+  if (type.type_class == string_class) attribute.kind = string;
+  if (type.type_class == variable_class && (type.bits & 15U) == 1) {
+    attribute.kind = string;
+    attribute.type_class = string_class;
   }
+  if (!attribute.single || attribute.kind == other) return {std::move(name), std::move(attribute)};
+  const std::string_view data = in.take(type.size);
+  try {
+    read_value(structure, name, type, data, attribute);
+  } catch (const InputError& error) {
+    attribute.failure = error.what();
+  }
+  return {std::move(name), std::move(attribute)};
 }
 
-std::string read_variable_string(const Hdf5Structure& structure, const std::string& name) {
-  std::optional<Hdf5Attribute> found;
-  const auto consider = [&](std::string_view message) {
-    Hdf5Attribute attribute = parse_attribute(structure, message);
-    if (attribute.name != name) return;
-    if (found) structure.file().damaged(fmt::format("there are two attributes '{}'", name));
-    found = std::move(attribute);
+}  // namespace
+
+std::string trimmed(std::string text) {
+  text.resize(std::min(text.size(), text.find('\0')));
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::map<std::string, Hdf5Attribute> read_attributes(const Hdf5Structure& structure) {
+  std::map<std::string, Hdf5Attribute> attributes;
+  const auto add = [&](std::string_view message) {
+    auto [name, attribute] = parse_attribute(structure, message);
+    if (!attributes.emplace(name, std::move(attribute)).second) {
+      structure.file().damaged(fmt::format("there are two attributes '{}'", name));
+    }
   };
   for (const Hdf5Message& message : structure.root()) {
-    if (message.type == Hdf5Structure::attribute && !message.shared) consider(message.data);
+    if (message.type == Hdf5Structure::attribute && !message.shared) add(message.data);
     if (message.type == Hdf5Structure::attribute_info) {
-      for (const std::string& each : dense_attributes(structure, message.data)) consider(each);
+      for (const std::string& each : dense_messages(structure, message.data, Hdf5Dense::attributes)) add(each);
     }
   }
-  if (!found || !found->variable_string || !found->scalar) {
-    throw InputError(
-        fmt::format("{}: attribute '{}' is stored in a way that is not supported; write it as a string of "
-                    "fixed length.",
-                    structure.file().path(), name));
-  }
-  Hdf5Cursor in = structure.cursor(found->data, fmt::format("the value of attribute '{}'", name));
-  const std::uint64_t length = in.number(4), collection = in.number(structure.address_bytes()), index = in.number(4);
-  if (length == 0) return {};
-  std::string value = read_from_heap(structure, name, length, collection, index);
-  value.resize(std::min(value.size(), value.find('\0')));
-  return value;
+  return attributes;
 }
 
 }  // namespace trifuse

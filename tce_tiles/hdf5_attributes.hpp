@@ -1,31 +1,30 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <map>
 #include <string>
-#include <string_view>
 
 #include "tce_tiles/hdf5_structure.hpp"
 
 /// Attributes of the root group, read without the HDF5 library. That library follows strings of variable length, which
-/// stand in a heap without a checksum, wherever damaged bytes lead.
+/// stand in a heap without a checksum, wherever damaged bytes lead, and stumbles over damage where attributes are many.
 namespace trifuse {
 
-/// An attribute as it stands in the file.
 struct Hdf5Attribute {
-  std::string name;
-  std::uint64_t type_class = 0;
-  bool variable_string = false;
-  bool scalar = false;  ///< a single value
-  std::string data;
+  enum class Kind { string, integer, real, other };
+  Kind kind = Kind::other;
+  std::uint64_t type_class = 0;  ///< HDF5's class of datatypes
+  bool single = true;            ///< holds one value
+  std::string text{};
+  std::int64_t integer = 0;
+  double real = 0.0;      ///< also that of integers
+  std::string failure{};  ///< the sentence for whoever wants the value, if it could not be read
 };
 
-/// Reads the message of an attribute; throws InputError where a length in it is wrong.
-Hdf5Attribute parse_attribute(const Hdf5Structure& structure, std::string_view message);
+/// By name. Throws InputError where the attributes are damaged.
+std::map<std::string, Hdf5Attribute> read_attributes(const Hdf5Structure& structure);
 
-/// Checks all attributes in the header of the root group, which the library decodes when it looks for one of them.
-void check_attributes(const Hdf5Structure& structure);
-
-/// The value of a string attribute of variable length.
-std::string read_variable_string(const Hdf5Structure& structure, const std::string& name);
+/// What counts of a string: up to the first zero byte, without spaces at the end.
+std::string trimmed(std::string text);
 
 }  // namespace trifuse

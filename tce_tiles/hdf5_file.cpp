@@ -100,10 +100,6 @@ Hdf5Handle space_of_shape(std::span<const std::int64_t> shape) {
   return {H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose};
 }
 
-std::string type_text(hid_t type) {
-  return hdf5_type_text(static_cast<std::uint64_t>(H5Tget_class(type)));
-}
-
 /// Address of the object of a link; nothing unless the link leads straight to an object of this file.
 std::optional<std::uint64_t> linked_address(hid_t file, const std::string& name) {
 #if H5_VERSION_GE(1, 12, 0)
@@ -191,7 +187,7 @@ bool Hdf5Handle::close() {
 
 Hdf5File Hdf5File::open(const std::string& path) {
   auto structure = std::make_shared<const Hdf5Structure>(path);
-  check_attributes(*structure);
+  auto attributes = read_attributes(*structure);
   const Library library;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   // Boxes are read in runs of at least a few kilobytes. A larger sieve buffer would read the gaps between them as well.
@@ -199,6 +195,7 @@ Hdf5File Hdf5File::open(const std::string& path) {
   Hdf5File file;
   file.path_ = path;
   file.structure_ = std::move(structure);
+  file.attributes_ = std::move(attributes);
   file.file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.file_.valid()) {
     throw InputError(fmt::format("{}: the file is damaged or in use by a writer (HDF5: {}); write or copy it again.",
@@ -232,7 +229,7 @@ void Hdf5File::check_groups(const std::string& name) const {
   for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
     const std::string group = name.substr(0, end);
     if (H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0) return;
-    structure_->check_group(checked_address(group));
+    static_cast<void>(structure_->members(checked_address(group)));
   }
 }
 
@@ -249,94 +246,54 @@ bool Hdf5File::has(const std::string& name) const {
   return checked_read(H5Lexists(file_.get(), name.c_str(), H5P_DEFAULT), path_, "looking up '" + name + "'") > 0;
 }
 
-Hdf5Handle Hdf5File::open_attribute(const std::string& name) const {
-  if (checked_read(H5Aexists(file_.get(), name.c_str()), path_, "looking up attribute '" + name + "'") == 0) return {};
-  Hdf5Handle attribute(H5Aopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
-  checked_read(attribute.get(), path_, "opening attribute '" + name + "'");
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) {
+const Hdf5Attribute* Hdf5File::find_attribute(const std::string& name) const {
+  const auto found = attributes_.find(name);
+  if (found == attributes_.end()) return nullptr;
+  if (!found->second.single) {
     throw InputError(fmt::format("{}: attribute '{}' must hold a single value; write it as a scalar.", path_, name));
   }
-  return attribute;
+  return &found->second;
 }
 
 std::vector<std::pair<std::string, Hdf5File::AttributeType>> Hdf5File::attributes() const {
-  const Library library;
-  std::vector<std::string> names;
-  const auto keep = [](hid_t, const char* name, const H5A_info_t*, void* into) -> herr_t {
-    auto& found = *static_cast<std::vector<std::string>*>(into);
-    constexpr std::size_t most = 1000;  // a damaged file may claim any number
-    if (found.size() == most) return -1;
-    found.emplace_back(name);
-    return 0;
-  };
-  hsize_t from = 0;
-  checked_read(H5Aiterate2(file_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &from, keep, &names), path_,
-               "reading the attributes of the root group");
-  std::sort(names.begin(), names.end());
   std::vector<std::pair<std::string, AttributeType>> found;
-  for (const std::string& name : names) {
-    const Hdf5Handle attribute(H5Aopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
-    checked_read(attribute.get(), path_, "opening attribute '" + name + "'");
-    const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    if (H5Sget_simple_extent_npoints(space.get()) != 1) continue;
-    const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    const H5T_class_t kind = H5Tget_class(type.get());
-    if (kind == H5T_STRING) found.emplace_back(name, AttributeType::string);
-    if (kind == H5T_INTEGER) found.emplace_back(name, AttributeType::integer);
-    if (kind == H5T_FLOAT) found.emplace_back(name, AttributeType::real);
+  for (const auto& [name, attribute] : attributes_) {
+    if (attribute.single && attribute.kind != Hdf5Attribute::Kind::other) found.emplace_back(name, attribute.kind);
   }
   return found;
 }
 
 std::optional<std::string> Hdf5File::string_attribute(const std::string& name) const {
-  const Library library;
-  const Hdf5Handle attribute = open_attribute(name);
-  if (!attribute.valid()) return std::nullopt;
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING) {
+  const Hdf5Attribute* const attribute = find_attribute(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != AttributeType::string) {
     throw InputError(fmt::format("{}: attribute '{}' holds {} where a string is needed; write it as a string.", path_,
-                                 name, type_text(type.get())));
+                                 name, hdf5_type_text(attribute->type_class)));
   }
-  std::string text;
-  if (H5Tis_variable_str(type.get()) > 0) {
-    text = read_variable_string(*structure_, name);
-  } else {
-    text.resize(H5Tget_size(type.get()));
-    checked_read(H5Aread(attribute.get(), type.get(), text.data()), path_, "reading attribute '" + name + "'");
-    text.resize(std::min(text.size(), text.find('\0')));
-  }
-  text.resize(text.find_last_not_of(' ') + 1);
-  return text;
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->text;
 }
 
 std::optional<std::int64_t> Hdf5File::integer_attribute(const std::string& name) const {
-  const Library library;
-  const Hdf5Handle attribute = open_attribute(name);
-  if (!attribute.valid()) return std::nullopt;
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_INTEGER) {
+  const Hdf5Attribute* const attribute = find_attribute(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != AttributeType::integer) {
     throw InputError(fmt::format("{}: attribute '{}' holds {} where an integer is needed; write it as an integer.",
-                                 path_, name, type_text(type.get())));
+                                 path_, name, hdf5_type_text(attribute->type_class)));
   }
-  std::int64_t value = 0;
-  checked_read(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), path_, "reading attribute '" + name + "'");
-  return value;
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->integer;
 }
 
 std::optional<double> Hdf5File::real_attribute(const std::string& name) const {
-  const Library library;
-  const Hdf5Handle attribute = open_attribute(name);
-  if (!attribute.valid()) return std::nullopt;
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const H5T_class_t kind = H5Tget_class(type.get());
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
+  const Hdf5Attribute* const attribute = find_attribute(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != AttributeType::real && attribute->kind != AttributeType::integer) {
     throw InputError(fmt::format("{}: attribute '{}' holds {} where a number is needed; write it as a 64-bit float.",
-                                 path_, name, type_text(type.get())));
+                                 path_, name, hdf5_type_text(attribute->type_class)));
   }
-  double value = 0.0;
-  checked_read(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value), path_, "reading attribute '" + name + "'");
-  return value;
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->real;
 }
 
 Hdf5Handle Hdf5File::new_attribute(const std::string& name, std::int64_t type) const {
@@ -353,6 +310,7 @@ void Hdf5File::set_attribute(const std::string& name, std::string_view value) {
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), text.size() + 1);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  attributes_[name] = {.kind = AttributeType::string, .type_class = H5T_STRING, .text = trimmed(text)};
   const Hdf5Handle attribute = new_attribute(name, type.get());
   checked_write(H5Awrite(attribute.get(), type.get(), text.c_str()), *output_, path_,
                 "writing attribute '" + name + "'");
@@ -360,6 +318,8 @@ void Hdf5File::set_attribute(const std::string& name, std::string_view value) {
 
 void Hdf5File::set_attribute(const std::string& name, std::int64_t value) {
   const Library library;
+  attributes_[name] = {
+      .kind = AttributeType::integer, .type_class = H5T_INTEGER, .integer = value, .real = static_cast<double>(value)};
   const Hdf5Handle attribute = new_attribute(name, H5T_STD_I64LE);
   checked_write(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value), *output_, path_,
                 "writing attribute '" + name + "'");
@@ -367,6 +327,7 @@ void Hdf5File::set_attribute(const std::string& name, std::int64_t value) {
 
 void Hdf5File::set_attribute(const std::string& name, double value) {
   const Library library;
+  attributes_[name] = {.kind = AttributeType::real, .type_class = H5T_FLOAT, .real = value};
   const Hdf5Handle attribute = new_attribute(name, H5T_IEEE_F64LE);
   checked_write(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &value), *output_, path_,
                 "writing attribute '" + name + "'");
@@ -399,26 +360,9 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
 
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
   const Library library;
-  check_groups(group + "/");
-  const Hdf5Handle handle(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose);
-  checked_read(handle.get(), path_, "opening group '" + group + "'");
-  H5G_info_t info{};
-  checked_read(H5Gget_info(handle.get(), &info), path_, "reading group '" + group + "'");
-  // No group of a dump has nearly so many members; a damaged one may claim any number.
-  constexpr hsize_t most = 1000;
-  if (info.nlinks > most) {
-    throw InputError(
-        fmt::format("{}: group '{}' has {} members; write or copy the file again.", path_, group, info.nlinks));
-  }
-  std::vector<std::string> names;
-  for (hsize_t n = 0; n < info.nlinks; ++n) {
-    char name[256] = {};
-    checked_read(H5Lget_name_by_idx(handle.get(), ".", H5_INDEX_NAME, H5_ITER_INC, n, name, sizeof name, H5P_DEFAULT),
-                 path_, "reading group '" + group + "'");
-    names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  if (group == "/") return structure_->names_of_root();
+  check_groups(group);
+  return structure_->members(checked_address(group));
 }
 
 void Hdf5File::create_group(const std::string& name) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tce_tiles/hdf5_attributes.hpp"
 #include "tce_tiles/hdf5_output.hpp"
 
 /// A thin checked layer over the HDF5 C library.
@@ -94,8 +95,6 @@ class Hdf5Dataset {
   std::shared_ptr<BlockSums> sums_;
 };
 
-class Hdf5Structure;
-
 class Hdf5File {
  public:
   /// Read-only. The sentence says whether the file is absent, unreadable, truncated or no HDF5 file at all.
@@ -114,7 +113,7 @@ class Hdf5File {
   void set_attribute(const std::string& name, double value);
 
   /// Names of the attributes of the root group that are a single string, integer or float, in ascending order.
-  enum class AttributeType { string, integer, real };
+  using AttributeType = Hdf5Attribute::Kind;
   std::vector<std::pair<std::string, AttributeType>> attributes() const;
 
   bool has(const std::string& name) const;
@@ -138,7 +137,8 @@ class Hdf5File {
   void close();
 
  private:
-  Hdf5Handle open_attribute(const std::string& name) const;
+  /// Null if there is none; throws InputError if it is an array.
+  const Hdf5Attribute* find_attribute(const std::string& name) const;
   /// Refuses damaged groups among those that stand before the last part of the name.
   void check_groups(const std::string& name) const;
   std::uint64_t checked_address(const std::string& name) const;
@@ -146,7 +146,8 @@ class Hdf5File {
 
   std::string path_;
   std::shared_ptr<const Hdf5Structure> structure_;  ///< of a file that is read
-  std::shared_ptr<Hdf5OutputState> output_;         ///< before the handle, so that it outlives it
+  std::map<std::string, Hdf5Attribute> attributes_;
+  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handle, so that it outlives it
   Hdf5Handle file_;
   SumsFinder sums_of_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/hdf5_dense.hpp"
 
 namespace trifuse {
 namespace {
@@ -29,31 +30,51 @@ struct Hdf5Structure::Heap {
 struct Hdf5Structure::Walk {
   std::set<std::uint64_t> nodes;
   std::string last_name;
+  std::vector<std::string> names;
 };
 
 Hdf5Structure::Hdf5Structure(const std::string& path) : file_(path) {
   read_superblock();
-  old_root_ = read(root_address_, 1, "the header of the root group") != "O";
   root_ = header(root_address_);
-  check_names(root_);
+  static_cast<void>(names(root_));
   if (!root_symbols_) return;
   for (const Hdf5Message& message : root_) {
     if (message.type == symbol_table && !message.data.starts_with(*root_symbols_)) file_.damaged("its superblock");
   }
 }
 
-void Hdf5Structure::check_group(std::uint64_t address) const {
-  check_names(header(address));
-}
-
-void Hdf5Structure::check_names(std::span<const Hdf5Message> messages) const {
+std::vector<std::string> Hdf5Structure::names(std::span<const Hdf5Message> messages) const {
+  std::vector<std::string> found;
   bool symbols = false;
   for (const Hdf5Message& message : messages) {
-    if (message.type != symbol_table) continue;
-    if (symbols || message.shared) file_.damaged("the symbol table of a group");
-    symbols = true;
-    check_symbol_table(message.data);
+    switch (message.type) {
+      case symbol_table:
+        if (symbols || message.shared) file_.damaged("the symbol table of a group");
+        symbols = true;
+        found = symbol_table_names(message.data);
+        break;
+      case link:
+        found.push_back(link_name(message.data));
+        break;
+      case link_info:
+        for (const std::string& each : dense_messages(*this, message.data, Hdf5Dense::links)) {
+          found.push_back(link_name(each));
+        }
+        break;
+      default:
+        break;
+    }
   }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string Hdf5Structure::link_name(std::string_view message) const {
+  Hdf5Cursor in = cursor(message, "a name in a group");
+  in.require(in.number(1) == 1);
+  const std::uint64_t flags = in.number(1);
+  in.skip(((flags & 8U) != 0 ? 1 : 0) + ((flags & 4U) != 0 ? 8 : 0) + ((flags & 16U) != 0 ? 1 : 0));
+  return std::string(in.take(in.number(std::size_t{1} << (flags & 3U))));
 }
 
 std::string Hdf5Structure::read(std::uint64_t address, std::uint64_t count, std::string_view what) const {
@@ -195,12 +216,13 @@ void Hdf5Structure::add_messages(std::string_view chunk, bool old, unsigned flag
   }
 }
 
-void Hdf5Structure::check_symbol_table(std::string_view message) const {
+std::vector<std::string> Hdf5Structure::symbol_table_names(std::string_view message) const {
   Hdf5Cursor in = cursor(message, "the symbol table of a group");
   const std::uint64_t tree = in.number(address_bytes_);
   const Heap heap = read_local_heap(in.number(address_bytes_));
   Walk walk;
   check_group_node(tree, most_levels + 1, heap, walk);
+  return walk.names;
 }
 
 Hdf5Structure::Heap Hdf5Structure::read_local_heap(std::uint64_t address) const {
@@ -273,6 +295,7 @@ void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk&
     in.require(offset < heap.data.size() && heap.data.find('\0', offset) != std::string::npos);
     std::string name(heap.data.c_str() + offset);
     in.require(walk.last_name < name);
+    walk.names.push_back(name);
     walk.last_name = std::move(name);
     in.require(cached <= 2);
     if (cached == 2) {

@@ -26,9 +26,11 @@ class Hdf5Structure {
   /// Types of messages.
   enum : std::uint64_t {
     dataspace = 0x01,
+    link_info = 0x02,
     datatype = 0x03,
     old_fill_value = 0x04,
     fill_value = 0x05,
+    link = 0x06,
     external_files = 0x07,
     layout = 0x08,
     filters = 0x0b,
@@ -44,10 +46,9 @@ class Hdf5Structure {
 
   const Hdf5Bytes& file() const { return file_; }
   std::span<const Hdf5Message> root() const { return root_; }
-  /// True if the header of the root group has no checksum.
-  bool old_root() const { return old_root_; }
-  /// Checks the names of the group whose header is at this address.
-  void check_group(std::uint64_t address) const;
+  /// Names in the group whose header is at this address. Throws InputError if a search could miss one.
+  std::vector<std::string> members(std::uint64_t address) const { return names(header(address)); }
+  std::vector<std::string> names_of_root() const { return names(root_); }
   /// The messages of the object header at this address.
   std::vector<Hdf5Message> header(std::uint64_t address) const;
   /// Most children of a node of a tree of chunks.
@@ -66,8 +67,9 @@ class Hdf5Structure {
   struct Walk;
   void read_superblock();
   void read_tree_sizes(std::uint64_t extension);
-  void check_names(std::span<const Hdf5Message> messages) const;
-  void check_symbol_table(std::string_view message) const;
+  std::vector<std::string> names(std::span<const Hdf5Message> messages) const;
+  std::vector<std::string> symbol_table_names(std::string_view message) const;
+  std::string link_name(std::string_view message) const;
   Heap read_local_heap(std::uint64_t address) const;
   void check_group_node(std::uint64_t address, std::uint64_t level, const Heap& heap, Walk& walk) const;
   void check_symbols(std::uint64_t address, const Heap& heap, Walk& walk) const;
@@ -82,7 +84,6 @@ class Hdf5Structure {
   /// Tree and heap of the root group as the superblock repeats them.
   std::optional<std::string> root_symbols_;
   std::vector<Hdf5Message> root_;
-  bool old_root_ = false;
 };
 
 }  // namespace trifuse

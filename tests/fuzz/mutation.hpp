@@ -66,6 +66,12 @@ class Mutation {
     }
   }
 
+  /// Half of the time near something that describes the data, which is little of a file.
+  void spoil_hdf5(std::string& content) {
+    const int times = one_in(8) ? 2 : 1;
+    for (int n = 0; n < times; ++n) one_in(2) ? spoil_binary(content) : spoil_description(content);
+  }
+
   void spoil_text(std::string& content) {
     switch (below(8)) {
       case 0:
@@ -142,6 +148,74 @@ class Mutation {
       default:
         say("nothing");
         if (one_in(4)) content.clear();
+    }
+  }
+
+  /// The bytes from a signature of HDF5 on, or those at either end.
+  std::span<char> described(std::string& content) {
+    static const std::array<const char*, 14> signatures = {"GCOL", "GCOL", "TREE", "TREE", "SNOD", "HEAP", "OHDR",
+                                                           "OCHK", "FRHP", "FHDB", "FHIB", "BTHD", "BTLF", "FAHD"};
+    constexpr std::size_t most = 600, ends = 2048;
+    std::size_t first = one_in(2) ? 0 : content.size() - std::min(content.size(), ends), count = ends;
+    const std::string signature = signatures[below(signatures.size())];
+    const std::size_t found = content.find(signature, below(content.size() + 1));
+    if (found != std::string::npos) {
+      first = found;
+      count = most;
+      say("after " + signature);
+    }
+    return std::span(content).subspan(first, std::min(content.size() - first, count));
+  }
+
+  void spoil_description(std::string& content) {
+    if (content.size() < 64) return;
+    const std::span<char> piece = described(content);
+    if (piece.size() < 16) return;
+    char& byte = piece[below(piece.size())];
+    switch (below(7)) {
+      case 0:
+        say("a flipped bit");
+        byte = static_cast<char>(byte ^ (1 << below(8)));
+        break;
+      case 1:
+        say("a strange byte");
+        byte = std::array<char, 6>{0, 1, 2, 0x7f, static_cast<char>(0x80), static_cast<char>(0xff)}[below(6)];
+        break;
+      case 2: {
+        say("a strange 2-byte word");
+        std::string words(piece.begin(), piece.end());
+        set_word<std::uint16_t>(words);
+        std::copy(words.begin(), words.end(), piece.begin());
+        break;
+      }
+      case 3: {
+        say("a strange 4-byte word");
+        std::string words(piece.begin(), piece.end());
+        set_word<std::uint32_t>(words);
+        std::copy(words.begin(), words.end(), piece.begin());
+        break;
+      }
+      case 4: {
+        say("a strange 8-byte word");
+        std::string words(piece.begin(), piece.end());
+        set_word<std::uint64_t>(words);
+        std::copy(words.begin(), words.end(), piece.begin());
+        break;
+      }
+      case 5: {
+        say("a copy of a block of the file");
+        const std::size_t size = std::min<std::size_t>(piece.size(), 8 * (1 + below(16)));
+        const std::string block = content.substr(8 * below((content.size() - size) / 8 + 1), size);
+        std::copy(block.begin(), block.end(),
+                  piece.begin() + static_cast<std::ptrdiff_t>(below(piece.size() - size + 1)));
+        break;
+      }
+      default: {
+        // An address of the file in the place of another number: trees and lists that bite their tails.
+        say("an address of the file");
+        const std::uint64_t address = 8 * below(content.size() / 8);
+        std::memcpy(&piece[8 * below(piece.size() / 8)], &address, sizeof address);
+      }
     }
   }
 
