@@ -124,7 +124,8 @@ TEST_F(DumpValidation, OtherAttributes) {
 
   dump = rhf();
   dump.attributes["amplitudes"] = std::string("mp2");
-  expect_refused(dump, "attribute 'amplitudes' is 'mp2', but it must be one of 'ccsd', 'reg-ccsd', 'lambda', 'made-up'.");
+  expect_refused(dump,
+                 "attribute 'amplitudes' is 'mp2', but it must be one of 'ccsd', 'reg-ccsd', 'lambda', 'made-up'.");
   dump.attributes["amplitudes"] = std::string("reg-ccsd");
   expect_refused(dump, "'omega2' is missing");
   dump.attributes["omega2"] = -0.1;
