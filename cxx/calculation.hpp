@@ -56,6 +56,10 @@ struct CalculationOptions {
   /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
   /// cores take their place, with a warning.
   bool devices_required = false;
+  /// CCSD correlation energy of the amplitudes on the right, hartree; default: what their maker printed.
+  std::optional<double> ccsd_energy;
+  /// Energies that contradict what the maker of the amplitudes printed are given all the same, with a warning.
+  bool trust_input = false;
 };
 
 /// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
@@ -100,7 +104,7 @@ struct CalculationResult {
   /// Of the tasks from the journal, those that another kind of worker computed than any of this run.
   std::size_t tasks_from_other_kind = 0;
   std::vector<RankWork> ranks;        ///< what each rank of a team did
-  std::vector<std::string> warnings;  ///< of all ranks: of devices that failed
+  std::vector<std::string> warnings;  ///< of devices that failed, of all ranks, and of energies
 };
 
 /// A calculation set up and planned, but not begun.
@@ -147,7 +151,8 @@ class Calculation {
 
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
   std::unique_ptr<Executor> make_executor() const;
-  /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end.
+  /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end; of
+  /// energies the first rank is told. Throws InputError where the maker of the amplitudes printed other energies.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;
 

@@ -9,6 +9,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panel_neighbours.hpp"
 #include "cxx/panels/panels.hpp"
+#include "cxx/result_check.hpp"
 #include "cxx/semicanonical.hpp"
 #include "cxx/team_operands.hpp"
 #include "cxx/triples/reference.hpp"
@@ -146,7 +147,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   settings.journal = journal.get();
   settings.stop = stop;
   settings.progress = std::move(progress);
-  settings.warn = std::move(warn);
+  settings.warn = warn;
   settings.team = team_;
   settings.share = share_;
   const auto reader = [](const std::unique_ptr<Executor>& of) { return dynamic_cast<PanelExecutor*>(of.get()); };
@@ -211,6 +212,12 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
     }
     result.energies.push_back(std::move(energy));
   }
+  together(team_, [&] {
+    for (std::string& sentence : check_result(*this, result)) {
+      if (warn && (team_ == nullptr || team_->rank() == 0)) warn(sentence);
+      result.warnings.push_back(std::move(sentence));
+    }
+  });
   return result;
 }
 

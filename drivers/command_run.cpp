@@ -83,6 +83,8 @@ struct RunCommand {
     together(team, [&] {
       options = resolved.get();
       options.journal = journal;
+      options.trust_input = trust_input;
+      options.ccsd_energy = sources.right_check.ccsd_energy;
     });
     const double checked = wall_seconds();
     times.checking = checked - opened;

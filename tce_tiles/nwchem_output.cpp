@@ -121,6 +121,11 @@ class Parser {
       now_.group = group_;
       return true;
     }
+    if (trimmed(text).starts_with("Maximum block size ")) {
+      const auto words = words_of(text);
+      if (words.size() == 5 && words[4] == "doubles") now_.tile_size = integer(words[3]);
+      return true;
+    }
     if (output_.version.empty() && contains(text, "Northwest Computational Chemistry Package (NWChem)")) {
       output_.version = std::string(trimmed(text.substr(text.find(')') + 1)));
       return true;
@@ -146,9 +151,14 @@ class Parser {
       return true;
     }
     const std::pair<std::string_view, std::optional<std::int64_t>*> counts[] = {
-        {"Alpha electrons", &now_.electrons[0]},      {"Beta electrons", &now_.electrons[1]},
-        {"Alpha frozen cores", &now_.frozen_core[0]}, {"Beta frozen cores", &now_.frozen_core[1]},
-        {"Alpha orbitals", &now_.orbitals},           {"Number of AO functions", &now_.ao_functions}};
+        {"Alpha electrons", &now_.electrons[0]},
+        {"Beta electrons", &now_.electrons[1]},
+        {"Alpha frozen cores", &now_.frozen_core[0]},
+        {"Beta frozen cores", &now_.frozen_core[1]},
+        {"Alpha frozen virtuals", &now_.frozen_virtual[0]},
+        {"Beta frozen virtuals", &now_.frozen_virtual[1]},
+        {"Alpha orbitals", &now_.orbitals},
+        {"Number of AO functions", &now_.ao_functions}};
     for (const auto& [name, count] : counts) {
       if (key != name) continue;
       *count = integer(value);
@@ -186,15 +196,25 @@ class Parser {
       scf_energy_ = value();
       now_.scf_energy = scf_energy_;
     } else if (name == "CCSD correlation energy / hartree") {
-      // A new set of amplitudes: triples printed before belong to others.
+      // A new set of amplitudes: what was printed of triples before belongs to others.
       now_.correlation_energy = value();
-      now_.bracket_triples.reset();
-      now_.triples.reset();
-    } else if (name == "CCSD[T]  correction energy / hartree") {
-      now_.bracket_triples = value();
-    } else if (name == "CCSD(T)  correction energy / hartree") {
-      now_.triples = value();
+      for (const auto& [later, energy] : energies_of(now_)) energy->reset();
+    } else {
+      for (const auto& [known, energy] : energies_of(now_)) {
+        if (name == known) *energy = value();
+      }
     }
+  }
+
+  /// Those that follow the CCSD correlation energy.
+  static std::array<std::pair<std::string_view, std::optional<double>*>, 7> energies_of(TceCalculation& calculation) {
+    return {{{"CCSD total energy / hartree", &calculation.total},
+             {"CCSD[T]  correction energy / hartree", &calculation.bracket_triples},
+             {"CCSD[T] correlation energy / hartree", &calculation.bracket_correlation},
+             {"CCSD[T] total energy / hartree", &calculation.bracket_total},
+             {"CCSD(T)  correction energy / hartree", &calculation.triples},
+             {"CCSD(T) correlation energy / hartree", &calculation.triples_correlation},
+             {"CCSD(T) total energy / hartree", &calculation.triples_total}}};
   }
 
   NwchemOutput& output_;
@@ -231,6 +251,14 @@ std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const
     if (bounded && left != 0) damaged(path, "its occupied tiles do not add up to the active electrons");
   }
   if (row != rows.size()) damaged(path, "its spins are out of order");
+  // NWChem does not count virtual orbitals as frozen that it leaves out for their energy (`set tce:vcut`).
+  for (std::size_t s = 0; s < 2 && counted && calculation.orbitals; ++s) {
+    if (!calculation.frozen_virtual[s]) continue;
+    const std::size_t begin = counts[0] + counts[1] + (s == 0 ? 0 : counts[2]);
+    std::int64_t left = *calculation.orbitals - *calculation.electrons[s] - *calculation.frozen_virtual[s];
+    for (std::size_t k = begin; k < begin + counts[2 + s]; ++k) left -= rows[k].size;
+    if (left < 0) damaged(path, "its virtual tiles are more than the orbitals that are neither occupied nor frozen");
+  }
   if (!counted && std::find(counts.begin(), counts.end(), 0u) != counts.end()) {
     damaged(path, "the numbers of electrons and frozen cores (General Information) are missing");
   }

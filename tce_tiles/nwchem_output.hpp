@@ -31,10 +31,12 @@ struct PrintedOrbital {
 struct TceCalculation {
   std::optional<Reference> reference;
   bool kohn_sham = false;
-  std::array<std::optional<std::int64_t>, 2> electrons;    ///< alpha, beta
-  std::array<std::optional<std::int64_t>, 2> frozen_core;  ///< alpha, beta
-  std::optional<std::int64_t> orbitals;                    ///< alpha, frozen ones included
+  std::array<std::optional<std::int64_t>, 2> electrons;       ///< alpha, beta
+  std::array<std::optional<std::int64_t>, 2> frozen_core;     ///< alpha, beta
+  std::array<std::optional<std::int64_t>, 2> frozen_virtual;  ///< alpha, beta
+  std::optional<std::int64_t> orbitals;                       ///< alpha, frozen ones included
   std::optional<std::int64_t> ao_functions;
+  std::optional<std::int64_t> tile_size;
   bool symmetry = false;
   std::string group;  ///< point group of the geometry before
   std::optional<double> scf_energy;
@@ -45,6 +47,8 @@ struct TceCalculation {
   std::optional<double> correlation_energy;
   std::optional<double> bracket_triples;  ///< E[T]
   std::optional<double> triples;          ///< E(T)
+  /// Sums of these: the correlation energy with [T] and with (T), and the total energies of CCSD, CCSD[T] and CCSD(T).
+  std::optional<double> bracket_correlation, triples_correlation, total, bracket_total, triples_total;
 };
 
 struct NwchemOutput {

@@ -87,12 +87,6 @@ std::vector<RebuiltTiles> fitting_tiles(const RebuildRequest& request) {
 }  // namespace
 
 RebuiltTiles rebuild_tiles(const RebuildRequest& request) {
-  if (request.tile_size && *request.tile_size < 1) {
-    throw UsageError(fmt::format("--nwchem-tile-size {} is not possible; give 1 or more.", *request.tile_size));
-  }
-  if (request.frozen_core.value_or(0) < 0 || request.frozen_virtual.value_or(0) < 0) {
-    throw UsageError("--frozen-core and --frozen-virtual must be 0 or more.");
-  }
   const std::vector<RebuiltTiles> fitting = fitting_tiles(request);
   if (fitting.empty()) {
     const bool told = request.tile_size || request.frozen_core || request.frozen_virtual;

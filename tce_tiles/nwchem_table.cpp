@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,13 @@
 #include "tce_tiles/nwchem_layout.hpp"
 
 namespace trifuse {
+
+namespace {
+
+/// Sums of printed energies, of which NWChem prints twelve digits or more, hartree.
+constexpr double agreement_of_sums = 1e-9;
+
+}  // namespace
 
 FoundSizes NwchemTensors::sizes() const {
   FoundSizes found;
@@ -137,6 +146,73 @@ void refuse_unsuitable(const TceCalculation& calculation, const std::string& pat
   }
 }
 
+/// Numbers of an output that add up to others in it. An output that was edited or damaged shows here.
+void refuse_contradiction(const TceCalculation& calculation, const std::string& path) {
+  using Number = std::optional<double>;
+  const auto& c = calculation;
+  const struct {
+    const char* name;
+    Number sum;
+    std::array<Number, 2> parts;
+  } sums[] = {{"CCSD total energy", c.total, {c.scf_energy, c.correlation_energy}},
+              {"CCSD[T] correlation energy", c.bracket_correlation, {c.correlation_energy, c.bracket_triples}},
+              {"CCSD[T] total energy", c.bracket_total, {c.total, c.bracket_triples}},
+              {"CCSD(T) correlation energy", c.triples_correlation, {c.correlation_energy, c.triples}},
+              {"CCSD(T) total energy", c.triples_total, {c.total, c.triples}}};
+  for (const auto& [name, sum, parts] : sums) {
+    if (!sum || !parts[0] || !parts[1]) continue;
+    const double expected = *parts[0] + *parts[1];
+    if (std::abs(*sum - expected) <= agreement_of_sums) continue;
+    throw InputError(
+        fmt::format("The output {} contradicts itself: it prints a {} of {:.12f} hartree, but the parts that it prints "
+                    "add up to {:.12f}; take the output as NWChem wrote it.",
+                    path, name, *sum, expected));
+  }
+}
+
+void expect_possible_options(const NwchemLocation& location) {
+  // More orbitals than files of integrals could have been written for.
+  constexpr std::int64_t most = 100'000;
+  const struct {
+    const char* option;
+    std::optional<std::int64_t> given;
+    std::int64_t least;
+  } numbers[] = {{"--nwchem-tile-size", location.tile_size, 1},
+                 {"--frozen-core", location.frozen_core, 0},
+                 {"--frozen-virtual", location.frozen_virtual, 0}};
+  for (const auto& [option, given, least] : numbers) {
+    if (!given || (*given >= least && *given <= most)) continue;
+    throw UsageError(fmt::format("{} {} is not possible; give {} to {}.", option, *given, least, most));
+  }
+}
+
+/// Options that tell what is known: they must not tell anything else.
+void expect_options_to_agree(const NwchemLocation& location, const NwchemTable& table) {
+  const TceCalculation& calculation = table.calculation;
+  // Counted, since NWChem prints only those that the input froze by number.
+  std::optional<std::int64_t> frozen_virtual;
+  if (calculation.orbitals && calculation.electrons[0]) {
+    frozen_virtual =
+        *calculation.orbitals - *calculation.electrons[0] - table.space.orbitals(OrbitalClass::particle_alpha);
+  }
+  const struct {
+    const char* option;
+    std::optional<std::int64_t> given, printed;
+  } numbers[] = {{"--frozen-core", location.frozen_core, calculation.frozen_core[0]},
+                 {"--frozen-virtual", location.frozen_virtual, frozen_virtual},
+                 {"--nwchem-tile-size", location.tile_size, calculation.tile_size}};
+  for (const auto& [option, given, printed] : numbers) {
+    if (!given || !printed || *given == *printed) continue;
+    throw UsageError(fmt::format("{} {} contradicts the output {}, which says {}; leave the option out.", option,
+                                 *given, table.output, *printed));
+  }
+  if (location.tile_size && table.space.largest_tile() > *location.tile_size) {
+    throw UsageError(fmt::format(
+        "--nwchem-tile-size {} contradicts the output {}, whose tile table has tiles of {}; leave the option out.",
+        *location.tile_size, table.output, table.space.largest_tile()));
+  }
+}
+
 /// The last calculation of the output that fits the files. An output may hold several, of one input or appended by
 /// restarts; only one that fits as a whole may lend its table and energies. Nothing if no calculation printed a table.
 std::optional<NwchemTable> table_from_output(const NwchemTensors& files, const NwchemOutput& output) {
@@ -160,7 +236,10 @@ std::optional<NwchemTable> table_from_output(const NwchemTensors& files, const N
     }
   }
   if (!fitting && trouble) throw InputError(*trouble);
-  if (fitting) refuse_unsuitable(fitting->calculation, output.path);
+  if (fitting) {
+    refuse_unsuitable(fitting->calculation, output.path);
+    refuse_contradiction(fitting->calculation, output.path);
+  }
   return fitting;
 }
 
@@ -196,6 +275,7 @@ NwchemTable rebuilt_table(const NwchemLocation& location, const NwchemTensors& f
 }  // namespace
 
 NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& files, NwchemOrbitals& orbitals) {
+  expect_possible_options(location);
   std::vector<std::string> paths;
   if (location.output)
     paths.push_back(*location.output);
@@ -216,6 +296,7 @@ NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& file
         paths[0]));
   }
   if (auto table = table_from_output(files, output)) {
+    expect_options_to_agree(location, *table);
     if (!output.version.empty()) table->origin += fmt::format(" (NWChem {})", output.version);
     return std::move(*table);
   }
@@ -224,7 +305,9 @@ NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& file
                     fmt::format("The output {} has no tile table (run NWChem without `print low`)", paths[0]));
   table.calculation = output.calculations.back();
   refuse_unsuitable(table.calculation, paths[0]);
+  refuse_contradiction(table.calculation, paths[0]);
   table.output = paths[0];
+  expect_options_to_agree(location, table);
   return table;
 }
 

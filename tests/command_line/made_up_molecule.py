@@ -21,11 +21,16 @@ class MadeUpMolecule:
         self.energies_virtual = [lowest_virtual + 0.1 * a for a in range(virtual)]
         o, v = range(occupied), range(virtual)
         self.t1 = {(a, i): self._number(0.01) for a in v for i in o}
-        self.t2 = self._symmetric(((i, j, a, b) for i in o for j in o for a in v for b in v), (1, 0, 3, 2), 0.02)
-        # Integrals (ai|jk), (ai|bj) and (bc|ai).
-        self.vooo = self._symmetric(((a, i, j, k) for a in v for i in o for j in o for k in o), (0, 1, 3, 2), 0.1)
+        # Integrals (ai|jk), (ai|bj) and (bc|ai). The small ones keep the correction for triples below the energy of the doubles.
+        self.vooo = self._symmetric(((a, i, j, k) for a in v for i in o for j in o for k in o), (0, 1, 3, 2), 0.01)
         self.vovo = self._symmetric(((a, i, b, j) for a in v for i in o for b in v for j in o), (2, 3, 0, 1), 0.1)
-        self.vvvo = self._symmetric(((b, c, a, i) for b in v for c in v for a in v for i in o), (1, 0, 2, 3), 0.1)
+        self.vvvo = self._symmetric(((b, c, a, i) for b in v for c in v for a in v for i in o), (1, 0, 2, 3), 0.01)
+        # Doubles of first order.
+        self.t2 = {(i, j, a, b): self.vovo[a, i, b, j] / self._denominator(i, j, a, b) for i in o for j in o for a in v for b in v}
+
+    def _denominator(self, i, j, a, b):
+        energies = (self.energies_occupied[i] + self.energies_occupied[j]) - (self.energies_virtual[a] + self.energies_virtual[b])
+        return min(energies, -1.0)
 
     def _number(self, size):
         return self.random.uniform(-size, size)
