@@ -1,13 +1,13 @@
 #include "cxx/calculation.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/panels/panels.hpp"
@@ -80,6 +80,7 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
 
 Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)
     : options_(std::move(options)), right_(&right), left_(left) {
+  check_options(options_);
   if (!right.has_integrals()) {
     throw InputError(
         fmt::format("{} holds amplitudes only; it can stand on the left (--left), but the right needs integrals too.",
@@ -97,11 +98,7 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
     const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
     options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
   }
-  for (const double omega2 : options_.omega2) {
-    if (!std::isfinite(omega2) || omega2 < 0.0) {
-      throw UsageError(fmt::format("An omega2 of {} is not possible; give values of 0 or more, in hartree.", omega2));
-    }
-  }
+  check_options(options_);  // again, because an omega2 may have come from the left amplitudes
   choose_orbitals();
   problem_.right = semicanonical_right_ ? semicanonical_right_.get() : right_;
   problem_.left = semicanonical_left_ ? semicanonical_left_.get() : left_;
@@ -239,8 +236,7 @@ void Calculation::check_denominators() const {
 }
 
 void Calculation::plan_memory() {
-  const int available = omp_get_max_threads();
-  threads_ = options_.threads > 0 ? options_.threads : available;
+  threads_ = options_.threads > 0 ? startable_threads(options_.threads) : available_threads();
   if (options_.executor == ExecutorKind::reference) return;
   if (options_.executor == ExecutorKind::cuda) {
     constexpr std::int64_t width = sizeof(double);

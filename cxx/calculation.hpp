@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/threads.hpp"
 #include "cxx/cuda/cuda_executor.hpp"
 #include "cxx/cuda/devices.hpp"
 #include "cxx/parallel/run_tasks.hpp"
@@ -61,6 +62,13 @@ struct CalculationOptions {
   /// Energies that contradict what the maker of the amplitudes printed are given all the same, with a warning.
   bool trust_input = false;
 };
+
+/// What options may be.
+inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, most_memory = std::int64_t{1} << 50;
+inline constexpr std::size_t most_omega2 = 10000, most_devices = 4096;
+inline constexpr double largest_omega2 = 1e6;  ///< hartree
+/// Throws UsageError for options that no calculation can have, whatever its sources are.
+void check_options(const CalculationOptions& options);
 
 /// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
 /// options.

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <omp.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -99,7 +99,7 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
   }
   constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
-      concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, omp_get_max_threads()) : 1;
+      concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, available_threads()) : 1;
   // Neighbours among the pieces have rows of a dump in common, so a thread takes many of them at a time.
   constexpr std::size_t at_once = 64;
   const std::size_t runs = (pieces.size() + at_once - 1) / at_once;

@@ -1,7 +1,5 @@
 #include "cxx/rotated_tensor.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "tce_tiles/copy_box.hpp"
 
@@ -136,7 +135,7 @@ int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& bloc
   for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
   const double room = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
   const auto threads = static_cast<std::int64_t>(room / static_cast<double>(2 * largest));
-  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, omp_get_max_threads()));
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
 }
 
 }  // namespace

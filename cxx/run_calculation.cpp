@@ -1,8 +1,10 @@
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/calculation.hpp"
@@ -185,6 +187,16 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
     if (reader(executor) != nullptr) reader(executor)->take_panels(panels);
   });
   if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
+  together(team_, [&] {
+    if (options_.executor != ExecutorKind::cpu || waits) return;
+    const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
+    if (!share_.threads_together) {
+      settings.threads = settings.threads_on_cores = threads;
+    } else if (threads < threads_) {
+      throw SystemError(
+          fmt::format("There is memory for {} of {} threads only; give fewer --threads.", threads, threads_));
+    }
+  });
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = rotated - begin + loaded - start;

@@ -232,10 +232,10 @@ void add_bench(CLI::App& app, int&) {
       ->add_option("--tile-size", command->tile_size,
                    "Largest tile of the made-up molecule, as another program would have cut it; the plan's tiles are "
                    "made of its orbitals as in a run")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   bench->add_option("--plan-tile-size", command->options.tile_size, "Largest tile of the plan")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
+  bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, most_threads));
   bench->add_option("--device", command->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -244,7 +244,7 @@ void add_bench(CLI::App& app, int&) {
                    "Numbers of the GPUs to use; default: all. Means --device cuda")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, 4095));
+      ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
   bench->add_option("--memory", command->memory, "Memory of each GPU, or scratch memory on CPU cores, e.g. 8GiB");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels,

@@ -245,7 +245,7 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
       ->capture_default_str();
   plan->add_option("--tile-size", command->tile_size, "Largest tile, as of `run`; default: the one of a run")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   plan->add_option("--gpus", command->gpus,
                    "GPUs in all, over all nodes; 0: CPU cores alone. Default: one for each rank")
       ->check(CLI::Range(0, 200000));

@@ -100,7 +100,7 @@ std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::s
 int main(int argc, char** argv) {
   using namespace trifuse;
   using namespace trifuse::cli;
-  restart_with_kernels_of_this_processor(argv);
+  restart_with_other_openblas(argv);
   // A file that reaches the limit of `ulimit -f` is then an error with a sentence, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
   keep_hdf5_silent_at_exit();

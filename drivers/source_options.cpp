@@ -71,11 +71,11 @@ void CalculationFlags::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"nwchem", "semicanonical"}))
       ->capture_default_str();
   command.add_option("--tile-size", options.tile_size, "Largest tile; default: chosen for caches, or for the devices")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   command
       .add_option("--threads", options.threads,
                   "Threads; default: as many as the process may use. With CUDA they only read operands")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, most_threads));
   command.add_option(
       "--memory", memory,
       "Scratch memory beyond amplitudes and integrals, default 2GiB. With CUDA the memory of each device, "
@@ -95,7 +95,7 @@ void CalculationFlags::add_to(CLI::App& command) {
                   "cuda. Under mpirun: which the processes of each host take in turn, one each")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, 4095));
+      ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
   command.add_option("--kernel", options.kernel,
                      "Kernel configuration for --device cuda; default: the best for the device");
   command.add_option("--executor", executor, "cpu, as --device cpu, or the plain and slow reference evaluation")

@@ -1,12 +1,11 @@
 #include "tce_tiles/dump_bands.hpp"
 
-#include <omp.h>
-
 #include <exception>
 #include <iterator>
 #include <span>
 #include <utility>
 
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
 namespace trifuse {
@@ -35,7 +34,7 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
       position_.emplace(key, recent_.begin());
       bytes_ += recent_.front().bytes;
       // A block may be made of two bands, which a thread wants again for the next.
-      const std::size_t least = 2 * static_cast<std::size_t>(omp_get_max_threads());
+      const std::size_t least = 2 * static_cast<std::size_t>(available_threads());
       while (bytes_ > capacity_ && recent_.size() > least) forget(std::prev(recent_.end()));
     }
   }

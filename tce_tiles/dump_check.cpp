@@ -1,7 +1,6 @@
 #include "tce_tiles/dump_check.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
@@ -383,7 +383,7 @@ std::vector<double> Checker::run(int stage) {
         stage == 0 ? n % parts == part : n >= all.size() * part / parts && n < all.size() * (part + 1) / parts;
     if (is_mine) mine.push_back(&all[n]);
   }
-  const int most = check_.threads > 0 ? check_.threads : omp_get_max_threads();
+  const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
   // While one thread reads, others look at what they have read.
   share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });

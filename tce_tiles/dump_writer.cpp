@@ -1,7 +1,6 @@
 #include "tce_tiles/dump_writer.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/dump_seal.hpp"
@@ -114,7 +114,7 @@ class Writer {
       if (!restricted()) write_fock(Spin::beta);
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
-    seal_dump(file_, written_, omp_get_max_threads());
+    seal_dump(file_, written_, available_threads());
     file_.close();
     temporary_.keep();
   }
@@ -286,7 +286,7 @@ void Writer::write_array(const ArraySpec& spec) {
         for (int t2 = begin; t2 < end; ++t2) {
           for (int t3 = first(3); t3 < last(3); ++t3) blocks.push_back({t0, t1, t2, t3});
         }
-        const int threads = source_.concurrent_reads() ? omp_get_max_threads() : 1;
+        const int threads = source_.concurrent_reads() ? available_threads() : 1;
         share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& room) {
           const auto [x0, x1, t2, t3] = blocks[n];
           const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);

@@ -1,9 +1,8 @@
 #include "tce_tiles/source_check.hpp"
 
-#include <omp.h>
-
 #include <utility>
 
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
@@ -49,7 +48,7 @@ class SealedCheck final : public SourceCheck {
   std::vector<double> run(int stage) override {
     if (stage > 0) return check_of_numbers_->run(stage - 1);
     if (dump_.seal->sealed()) return {};
-    const int threads = check_.threads > 0 ? check_.threads : omp_get_max_threads();
+    const int threads = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
     return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts, threads);
   }
   void accept(int stage, std::span<const double> sums) override {

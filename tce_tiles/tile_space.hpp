@@ -53,11 +53,15 @@ struct OrbitalRun {
   std::int64_t size;
 };
 
+/// Spin orbitals of a space. The elements of a tensor with four indices can then be counted, also in bytes.
+inline constexpr std::int64_t most_spin_orbitals = 30000;
+
 class TileSpace {
  public:
   TileSpace() = default;
   /// `tiles` in sorted order with class, irrep and size; offsets and partners are computed. Throws InputError when the
-  /// order is not the sorted one, a size is below 1, or a restricted space has different alpha and beta tiles.
+  /// order is not the sorted one, a size is below 1, there are more than `most_spin_orbitals`, or a restricted space
+  /// has different alpha and beta tiles.
   TileSpace(std::vector<Tile> tiles, bool restricted);
 
   /// Cuts runs by TCE's rule (see `tile_cuts`), holes into tiles of at most `hole_size`, particles of at most

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "cxx/base/error.hpp"
 
@@ -51,12 +52,32 @@ void set_blas_threads(int threads) {
 
 void use_single_threaded_blas() {
   set_blas_threads(1);
-  if (symbol<char*()>("openblas_get_config") == nullptr) return;
+  threads_with_blas_memory(1, 0);
+}
+
+int threads_with_blas_memory(int wanted, std::int64_t bytes) {
   // OpenBLAS takes a buffer of this size for each thread that multiplies; where there is none it tries again for ever.
-  constexpr std::size_t buffer = std::size_t{129} << 20;
-  void* const room = mmap(nullptr, buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) throw SystemError("There is not enough memory for the matrix products of OpenBLAS.");
-  munmap(room, buffer);
+  const std::int64_t of_library = openblas_threads() > 0 ? std::int64_t{129} << 20 : 0;
+  const auto size = static_cast<std::size_t>(of_library + bytes);
+  if (size == 0) return wanted;
+  std::vector<void*> pieces;
+  pieces.reserve(static_cast<std::size_t>(wanted));
+  while (static_cast<int>(pieces.size()) < wanted) {
+    void* const piece = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (piece == MAP_FAILED) break;
+    pieces.push_back(piece);
+  }
+  for (void* const piece : pieces) munmap(piece, size);
+  if (pieces.empty()) {
+    throw SystemError(
+        "There is not enough memory for matrix products; allow this process more (ulimit -v), or take smaller tiles.");
+  }
+  return static_cast<int>(pieces.size());
+}
+
+int openblas_threads() {
+  const auto threads = symbol<int()>("openblas_get_num_threads");
+  return threads != nullptr ? threads() : 0;
 }
 
 std::string better_openblas_kernels() {

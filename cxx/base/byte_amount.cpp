@@ -17,7 +17,7 @@ std::optional<std::int64_t> parse_bytes(const std::string& text) {
     return std::nullopt;
   }
   for (const auto& [name, factor] : units) {
-    if (text.substr(used) == name && number > 0.0 && number * factor < 0x1p62) {
+    if (text.substr(used) == name && number * factor >= 1.0 && number * factor < 0x1p62) {
       return static_cast<std::int64_t>(number * factor);
     }
   }

@@ -31,6 +31,10 @@ std::string sentence_of(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const std::bad_alloc&) {
     return "There is not enough memory for the amplitudes and integrals; `trifuse info` shows what a run needs.";
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return error.what();
+    return "A thread could not be started; allow this user more processes (ulimit -u), or this process more memory "
+           "(ulimit -v).";
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {

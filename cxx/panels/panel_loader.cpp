@@ -1,12 +1,11 @@
 #include "cxx/panels/panel_loader.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 
 #include "cxx/base/first_failure.hpp"
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
@@ -199,7 +198,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   };
   // Blocks land in places of their own, so only reading may need a lock.
   const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), most_buffered_ / largest);
-  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, omp_get_max_threads()));
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
 #pragma omp parallel num_threads(threads)
   work();
   failure.rethrow();
