@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
 #include "tce_tiles/open_source.hpp"
@@ -10,16 +12,16 @@ using namespace trifuse::c_interface;
 namespace {
 
 /// `right` null: integrals are in the same source.
-trifuse_amplitudes open(const char* path, const trifuse_amplitudes_handle* right) {
+trifuse_amplitudes open(const char* path, const Amplitudes* right) {
   trifuse::NwchemLocation location;
   location.prefix = text(path);
   location.integrals_needed = right == nullptr;
-  auto handle = std::make_unique<trifuse_amplitudes_handle>();
+  auto handle = std::make_shared<Amplitudes>();
   handle->source = trifuse::open_source(location);
   handle->correlation_energy =
       trifuse::verify_source(*handle->source, right == nullptr ? *handle->source : *right->source).ccsd_energy;
   handle->verified = true;
-  return handle.release();
+  return amplitudes_table().add(std::move(handle));
 }
 
 trifuse_tensor tensor_of(std::int32_t tensor) {
@@ -30,7 +32,7 @@ trifuse_tensor tensor_of(std::int32_t tensor) {
 }
 
 /// The blocks of a tensor that these amplitudes have.
-const trifuse::BlockIndex& blocks_of(trifuse_amplitudes_handle& handle, std::int32_t number) {
+const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
   const trifuse_tensor tensor = tensor_of(number);
   std::optional<trifuse::BlockIndex>& index = handle.blocks[static_cast<std::size_t>(tensor)];
   if (index) return *index;
@@ -53,7 +55,7 @@ const trifuse::BlockIndex& blocks_of(trifuse_amplitudes_handle& handle, std::int
 }
 
 /// Finds a block that a caller names by its tiles.
-const trifuse::Block& block_of(trifuse_amplitudes_handle& handle, std::int32_t tensor, const std::int64_t* tiles) {
+const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const std::int64_t* tiles) {
   const trifuse::BlockIndex& index = blocks_of(handle, tensor);
   if (tiles == nullptr) throw trifuse::UsageError("The tiles of a block are needed, but they are null.");
   const trifuse::TileSpace& space = handle.source->tiles();
@@ -81,7 +83,7 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 }  // namespace
 
-void trifuse::c_interface::verify(trifuse_amplitudes_handle& amplitudes, const trifuse_amplitudes_handle& integrals) {
+void trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals) {
   if (amplitudes.verified) return;
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
   if (amplitudes.read != nullptr) amplitudes.read->forget();
@@ -93,13 +95,13 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
                                           trifuse_block_reader reader, void* context) {
   return guarded(status, trifuse_amplitudes{}, [&] {
     if (description == nullptr) throw trifuse::UsageError("A description is needed, but it is null.");
-    auto handle = std::make_unique<trifuse_amplitudes_handle>();
+    auto handle = std::make_shared<Amplitudes>();
     if (reader != nullptr) {
       auto read =
           std::make_unique<trifuse::WatchedSource>(std::make_unique<CallerSource>(*description, reader, context));
       handle->read = read.get();
       handle->source = std::move(read);
-      return handle.release();
+      return amplitudes_table().add(std::move(handle));
     }
     trifuse::TileSpace space = tile_space(*description);
     std::vector<double> energies = orbital_energies(*description, space);
@@ -108,14 +110,15 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
         trifuse::MemorySource::Contents{description->has_integrals != 0, description->has_fock != 0});
     handle->filled = filled.get();
     handle->source = std::move(filled);
-    return handle.release();
+    return amplitudes_table().add(std::move(handle));
   });
 }
 
 void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
                        int64_t size, const double* block) {
   guarded(status, [&] {
-    auto& handle = checked(amplitudes);
+    const auto held = checked(amplitudes);
+    Amplitudes& handle = *held;
     if (handle.filled == nullptr) {
       throw trifuse::UsageError("Blocks of these amplitudes come from files or from a reader; they cannot be set.");
     }
@@ -140,7 +143,8 @@ void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
 void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
                        int64_t size, double* block) {
   guarded(status, [&] {
-    auto& handle = checked(amplitudes);
+    const auto held = checked(amplitudes);
+    Amplitudes& handle = *held;
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
     const std::span<double> numbers(block, static_cast<std::size_t>(size));
@@ -160,13 +164,14 @@ void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
 
 int64_t trifuse_block_count(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor) {
   return guarded(status, int64_t{0},
-                 [&] { return static_cast<int64_t>(blocks_of(checked(amplitudes), tensor).blocks().size()); });
+                 [&] { return static_cast<int64_t>(blocks_of(*checked(amplitudes), tensor).blocks().size()); });
 }
 
 void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, int64_t index,
                              int64_t* tiles, int64_t* size) {
   guarded(status, [&] {
-    const auto& blocks = blocks_of(checked(amplitudes), tensor).blocks();
+    const auto held = checked(amplitudes);
+    const auto& blocks = blocks_of(*held, tensor).blocks();
     if (index < 0 || index >= std::ssize(blocks)) throw trifuse::UsageError("There is no block of this number.");
     const trifuse::Block& block = blocks[static_cast<std::size_t>(index)];
     if (tiles != nullptr) std::copy(block.tiles.begin(), block.tiles.end(), tiles);
@@ -175,12 +180,13 @@ void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitud
 }
 
 int64_t trifuse_tile_count(trifuse_status* status, trifuse_amplitudes amplitudes) {
-  return guarded(status, int64_t{0}, [&] { return int64_t{checked(amplitudes).source->tiles().size()}; });
+  return guarded(status, int64_t{0}, [&] { return int64_t{checked(amplitudes)->source->tiles().size()}; });
 }
 
 void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index, trifuse_tile* tile) {
   guarded(status, [&] {
-    const trifuse::TileSpace& space = checked(amplitudes).source->tiles();
+    const auto held = checked(amplitudes);
+    const trifuse::TileSpace& space = held->source->tiles();
     if (index < 0 || index >= space.size()) throw trifuse::UsageError("There is no tile of this number.");
     const trifuse::Tile& found = space[static_cast<int>(index)];
     if (tile != nullptr) *tile = {static_cast<int32_t>(found.orbital_class), found.irrep, found.size};
@@ -190,7 +196,8 @@ void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int
 void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t count,
                                   double* energies) {
   guarded(status, [&] {
-    const std::span<const double> found = checked(amplitudes).source->orbital_energies();
+    const auto held = checked(amplitudes);
+    const std::span<const double> found = held->source->orbital_energies();
     if (energies == nullptr || count != std::ssize(found)) {
       throw trifuse::UsageError(fmt::format("There are {} orbital energies; room was given for {}.", found.size(),
                                             energies == nullptr ? 0 : count));
@@ -204,12 +211,13 @@ trifuse_amplitudes trifuse_open_amplitudes(trifuse_status* status, const char* p
 }
 
 trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right) {
-  return guarded(status, trifuse_amplitudes{}, [&] { return open(path, &checked(right)); });
+  return guarded(status, trifuse_amplitudes{}, [&] { return open(path, checked(right).get()); });
 }
 
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes) {
   return guarded(status, 0.0, [&] {
-    auto& handle = checked(amplitudes);
+    const auto held = checked(amplitudes);
+    Amplitudes& handle = *held;
     if (handle.source->has_integrals()) verify(handle, handle);
     if (!handle.correlation_energy) {
       throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
@@ -218,6 +226,6 @@ double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amp
   });
 }
 
-void trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes) {
-  delete_handle(amplitudes, amplitudes_tag);
+int32_t trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes) {
+  return delete_handle(amplitudes, amplitudes_table());
 }

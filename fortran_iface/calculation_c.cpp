@@ -1,8 +1,38 @@
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "cxx/choose_devices.hpp"
 #include "fortran_iface/handles.hpp"
 #include "trifuse_config.hpp"
 
 using namespace trifuse::c_interface;
+
+namespace {
+
+/// Changes options as `change` does, or not at all where it makes them impossible.
+template <typename Change>
+void change_options(trifuse_status* status, trifuse_calculation calculation, Change change) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    trifuse::CalculationOptions options = setup->options;
+    change(options);
+    trifuse::check_options(options);
+    setup->options = std::move(options);
+  });
+}
+
+/// A list of a caller's; UsageError where it has no element or more than `most`, of which none is looked at.
+template <typename Number>
+std::vector<Number> list(const Number* numbers, std::int64_t count, std::size_t most, const char* what) {
+  if (numbers == nullptr || count < 1 || count > static_cast<std::int64_t>(most)) {
+    throw trifuse::UsageError(fmt::format("{} {} were given{}; 1 to {} are possible.", count, what,
+                                          numbers == nullptr ? ", which are null" : "", most));
+  }
+  return {numbers, numbers + count};
+}
+
+}  // namespace
 
 const char* trifuse_version(void) {
   return trifuse::version;
@@ -15,30 +45,25 @@ int64_t trifuse_features(void) {
 
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left) {
   return guarded(status, trifuse_calculation{}, [&] {
-    checked(right);
-    if (left != nullptr) checked(left);
-    auto handle = std::make_unique<trifuse_calculation_handle>();
-    handle->right = right;
-    handle->left = left;
-    return handle.release();
+    auto setup = std::make_shared<CalculationSetup>();
+    setup->right = checked(right);
+    if (left != nullptr) setup->left = checked(left);
+    return calculation_table().add(std::move(setup));
   });
 }
 
-void trifuse_delete_calculation(trifuse_calculation* calculation) {
-  delete_handle(calculation, calculation_tag);
+int32_t trifuse_delete_calculation(trifuse_calculation* calculation) {
+  return delete_handle(calculation, calculation_table());
 }
 
 void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
-    if (count < 1 || omega2 == nullptr) throw trifuse::UsageError("At least one value of omega2 is needed.");
-    options.omega2.assign(omega2, omega2 + count);
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
+    options.omega2 = list(omega2, count, trifuse::most_omega2, "values of omega2");
   });
 }
 
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
     switch (form) {
       case TRIFUSE_FORM_AUTO:
         options.form.reset();
@@ -56,8 +81,7 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
 }
 
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
     if (rohf != TRIFUSE_ROHF_NWCHEM && rohf != TRIFUSE_ROHF_SEMICANONICAL) {
       throw trifuse::UsageError("The kind of ROHF energy must be one of the values of trifuse_rohf.");
     }
@@ -67,7 +91,8 @@ void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, i
 
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device) {
   guarded(status, [&] {
-    auto& handle = checked(calculation);
+    const auto setup = checked(calculation);
+    CalculationSetup& handle = *setup;
     if (device < TRIFUSE_DEVICE_AUTO || device > TRIFUSE_DEVICE_CUDA) {
       throw trifuse::UsageError("The device must be one of the values of trifuse_device.");
     }
@@ -81,9 +106,9 @@ void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation,
 
 void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus) {
   guarded(status, [&] {
-    auto& handle = checked(calculation);
-    if (count < 1 || gpus == nullptr) throw trifuse::UsageError("At least one number of a GPU is needed.");
-    const std::vector<int> numbers(gpus, gpus + count);
+    const auto setup = checked(calculation);
+    CalculationSetup& handle = *setup;
+    const std::vector<int> numbers = list(gpus, count, trifuse::most_devices, "GPUs");
     trifuse::choose_devices(trifuse::visible_devices(), numbers);
     handle.choose_executor = false;
     handle.options.executor = trifuse::ExecutorKind::cuda;
@@ -93,42 +118,37 @@ void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, i
 }
 
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
-    if (threads < 1 || threads > 4096) throw trifuse::UsageError("The number of threads must be 1 to 4096.");
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
+    if (threads < 1 || threads > trifuse::most_threads) {
+      throw trifuse::UsageError(
+          fmt::format("{} threads are not possible; give 1 to {}.", threads, trifuse::most_threads));
+    }
     options.threads = static_cast<int>(threads);
   });
 }
 
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
-    if (tile_size < 1) throw trifuse::UsageError("The tile size must be 1 or more.");
-    options.tile_size = tile_size;
-  });
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.tile_size = tile_size; });
 }
 
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes) {
-  guarded(status, [&] {
-    auto& options = checked(calculation).options;
-    if (bytes < 1) throw trifuse::UsageError("The memory must be 1 byte or more.");
-    options.memory = bytes;
-  });
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.memory = bytes; });
 }
 
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path) {
-  guarded(status, [&] { checked(calculation).options.journal = text(path); });
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.journal = text(path); });
 }
 
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
-    auto& handle = checked(calculation);
+    const auto setup = checked(calculation);
+    CalculationSetup& handle = *setup;
     handle.result = {};
-    auto& right = checked(handle.right);
+    Amplitudes& right = *handle.right;
     verify(right, right);
     const trifuse::TileSource* left = nullptr;
-    if (handle.left != nullptr) {
-      verify(checked(handle.left), right);
+    if (handle.left) {
+      verify(*handle.left, right);
       left = handle.left->source.get();
     }
     trifuse::CalculationOptions options = handle.options;
@@ -138,13 +158,15 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
 }
 
 int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calculation) {
-  return guarded(status, int64_t{0}, [&] { return static_cast<int64_t>(checked(calculation).result.energies.size()); });
+  return guarded(status, int64_t{0},
+                 [&] { return static_cast<int64_t>(checked(calculation)->result.energies.size()); });
 }
 
 void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* omega2,
                         double* bracket_energy, double* paren_energy) {
   guarded(status, [&] {
-    const auto& energies = checked(calculation).result.energies;
+    const auto setup = checked(calculation);
+    const auto& energies = setup->result.energies;
     if (index < 0 || index >= static_cast<int64_t>(energies.size())) {
       throw trifuse::UsageError("There is no energy of this number; run the calculation first and count from 0.");
     }

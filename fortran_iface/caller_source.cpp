@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation.hpp"
 
 namespace trifuse::c_interface {
 
@@ -21,9 +22,23 @@ SourceInfo source_info(const trifuse_description& description) {
   if (description.kind < 0 || description.kind > TRIFUSE_LAMBDA) {
     throw UsageError("The kind of amplitudes must be one of the values of trifuse_kind.");
   }
-  if (!std::isfinite(description.omega2) || description.omega2 < 0.0 ||
-      !std::isfinite(description.correlation_energy)) {
-    throw UsageError("omega2 must be 0 or more, and the correlation energy a number.");
+  if (!std::isfinite(description.omega2) || description.omega2 < 0.0 || description.omega2 > largest_omega2) {
+    throw UsageError(fmt::format("The omega2 of amplitudes must be a number of 0 to {:g}, in hartree; it is {}.",
+                                 largest_omega2, description.omega2));
+  }
+  if (!std::isfinite(description.correlation_energy)) {
+    throw UsageError(
+        fmt::format("The CCSD correlation energy must be a number; it is {}.", description.correlation_energy));
+  }
+  // Other values are those of memory that was never set.
+  for (const std::int32_t flag : {description.has_integrals, description.has_fock, description.fock_in_triples}) {
+    if (flag != 0 && flag != 1) {
+      throw UsageError(
+          fmt::format("has_integrals, has_fock and fock_in_triples must be 0 or 1; one of them is {}.", flag));
+    }
+  }
+  if (description.fock_in_triples == 1 && description.has_fock == 0) {
+    throw UsageError("fock_in_triples needs the Fock matrix (has_fock).");
   }
   SourceInfo info;
   info.path = "the calling program";
@@ -31,13 +46,15 @@ SourceInfo source_info(const trifuse_description& description) {
   info.reference = references[static_cast<std::size_t>(description.reference)];
   info.amplitudes = kinds[static_cast<std::size_t>(description.kind)];
   info.omega2 = description.omega2;
+  info.fock_in_triples = description.fock_in_triples == 1;
   if (description.correlation_energy != 0.0) info.correlation_energy = description.correlation_energy;
   return info;
 }
 
 TileSpace tile_space(const trifuse_description& description) {
-  if (description.tile_count < 1 || description.tiles == nullptr) {
-    throw UsageError("At least one tile is needed.");
+  if (description.tile_count < 1 || description.tile_count > most_spin_orbitals || description.tiles == nullptr) {
+    throw UsageError(fmt::format("{} tiles were described{}; 1 to {} are possible.", description.tile_count,
+                                 description.tiles == nullptr ? ", which are null" : "", most_spin_orbitals));
   }
   std::vector<Tile> tiles;
   for (std::int64_t n = 0; n < description.tile_count; ++n) {
@@ -52,7 +69,13 @@ TileSpace tile_space(const trifuse_description& description) {
 
 std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space) {
   if (description.orbital_energies == nullptr) throw UsageError("Orbital energies are needed, but they are null.");
-  return {description.orbital_energies, description.orbital_energies + space.orbitals()};
+  const std::span energies(description.orbital_energies, static_cast<std::size_t>(space.orbitals()));
+  for (std::size_t p = 0; p < energies.size(); ++p) {
+    if (std::isfinite(energies[p])) continue;
+    throw UsageError(
+        fmt::format("Orbital energy {} of {}, counted from 0, is not a number ({}).", p, energies.size(), energies[p]));
+  }
+  return {energies.begin(), energies.end()};
 }
 
 CallerSource::CallerSource(const trifuse_description& description, trifuse_block_reader reader, void* context)

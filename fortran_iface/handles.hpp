@@ -11,6 +11,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation.hpp"
+#include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/trifuse.h"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -20,10 +21,6 @@
 /// What stands behind the handles of trifuse.h, and how errors leave the library.
 
 namespace trifuse::c_interface {
-
-// Tags at the head of what handles point to; a deleted object loses its tag.
-inline constexpr std::uint64_t amplitudes_tag = 0x5452494655534541u;
-inline constexpr std::uint64_t calculation_tag = 0x5452494655534543u;
 
 inline void set(trifuse_status* status, trifuse_code code, const std::string& message) {
   if (status == nullptr) return;
@@ -78,59 +75,45 @@ void guarded(trifuse_status* status, Body body) {
   });
 }
 
-}  // namespace trifuse::c_interface
-
-struct trifuse_amplitudes_handle {
-  std::uint64_t tag = trifuse::c_interface::amplitudes_tag;
-  std::unique_ptr<trifuse::TileSource> source;
-  trifuse::MemorySource* filled = nullptr;  ///< `source`, where the caller fills it block by block
-  trifuse::WatchedSource* read = nullptr;   ///< `source`, where the caller delivers blocks when they are asked for
+/// What stands behind a handle of amplitudes.
+struct Amplitudes {
+  std::unique_ptr<TileSource> source;
+  MemorySource* filled = nullptr;  ///< `source`, where the caller fills it block by block
+  WatchedSource* read = nullptr;   ///< `source`, where the caller delivers blocks when they are asked for
   bool verified = false;
   std::optional<double> correlation_energy;
-  std::array<std::optional<trifuse::BlockIndex>, 4> blocks;  ///< of each tensor, listed when asked for
+  std::array<std::optional<BlockIndex>, 4> blocks;  ///< of each tensor, listed when asked for
 };
 
-struct trifuse_calculation_handle {
-  std::uint64_t tag = trifuse::c_interface::calculation_tag;
-  trifuse_amplitudes right = nullptr, left = nullptr;
-  trifuse::CalculationOptions options;
+/// What stands behind a handle of a calculation. It keeps its amplitudes, also where their handles have been deleted.
+struct CalculationSetup {
+  std::shared_ptr<Amplitudes> right, left;
+  CalculationOptions options;
   bool choose_executor = true;  ///< until the caller does
-  trifuse::CalculationResult result;
+  CalculationResult result;
 };
 
-namespace trifuse::c_interface {
+HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
+HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();
 
-inline trifuse_amplitudes_handle& checked(trifuse_amplitudes handle) {
-  if (handle == nullptr || handle->tag != amplitudes_tag) {
-    throw BadHandle(
-        "This is not a handle of amplitudes; open them with trifuse_open_amplitudes or describe "
-        "them with trifuse_new_amplitudes.");
-  }
-  return *handle;
-}
+/// What a handle stands for; BadHandle where that is nothing. What is returned stays even if another thread deletes the
+/// handle meanwhile.
+std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle);
+std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle);
 
-inline trifuse_calculation_handle& checked(trifuse_calculation handle) {
-  if (handle == nullptr || handle->tag != calculation_tag) {
-    throw BadHandle("This is not a handle of a calculation; make one with trifuse_new_calculation.");
-  }
-  return *handle;
-}
-
-/// A handle that is null or of another type is left alone: there is nothing of ours to delete.
-template <typename Handle>
-void delete_handle(Handle* handle, std::uint64_t tag) {
-  if (handle == nullptr || *handle == nullptr || (*handle)->tag != tag) return;
-  (*handle)->tag = 0;
-  delete *handle;
+/// Deletes what `*handle` stands for and sets it to null.
+template <typename Handle, typename Object>
+std::int32_t delete_handle(Handle* handle, HandleTable<Handle, Object>& table) {
+  if (handle == nullptr || *handle == nullptr) return TRIFUSE_SUCCESS;
+  const bool known = table.remove(*handle) != nullptr;
   *handle = nullptr;
+  return known ? TRIFUSE_SUCCESS : TRIFUSE_BAD_HANDLE;
 }
 
-inline std::string text(const char* path) {
-  if (path == nullptr) throw trifuse::UsageError("A path is needed, but it is null.");
-  return path;
-}
+/// A path that a caller gave; UsageError where it is none.
+std::string text(const char* path);
 
 /// Checks amplitudes that the caller delivers, once, before they are used: see `verify_source`.
-void verify(trifuse_amplitudes_handle& amplitudes, const trifuse_amplitudes_handle& integrals);
+void verify(Amplitudes& amplitudes, const Amplitudes& integrals);
 
 }  // namespace trifuse::c_interface

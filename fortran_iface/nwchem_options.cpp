@@ -10,6 +10,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/calculation.hpp"
 
 namespace trifuse::nwchem {
 
@@ -59,7 +60,7 @@ std::vector<double> parse_omega2(const Choice& choice) {
   for (std::size_t begin = 0; begin <= choice.value.size();) {
     const std::size_t end = std::min(choice.value.find(',', begin), choice.value.size());
     const auto value = number<double>(std::string_view(choice.value).substr(begin, end - begin));
-    if (!value || !std::isfinite(*value) || *value < 0.0) {
+    if (!value || !std::isfinite(*value) || *value < 0.0 || *value > largest_omega2 || values.size() >= most_omega2) {
       refuse(choice, "write one value or several with commas between them, in hartree and not negative, as 0,0.1,0.2");
     }
     values.push_back(*value);
@@ -70,13 +71,15 @@ std::vector<double> parse_omega2(const Choice& choice) {
 
 std::int64_t parse_memory(const Choice& choice) {
   const auto bytes = parse_bytes(choice.value);
-  if (!bytes) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
+  if (!bytes || *bytes > most_memory) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
   return *bytes;
 }
 
 std::int64_t parse_tile_size(const Choice& choice) {
   const auto size = number<std::int64_t>(choice.value);
-  if (!size || *size < 1 || *size > (std::int64_t{1} << 20)) refuse(choice, "write a number of orbitals, 1 or more");
+  if (!size || *size < 1 || *size > largest_tile_size) {
+    refuse(choice, fmt::format("write a number of orbitals, 1 to {}", largest_tile_size));
+  }
   return *size;
 }
 

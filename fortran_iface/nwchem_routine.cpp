@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ void check(const trifuse_nwchem_job* job, const double* bracket_energy, const do
       job->sum == nullptr || job->print == nullptr || (job->spatial_integrals != 0 && job->spatial_tile == nullptr)) {
     throw UsageError("The description of NWChem's calculation has a null pointer.");
   }
-  if (job->ranks < 1 || job->rank < 0 || job->rank >= job->ranks) {
+  constexpr std::int64_t most_ranks = 10'000'000;
+  if (job->ranks < 1 || job->ranks > most_ranks || job->rank < 0 || job->rank >= job->ranks) {
     throw UsageError(fmt::format("There is no rank {} of {}.", job->rank, job->ranks));
   }
 }
@@ -56,8 +58,14 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
   tiles.nob = job.nob;
   tiles.nva = job.nva;
   tiles.nvb = job.nvb;
-  // A count that cannot be is left to the check of the table.
-  const std::int64_t all = std::max<std::int64_t>(0, job.noa + job.nob + job.nva + job.nvb);
+  // Counts that cannot be are refused before any entry is looked at, and before their sum overflows.
+  std::int64_t all = 0;
+  for (const std::int64_t count : {job.noa, job.nob, job.nva, job.nvb}) {
+    if (count < 0 || count > most_spin_orbitals) {
+      throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
+    }
+    all += count;
+  }
   const auto list = [&](const std::int64_t* numbers) { return std::span(numbers, static_cast<std::size_t>(all)); };
   tiles.spin = list(job.spin);
   tiles.irrep = list(job.irrep);
@@ -88,6 +96,14 @@ std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& 
   return choose_devices(visible_devices(), {});
 }
 
+/// `settings` may be null.
+std::string checked_settings(const char* settings) {
+  constexpr std::size_t longest = 1 << 16;
+  const std::size_t length = settings != nullptr ? strnlen(settings, longest + 1) : 0;
+  if (length > longest) throw UsageError(fmt::format("The settings have more than {} characters.", longest));
+  return settings != nullptr ? std::string(settings, length) : std::string();
+}
+
 /// What all ranks together find out before they begin.
 struct Setup {
   std::unique_ptr<TileSource> source;
@@ -100,7 +116,7 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, Ca
   const bool with_gpu = rank_on_host(team) < job.gpus_per_node;
   std::vector<DeviceInfo> usable;
   together(&team, [&] {
-    const Options options = nwchem::read_options(settings == nullptr ? "" : settings);
+    const Options options = nwchem::read_options(checked_settings(settings));
     setup.source = make_source(job, caller);
     team_options.calculation.form = options.form;
     team_options.calculation.omega2 = options.omega2;

@@ -76,6 +76,7 @@ module trifuse
     integer(c_int32_t) :: has_integrals = 1_c_int32_t
     integer(c_int32_t) :: has_fock = 0_c_int32_t
     real(c_double) :: correlation_energy = 0.0_c_double
+    integer(c_int32_t) :: fock_in_triples = 0_c_int32_t
   end type trifuse_description
 
   !> Converged amplitudes; see trifuse_open_amplitudes.
@@ -189,20 +190,22 @@ module trifuse
       type(c_ptr), value :: amplitudes
       real(c_double) :: energy
     end function c_correlation_energy
-    subroutine c_delete_amplitudes(amplitudes) bind(c, name="trifuse_delete_amplitudes")
-      import :: c_ptr
+    function c_delete_amplitudes(amplitudes) bind(c, name="trifuse_delete_amplitudes") result(code)
+      import :: c_ptr, c_int32_t
       type(c_ptr), intent(inout) :: amplitudes
-    end subroutine c_delete_amplitudes
+      integer(c_int32_t) :: code
+    end function c_delete_amplitudes
     function c_new_calculation(status, right, left) bind(c, name="trifuse_new_calculation") result(handle)
       import :: c_ptr, trifuse_status
       type(trifuse_status), intent(inout) :: status
       type(c_ptr), value :: right, left
       type(c_ptr) :: handle
     end function c_new_calculation
-    subroutine c_delete_calculation(calculation) bind(c, name="trifuse_delete_calculation")
-      import :: c_ptr
+    function c_delete_calculation(calculation) bind(c, name="trifuse_delete_calculation") result(code)
+      import :: c_ptr, c_int32_t
       type(c_ptr), intent(inout) :: calculation
-    end subroutine c_delete_calculation
+      integer(c_int32_t) :: code
+    end function c_delete_calculation
     subroutine c_set_omega2(status, calculation, count, omega2) bind(c, name="trifuse_set_omega2")
       import :: c_ptr, c_int64_t, c_double, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -407,9 +410,14 @@ contains
     call c_get_orbital_energies(status, amplitudes%handle, size(energies, kind=c_int64_t), energies)
   end subroutine trifuse_get_orbital_energies
 
-  subroutine trifuse_delete_amplitudes(amplitudes)
+  !> A calculation keeps the amplitudes that it was made with, so they may be deleted before it. `code`, where it is
+  !> there, becomes trifuse_bad_handle where a copy of these was deleted before.
+  subroutine trifuse_delete_amplitudes(amplitudes, code)
     type(trifuse_amplitudes), intent(inout) :: amplitudes
-    call c_delete_amplitudes(amplitudes%handle)
+    integer(c_int32_t), intent(out), optional :: code
+    integer(c_int32_t) :: found
+    found = c_delete_amplitudes(amplitudes%handle)
+    if (present(code)) code = found
   end subroutine trifuse_delete_amplitudes
 
   !> CCSD correlation energy of the amplitudes, hartree.
@@ -432,9 +440,12 @@ contains
     calculation%handle = c_new_calculation(status, right%handle, left_handle)
   end subroutine trifuse_new_calculation
 
-  subroutine trifuse_delete_calculation(calculation)
+  subroutine trifuse_delete_calculation(calculation, code)
     type(trifuse_calculation), intent(inout) :: calculation
-    call c_delete_calculation(calculation%handle)
+    integer(c_int32_t), intent(out), optional :: code
+    integer(c_int32_t) :: found
+    found = c_delete_calculation(calculation%handle)
+    if (present(code)) code = found
   end subroutine trifuse_delete_calculation
 
   subroutine trifuse_set_omega2(status, calculation, omega2)

@@ -1,8 +1,13 @@
 /* Trifuse: the triples correction of coupled cluster, for C and through ISO_C_BINDING for Fortran.
  *
  * Every function that can fail takes a status first, sets its code, and writes one sentence that says what is wrong and
- * what helps; it never ends the program. Handles are opaque, carry the type of what they stand for, and are checked.
- * Energies are in hartree. A handle may be used by one thread at a time. */
+ * what helps; it never ends the program. Handles are opaque numbers that are looked up in a table, and no number is given
+ * twice: one that is null, deleted or of another type is TRIFUSE_BAD_HANDLE. Energies are in hartree. A handle may be
+ * used by one thread at a time.
+ *
+ * Threads do not follow into a process that is forked. A child of a process that has computed, or opened amplitudes, with
+ * this library gets TRIFUSE_BAD_SYSTEM from whatever computes; the parent goes on. Start it as a program of its own (in
+ * Python multiprocessing with the start method "spawn"), or fork before. */
 #ifndef TRIFUSE_H
 #define TRIFUSE_H
 
@@ -56,14 +61,16 @@ typedef struct trifuse_tile {
 typedef struct trifuse_description {
   int64_t tile_count;
   const trifuse_tile* tiles;      /* [tile_count], classes ascending, irreps ascending inside a class; RHF: beta tiles
-                                     as the alpha ones */
+                                     as the alpha ones; 30000 orbitals in all at most */
   const double* orbital_energies; /* hartree, one for each orbital in the order of the tiles */
   int32_t reference;              /* one of trifuse_reference */
   int32_t kind;                   /* one of trifuse_kind; left-hand amplitudes may be any of them */
   double omega2;                  /* of regularised CCSD, hartree; else 0        */
-  int32_t has_integrals;          /* 0: amplitudes for the left side */
+  int32_t has_integrals;          /* 0: amplitudes for the left side, else 1 */
   int32_t has_fock;               /* 1: ROHF with TRIFUSE_ROHF_SEMICANONICAL needs the Fock matrix */
   double correlation_energy;      /* CCSD, hartree: what the blocks must give; 0: not known */
+  int32_t fock_in_triples;        /* 1: f_ov t2 is among the disconnected triples of the program that made these, as in
+                                     PySCF's ROHF-CCSD(T); needs has_fock. 0: it is not, as in NWChem's */
 } trifuse_description;
 
 /* Delivers one block. tiles[4] are numbers from 0 and ascend in each pair; the last two of a matrix are 0. The last
@@ -119,14 +126,18 @@ void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amp
                                   double* energies);
 /* The CCSD correlation energy of these amplitudes. */
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes);
-/* Sets the handle to null. The amplitudes of a calculation must not be deleted before it. */
-void trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes);
+/* Sets the handle to null. A calculation keeps the amplitudes that it was made with, so their handle may be deleted
+ * before it; `context` of a reader must stay until both have been deleted. Returns TRIFUSE_SUCCESS, also for a null
+ * handle, or TRIFUSE_BAD_HANDLE for one that is no handle of amplitudes or has been deleted. */
+int32_t trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes);
 
 /* `left` may be null: then left and right are the same. Null on failure. */
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left);
-void trifuse_delete_calculation(trifuse_calculation* calculation);
+/* As trifuse_delete_amplitudes. */
+int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 
-/* Values of omega2[count], all computed in one pass. Default: that of regularised left amplitudes, or 0. */
+/* Values of omega2[count], all computed in one pass: at most 10000, each from 0 to 1e6 hartree. Default: that of
+ * regularised left amplitudes, or 0. */
 void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2);
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form);
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
@@ -135,9 +146,11 @@ void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, i
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device);
 /* Numbers of the GPUs to use, as CUDA counts them; implies TRIFUSE_DEVICE_CUDA, whose default is all of them. */
 void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus);
+/* 1 to 4096. */
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads);
+/* The largest tile: 1 to 1048576 orbitals. */
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size);
-/* CPU: scratch memory in bytes beyond amplitudes and integrals. GPUs: memory of each. */
+/* CPU: scratch memory in bytes beyond amplitudes and integrals. GPUs: memory of each. At most 1 PiB. */
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes);
 /* File of finished tasks, from which a run that was stopped goes on: also one of several processes (`trifuse run
    --journal`), whose other files stand beside it, and on another kind of device, then with energies equal to 1e-12. */

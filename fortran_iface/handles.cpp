@@ -1,0 +1,53 @@
+#include "fortran_iface/handles.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <climits>
+#include <cstring>
+
+namespace trifuse::c_interface {
+
+std::uintptr_t new_handle_value() {
+  // No address of a program begins with these bits, so no pointer is taken for a handle; and numbers lie apart, so that
+  // one which was calculated with is none either.
+  static_assert(sizeof(std::uintptr_t) == 8);
+  constexpr std::uintptr_t first = 0x5472'6966'0000'0000, step = 0x1'0001;
+  static std::atomic<std::uintptr_t> next{first};
+  return next.fetch_add(step);
+}
+
+// Never destroyed: programs may use handles in what they run at exit.
+HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table() {
+  static auto& table = *new HandleTable<trifuse_amplitudes, Amplitudes>;
+  return table;
+}
+HandleTable<trifuse_calculation, CalculationSetup>& calculation_table() {
+  static auto& table = *new HandleTable<trifuse_calculation, CalculationSetup>;
+  return table;
+}
+
+std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
+  if (auto found = amplitudes_table().find(handle)) return found;
+  throw BadHandle(
+      "This is not a handle of amplitudes, or they have been deleted; open them with trifuse_open_amplitudes or "
+      "describe them with trifuse_new_amplitudes.");
+}
+
+std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle) {
+  if (auto found = calculation_table().find(handle)) return found;
+  throw BadHandle(
+      "This is not a handle of a calculation, or it has been deleted; make one with trifuse_new_calculation.");
+}
+
+std::string text(const char* path) {
+  if (path == nullptr) throw UsageError("A path is needed, but it is null.");
+  const std::size_t length = strnlen(path, PATH_MAX);
+  if (length == 0) throw UsageError("A path is needed, but it is empty.");
+  if (length == PATH_MAX) {
+    throw UsageError(fmt::format("This path has more than the {} characters that a path can have.", PATH_MAX - 1));
+  }
+  return {path, length};
+}
+
+}  // namespace trifuse::c_interface

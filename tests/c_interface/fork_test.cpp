@@ -1,0 +1,87 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "c_interface_test_support.hpp"
+#include "tests/support/environment_variable.hpp"
+#include "tests/support/expected_energies.hpp"
+
+/// Threads do not follow into a process that is forked. Each of these tests is a program of its own under CTest.
+namespace trifuse::testing {
+namespace {
+
+std::string water() {
+  return (pyscf_data() / "h2o_631g_rhf.h5").string();
+}
+
+double computed() {
+  OpenCalculation open(water());
+  return open.energy();
+}
+
+/// What `body` returns in a child, which is killed where it takes too long; -1 then.
+template <typename Body>
+int in_child(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(body());
+  }
+  int how = 0;
+  EXPECT_EQ(waitpid(child, &how, 0), child);
+  return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+TEST(Fork, AfterAComputationIsAnErrorInTheChildAndNoneInTheParent) {
+  OpenCalculation open(water());
+  const double expected = open.energy();
+  const int failures = in_child([&] {
+    int count = 0;
+    trifuse_status status;
+    const auto refused = [&] {
+      const bool right = status.code == TRIFUSE_BAD_SYSTEM && std::strstr(status.message, "forked") != nullptr;
+      if (!right) std::printf("%d %s\n", status.code, status.message);
+      count += right ? 0 : 1;
+    };
+    trifuse_run(&status, open.calculation);
+    refused();
+    trifuse_open_amplitudes(&status, water().c_str());
+    refused();
+    // What computes nothing works.
+    trifuse_tile_count(&status, open.amplitudes);
+    count += status.code == TRIFUSE_SUCCESS ? 0 : 1;
+    trifuse_set_threads(&status, open.calculation, 1);
+    count += status.code == TRIFUSE_SUCCESS ? 0 : 1;
+    trifuse_run(&status, open.calculation);
+    refused();
+    return count;
+  });
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(open.energy(), expected);
+  EXPECT_EQ(computed(), expected);
+}
+
+TEST(Fork, BeforeAnythingIsComputedWorks) {
+  // In a program of its own, because here others may have computed already.
+  const char* const variable = "TRIFUSE_TEST_NOTHING_COMPUTED";
+  if (std::getenv(variable) == nullptr) {
+    const EnvironmentVariable fresh(variable, "1");
+    EXPECT_EQ(in_child([] {
+                execl("/proc/self/exe", "c_interface_tests", "--gtest_filter=Fork.BeforeAnythingIsComputedWorks",
+                      nullptr);
+                return 1;
+              }),
+              0);
+    return;
+  }
+  const double known = -0.0009964233793578266;
+  EXPECT_EQ(in_child([&] { return std::abs(computed() - known) < 1e-10 ? 0 : 1; }), 0);
+  EXPECT_NEAR(computed(), known, 1e-10);
+}
+
+}  // namespace
+}  // namespace trifuse::testing

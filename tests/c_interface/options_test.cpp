@@ -1,0 +1,57 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "cxx/base/error.hpp"
+#include "cxx/calculation.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+#include "tests/support/refusals.hpp"
+
+/// What the setters refuse is refused below them, too.
+namespace trifuse::testing {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+TEST(TilesOfAnySize, HoldAllOrbitals) {
+  const std::vector<OrbitalRun> runs = {{OrbitalClass::hole_alpha, 0, 5},
+                                        {OrbitalClass::hole_beta, 0, 5},
+                                        {OrbitalClass::particle_alpha, 0, 17},
+                                        {OrbitalClass::particle_beta, 0, 17}};
+  for (const std::int64_t size : {most, most - 1, most / 2, std::int64_t{1} << 62, std::int64_t{1000}}) {
+    const TileSpace space = TileSpace::partition(runs, size, size, true);
+    EXPECT_EQ(space.orbitals(), 44);
+    EXPECT_EQ(space.size(), 4);
+    EXPECT_EQ(space.retiled_aligned(size, size, 4).size(), 4);
+    EXPECT_EQ(space.retiled_aligned(size, size, 4).orbitals(), 44);
+    EXPECT_EQ(tile_cuts(17, size), std::vector<std::int64_t>{17});
+  }
+  EXPECT_TRUE(tile_cuts(0, most).empty());
+  expect_failure<InputError>([] { tile_cuts(most, 1); }, "more than 30000 spin orbitals");
+}
+
+TEST(Options, AreCheckedByEachCalculation) {
+  const auto water = make_synthetic_source({Reference::rhf, 3, 3, 5, 5, 1, 4, 16, 1});
+  const auto expect_refused = [&](auto change, const char* part) {
+    CalculationOptions options;
+    change(options);
+    expect_failure<UsageError>([&] { Calculation(*water, nullptr, options); }, part);
+  };
+  for (const std::int64_t size : {most, std::int64_t{0}, std::int64_t{-5}, (std::int64_t{1} << 20) + 1}) {
+    expect_refused([&](CalculationOptions& o) { o.tile_size = size; }, "A tile size of");
+  }
+  for (const std::int64_t bytes : {most, std::int64_t{0}, std::int64_t{-5}}) {
+    expect_refused([&](CalculationOptions& o) { o.memory = bytes; }, "A memory of");
+  }
+  expect_refused([](CalculationOptions& o) { o.threads = -1; }, "threads are not possible");
+  expect_refused([](CalculationOptions& o) { o.threads = 1 << 30; }, "threads are not possible");
+  expect_refused([](CalculationOptions& o) { o.omega2.assign(10001, 0.0); }, "values of omega2");
+  expect_refused([](CalculationOptions& o) { o.omega2 = {std::nan("")}; }, "An omega2 of");
+  expect_refused([](CalculationOptions& o) { o.omega2 = {1e300}; }, "An omega2 of");
+  expect_refused([](CalculationOptions& o) { o.devices = {-1}; }, "no GPU -1");
+  expect_refused([](CalculationOptions& o) { o.journal.assign(5000, 'x'); }, "path of the journal");
+}
+
+}  // namespace
+}  // namespace trifuse::testing
