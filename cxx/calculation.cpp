@@ -189,6 +189,17 @@ void Calculation::plan_tasks() {
         tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
         cuda ? "" : ", or allow more --memory"));
   }
+  // However much memory there is: to list these takes minutes.
+  constexpr double most_tasks = 5e7;
+  require_listable(tiles, problem_.form, most_tasks);
+  const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
+  const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
+  const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
+  // Beyond this numbers of bytes overflow.
+  if (particles * particles * particles * (holes + particles) > 1e17) {
+    throw UsageError(
+        fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
+  }
   plan_ = make_plan(tiles, problem_.form);
 }
 

@@ -10,6 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cuda/kernel_bench.hpp"
+#include "cxx/parallel/free_memory.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/report.hpp"
@@ -80,10 +81,19 @@ struct BenchCommand {
 
   static std::string blas() { return json_machine()["blas"].get<std::string>(); }
 
+  /// Throws UsageError where the operands do not fit into memory: the system may end a process that tries.
+  static Calculation planned(const TileSource& amplitudes, const CalculationOptions& chosen) {
+    Calculation calculation(amplitudes, nullptr, chosen);
+    const auto needed = static_cast<double>(calculation.operand_bytes());
+    if (needed <= free_memory()) return calculation;
+    throw UsageError(fmt::format("The operands take {:.3g} GiB, and only {:.3g} GiB are free; take fewer orbitals.",
+                                 needed / 0x1p30, free_memory() / 0x1p30));
+  }
+
   nlohmann::ordered_json measure(const TileSource& amplitudes, Form each) const {
     CalculationOptions chosen = options;
     chosen.form = each;
-    const Calculation calculation(amplitudes, nullptr, chosen);
+    const Calculation calculation = planned(amplitudes, chosen);
     const auto executor = calculation.make_executor();
     // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
     std::vector<double> ours, dgemm, ratios, seconds;
@@ -170,7 +180,7 @@ struct BenchCommand {
     CalculationOptions chosen = options;
     chosen.form = each;
     chosen.executor = ExecutorKind::cuda;
-    const Calculation calculation(amplitudes, nullptr, chosen);
+    const Calculation calculation = planned(amplitudes, chosen);
     const double before = wall_seconds();
     auto executor = calculation.make_executor();
     const double loading = wall_seconds() - before;

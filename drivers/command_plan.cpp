@@ -13,6 +13,7 @@
 #include "cxx/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
+#include "drivers/plan_limits.hpp"
 #include "drivers/plan_report.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
@@ -22,9 +23,7 @@ namespace trifuse::cli {
 
 namespace {
 
-/// More tasks than this are not listed for a prediction: some 250 bytes each, and a minute of work.
-constexpr double most_tasks = 2e7;
-/// Plans of more are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
+/// Plans of more tasks are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
 constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
 /// A drawing that the user asked for, or none. That it cannot be written is noticed before the work.
@@ -78,13 +77,7 @@ struct PlanCommand {
     problem.right = molecule.get();
     problem.form = form_of(*molecule);
     const TileSpace tiles = tiles_of(*molecule, problem.form, job.gpus > 0, tile_size);
-    const double estimate = estimated_tasks(tiles, problem.form);
-    if (estimate > most_tasks) {
-      throw UsageError(
-          fmt::format("These tiles make about {:.2g} tasks, more than a prediction can list ({:.0g}); take "
-                      "a larger --tile-size.",
-                      estimate, most_tasks));
-    }
+    require_predictable(tiles, problem.form);
     const Plan plan = make_plan(tiles, problem.form);
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem);
@@ -104,14 +97,17 @@ struct PlanCommand {
     JobShape of_curve = report.prediction.job;
     of_curve.nodes = nodes.value_or(0);
     of_curve.lanes = 0;
-    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction);
-    report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction);
-    fmt::print("{}", describe(report));
+    PlanBudget budget;
+    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction, budget);
+    report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction, budget);
     const std::vector<ComparedRun> compared = compare(runs, machine);
+    const nlohmann::ordered_json json_report = json_plan_report(report, compared);
+    require_finite(json_report);
+    fmt::print("{}", describe(report));
     if (!compared.empty()) fmt::print("\n{}", describe(compared));
     curve_file.write([&] { return draw_curve(report, compared); });
     timeline_file.write([&] { return draw_timeline(report); });
-    json_file.write(json_plan_report(report, compared));
+    json_file.write(json_report);
   }
 
  private:
@@ -160,21 +156,33 @@ struct PlanCommand {
     return job;
   }
 
-  /// Powers of two up to what was asked for; of large plans every third.
-  static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
-                                               const MachineModel& machine, const JobShape& job,
-                                               const Prediction& asked_for) {
-    std::vector<Prediction> curve;
+  /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), fewer than it has.
+  static std::vector<JobShape> smaller_jobs(const JobShape& job, std::int64_t factor) {
+    std::vector<JobShape> jobs;
     const bool on_gpus = job.gpus > 0;
     const int most = on_gpus ? job.gpus : job.ranks;
-    const int factor = static_cast<double>(plan.tasks.size()) > many_curve_tasks ? 8 : 2;
-    for (int n = 1; n<most; n = n> most / factor ? most : n * factor) {
-      JobShape smaller = job;
+    for (std::int64_t n = 1; n < most; n *= factor) {
+      JobShape& smaller = jobs.emplace_back(job);
       smaller.nodes = 0;
-      (on_gpus ? smaller.gpus : smaller.ranks) = n;
+      (on_gpus ? smaller.gpus : smaller.ranks) = static_cast<int>(n);
       // Processes for each GPU stay as many.
       if (on_gpus) smaller.ranks = std::max(1, static_cast<int>(std::int64_t{job.ranks} * n / job.gpus));
-      curve.push_back(predict(plan, problem, inspection, machine, smaller));
+    }
+    return jobs;
+  }
+
+  /// Powers of two up to what was asked for; of large plans every third, and fewer where those would take long.
+  static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
+                                               const MachineModel& machine, const JobShape& job,
+                                               const Prediction& asked_for, PlanBudget& budget) {
+    std::vector<Prediction> curve;
+    constexpr std::int64_t longest_step = 1 << 18;
+    for (std::int64_t factor = static_cast<double>(plan.tasks.size()) > many_curve_tasks ? 8 : 2;
+         factor <= longest_step; factor *= factor) {
+      const std::vector<JobShape> smaller = smaller_jobs(job, factor);
+      if (!budget.take(plan, smaller)) continue;
+      for (const JobShape& each : smaller) curve.push_back(predict(plan, problem, inspection, machine, each));
+      break;
     }
     curve.push_back(asked_for);
     return curve;
@@ -183,7 +191,7 @@ struct PlanCommand {
   /// The same job with other tiles, where that is quickly known.
   static std::vector<TileSizeTrial> other_tiles(const TileSource& molecule, const Problem& problem, const Plan& plan,
                                                 const MachineModel& machine, const JobShape& job,
-                                                const Prediction& chosen) {
+                                                const Prediction& chosen, PlanBudget& budget) {
     std::vector<TileSizeTrial> trials;
     const TileSizes largest = largest_tiles(plan.tiles);
     trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
@@ -192,6 +200,7 @@ struct PlanCommand {
       const TileSpace tiles = tiles_of(molecule, problem.form, true, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tiles_tasks) continue;
       const Plan other = make_plan(tiles, problem.form);
+      if (!budget.take(other, {job})) continue;
       const Inspection inspection(other, problem);
       const Prediction prediction = predict(other, problem, inspection, machine, job);
       if (!prediction.obstacles.empty() && chosen.obstacles.empty()) continue;
@@ -209,7 +218,9 @@ struct PlanCommand {
       problem.form = run.form;
       const std::unique_ptr<TileSource> made_up = run.molecule();
       problem.right = made_up.get();
-      const Plan plan = make_plan(run.tiles ? *run.tiles : tiles_of(*made_up, run.form, true, {}), run.form);
+      const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.form, true, {});
+      require_predictable(tiles, run.form);
+      const Plan plan = make_plan(tiles, run.form);
       const Inspection inspection(plan, problem);
       JobShape job;
       job.ranks = run.ranks;

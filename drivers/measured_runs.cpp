@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/nwchem_file.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::cli {
@@ -24,7 +27,10 @@ TileSpace tiles_of(const Json& plan, bool restricted) {
     const auto found = std::find_if(orbital_classes.begin(), orbital_classes.end(),
                                     [&](OrbitalClass each) { return to_string(each) == name; });
     if (found == orbital_classes.end()) throw InputError(fmt::format("There is no class of orbitals \"{}\".", name));
-    tiles.push_back({*found, entry.at("irrep"), entry.at("size"), 0, 0});
+    constexpr std::int64_t largest = 1 << 16;
+    const std::int64_t size = entry.at("size");
+    if (size > largest) throw InputError(fmt::format("A tile of {} orbitals is not possible.", size));
+    tiles.push_back({*found, entry.at("irrep"), size, 0, 0});
   }
   return TileSpace(std::move(tiles), restricted);
 }
@@ -97,6 +103,30 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   return {std::move(run)};
 }
 
+/// The text of a report. Reports of jobs with many ranks have some megabytes.
+std::string text_of(const std::string& path) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  const InputFile file(path);
+  if (file.size() > most_bytes) throw InputError(fmt::format("--measured {} is too large for a report.", path));
+  std::string text(static_cast<std::size_t>(file.size()), ' ');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+/// Numbers that no run has, and no prediction can be compared with.
+void expect_possible(const MeasuredRun& run) {
+  constexpr int most = 200000;  // GPUs and ranks, as of the command
+  constexpr double shortest = 1e-9, longest = 1e12, most_bytes = 1e24;
+  const auto time = [](double seconds) { return seconds >= 0.0 && seconds < longest; };
+  if (run.gpus < 1 || run.gpus > most || run.ranks < 0 || run.ranks > most || run.nodes < 0 || run.nodes > most) {
+    throw InputError("its numbers of GPUs, ranks or hosts are not possible");
+  }
+  if (!time(run.seconds_tasks) || run.seconds_tasks < shortest || !time(run.seconds_loading)) {
+    throw InputError("its times are not possible");
+  }
+  if (!(std::abs(run.bytes_sent.value_or(0.0)) < most_bytes)) throw InputError("its bytes are not possible");
+}
+
 }  // namespace
 
 std::unique_ptr<TileSource> MeasuredRun::molecule() const {
@@ -107,11 +137,14 @@ std::unique_ptr<TileSource> MeasuredRun::molecule() const {
 std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& paths) {
   std::vector<MeasuredRun> all;
   for (const std::string& path : paths) {
-    std::ifstream file(path);
-    if (!file) throw InputError(fmt::format("--measured {} cannot be read.", path));
+    const std::string text = text_of(path);
     std::vector<MeasuredRun> runs;
     try {
-      runs = runs_of(Json::parse(file), path);
+      runs = runs_of(Json::parse(text), path);
+      for (const MeasuredRun& run : runs) {
+        expect_possible(run);
+        static_cast<void>(run.molecule());
+      }
     } catch (const std::exception& error) {  // of the parser, of what is missing, of tiles that make no space
       throw InputError(fmt::format(
           "--measured {} is not a report of `trifuse run --json` or `trifuse bench --json` ({}).", path, error.what()));

@@ -1,10 +1,13 @@
 #include "cxx/plan/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
 
+#include "cxx/base/error.hpp"
 #include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
@@ -32,8 +35,16 @@ Plan make_plan(const TileSpace& tiles, Form form) {
   return plan;
 }
 
+namespace {
+
+/// Ascending triples of n tiles.
+double triples(double n) {
+  return n * (n + 1) * (n + 2) / 6;
+}
+
+}  // namespace
+
 double estimated_tasks(const TileSpace& space, Form form) {
-  const auto triples = [](double n) { return n * (n + 1) * (n + 2) / 6; };
   const auto count = [&](OrbitalClass c) { return static_cast<double>(space.last(c) - space.first(c)); };
   const double oa = count(OrbitalClass::hole_alpha), va = count(OrbitalClass::particle_alpha);
   int irreps = 0;
@@ -44,6 +55,20 @@ double estimated_tasks(const TileSpace& space, Form form) {
   const double aab = oa * oa * ob / 2 * va * va * vb / 2;
   const double abb = space.restricted() ? 0.0 : oa * ob * ob / 2 * va * vb * vb / 2 + triples(ob) * triples(vb);
   return allowed * (triples(oa) * triples(va) + aab + abb);
+}
+
+void require_listable(const TileSpace& tiles, Form form, double most_tasks) {
+  // Most sextets are skipped by spin and symmetry, at some nanoseconds each.
+  constexpr double most_sextets = 6e9;
+  const bool adapted = form == Form::spin_adapted;
+  const int holes = adapted ? tiles.last(OrbitalClass::hole_alpha) : tiles.hole_tiles();
+  const int particles = (adapted ? tiles.last(OrbitalClass::particle_alpha) : tiles.size()) - tiles.hole_tiles();
+  const double tasks = estimated_tasks(tiles, form);
+  if (tasks <= most_tasks && triples(holes) * triples(particles) <= most_sextets) return;
+  throw UsageError(
+      fmt::format("{} tiles of occupied and {} of virtual orbitals make about {:.2g} tasks, too many to be listed (at "
+                  "most {:.2g}); take a larger --tile-size.",
+                  holes, particles, tasks, most_tasks));
 }
 
 TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {

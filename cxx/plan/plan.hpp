@@ -28,6 +28,10 @@ Plan make_plan(const TileSpace& tiles, Form form);
 double estimated_tasks(const TileSpace& tiles, Form form);
 inline constexpr double bytes_per_task = 200.0;
 
+/// Throws UsageError where `enumerate_tasks` would look at so many sextets of tiles that it takes minutes, or where
+/// there are more than `most_tasks` of them: before anything is listed.
+void require_listable(const TileSpace& tiles, Form form, double most_tasks);
+
 /// Tile sizes for holes and particles that a CPU run uses unless told otherwise: small enough for balance and a
 /// journal, and not so small that the list of tasks becomes a burden.
 struct TileSizes {

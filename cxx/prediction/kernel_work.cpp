@@ -1,6 +1,11 @@
 #include "cxx/prediction/kernel_work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
 
 namespace trifuse {
 
@@ -13,6 +18,14 @@ std::vector<gpu::Shape> matrix_shapes() {
     return gpu::Shape{{a, b, c}, 8, 40960, gpu::Fp64::a_chunk * size, gpu::Fp64::b_chunk * size, 49152, 24};
   };
   return {shape(4, 4, 2), shape(4, 2, 4), shape(2, 4, 4)};
+}
+
+/// About how many items a task is cut into.
+double expected_items(const gpu::TaskProgram& program) {
+  constexpr double hole_box = 4.0, particle_box = 6.0;
+  double items = 1.0;
+  for (std::size_t q = 0; q < 6; ++q) items *= std::ceil(program.data.extent[q] / (q < 3 ? particle_box : hole_box));
+  return items;
 }
 
 }  // namespace
@@ -42,6 +55,17 @@ const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   signature[9] = static_cast<std::int32_t>(program.operations_of_element);
   const auto found = known_.find(signature);
   if (found != known_.end()) return found->second;
+  constexpr double most_of_task = 1e7, most_in_all = 2e8;
+  const double items = expected_items(program);
+  items_ += items;
+  const auto& extent = program.data.extent;
+  constexpr int most_holes = 255 * gpu::hole_block;  // that an item can number
+  if (items > most_of_task || items_ > most_in_all || std::max({extent[3], extent[4], extent[5]}) > most_holes) {
+    throw UsageError(
+        fmt::format("A prediction for tiles of {} occupied and {} virtual orbitals would take too long; take a smaller "
+                    "--tile-size.",
+                    std::max({extent[3], extent[4], extent[5]}), std::max({extent[0], extent[1], extent[2]})));
+  }
   return known_.emplace(signature, cut(program, steps)).first->second;
 }
 

@@ -24,7 +24,8 @@ struct KernelWork {
   KernelWork& operator+=(const KernelWork& other);
 };
 
-/// Cuts tasks into items as an executor does. Tasks of the same shape are cut once.
+/// Cuts tasks into items as an executor does. Tasks of the same shape are cut once. Throws UsageError where tasks are
+/// so large, or of so many shapes, that this would take minutes.
 class KernelWorkModel {
  public:
   explicit KernelWorkModel(Form form);
@@ -38,6 +39,7 @@ class KernelWorkModel {
   std::vector<gpu::Shape> shapes_;
   gpu::CoverChoice covers_;
   std::map<Signature, KernelWork> known_;
+  double items_ = 0.0;  ///< cut so far
 };
 
 }  // namespace trifuse

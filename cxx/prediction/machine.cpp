@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cmath>
 #include <cstdlib>
 
 #include "cxx/base/error.hpp"
@@ -78,6 +77,17 @@ MachineModel scaled(const DataSheet& sheet) {
   m.gpu_memory = sheet.memory_gib * gib;
   m.link = sheet.link;
   return m;
+}
+
+/// What a number may be changed to: beyond these limits there is no machine, and predictions would overflow.
+struct Limits {
+  double least, most;
+};
+Limits limits_of(const std::string& unit) {
+  if (unit == "s") return {1e-12, 1e6};
+  if (unit == "op/s") return {1.0, 1e24};
+  if (unit == "") return {1.0, 1e6};
+  return {1.0, 1e21};  // B, B/s
 }
 
 }  // namespace
@@ -154,10 +164,11 @@ void assume(MachineModel& machine, const std::string& assignment) {
     const std::string text = equals == std::string::npos ? "" : assignment.substr(equals + 1);
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0.0) {
+    const auto [least, most] = limits_of(number.unit);
+    if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
       throw UsageError(
-          fmt::format("--assume {} needs a number above 0 after the sign of equality, for example {}={:g}.", assignment,
-                      name, machine.*number.value));
+          fmt::format("--assume {} needs a number from {:g} to {:g} after the sign of equality, for example {}={:g}.",
+                      assignment, least, most, name, machine.*number.value));
     }
     machine.*number.value = value;
     return;

@@ -90,7 +90,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
     prediction.obstacles.push_back(
         fmt::format("The panels of one task take {:.1f} GiB and a GPU has {:.1f} GiB for them: a run will cut tiles "
                     "further, and be slower than predicted; take a smaller --tile-size.",
-                    gpu.working_set / gib, std::max(0.0, gpu.panels) / gib));
+                    gpu.working_set / gib, gpu.panels / gib));
   }
   if (prediction.node_bytes > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
@@ -111,7 +111,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   constexpr double kept_of_block = 16384 * sizeof(double);
   GpuMemory memory;
   const double available = machine.gpu_memory - reserve;
-  memory.budget = allowed > 0.0 ? std::min(allowed, available) : available;
+  memory.budget = std::max(0.0, allowed > 0.0 ? std::min(allowed, available) : available);
   const double worker = machine.multiprocessors * problem.targets() * kept_of_block + launch;
   memory.workers = static_cast<int>(std::clamp(std::floor(memory.budget / 10 / worker), 3.0, 8.0));
   // A slot holds a block of holes of the largest panel.
@@ -123,7 +123,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
                static_cast<double>(gpu::hole_block * particles * std::max(particles, holes)) * inner * sizeof(double));
   memory.scratch = memory.workers * worker + slots * slot;
   memory.all_panels = inspection.all_bytes_kept();
-  memory.panels = std::min(memory.budget - memory.scratch, memory.all_panels + 64 * mib);
+  memory.panels = std::clamp(memory.budget - memory.scratch, 0.0, memory.all_panels + 64 * mib);
   memory.working_set = inspection.largest_task_bytes();
   memory.read_ahead = std::max(0.0, memory.panels - memory.working_set);
   return memory;

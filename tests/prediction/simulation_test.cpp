@@ -197,7 +197,9 @@ TEST(Machine, NumbersCanBeChangedByName) {
   EXPECT_LT(machine.rate_spin_orbital, 19.5e12);
   assume(machine, "network=1e9");
   EXPECT_EQ(machine.network, 1e9);
-  for (const char* wrong : {"network", "network=", "network=fast", "network=-1", "network=1x", "speed=1"}) {
+  for (const char* wrong :
+       {"network", "network=", "network=fast", "network=-1", "network=1x", "speed=1", "network=nan", "network=inf",
+        "network=1e30", "launch=1e-300", "gpus-per-node=1e-3", "cores-per-node=1e9"}) {
     EXPECT_THROW(assume(machine, wrong), UsageError) << wrong;
   }
   EXPECT_THROW(machine_model("k20"), UsageError);
