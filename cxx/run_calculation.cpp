@@ -137,6 +137,8 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   rotate_orbitals(stop);
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
+  const std::string warning = journal ? journal->warning() : "";
+  if (!warning.empty() && warn && (team_ == nullptr || team_->rank() == 0)) warn(warning);
   const double start = wall_seconds();
   result.seconds_journal = start - rotated;
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
@@ -209,6 +211,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   if (operands) result.traffic = operands->traffic(*team_, leave_neighbours(*team_, exchange_of(used)));
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
+  if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
   if (const auto* cuda = dynamic_cast<const CudaExecutor*>(used.get())) result.cuda = cuda->report();
   const std::size_t count = problem_.omega2.size();
   for (std::size_t w = 0; w < count; ++w) {

@@ -56,6 +56,7 @@ Journal::Journal(const std::string& path, const JournalKey& key, Team* team, boo
         [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
   };
   std::map<int, std::string> files;
+  bool locked = true;
   together(team, [&] { files = files_of(path); });
   // A journal that is refused is so before other files are made.
   together(team, [&] {
@@ -63,8 +64,16 @@ Journal::Journal(const std::string& path, const JournalKey& key, Team* team, boo
   });
   together(team, [&] {
     if (writes && rank != 0) open();
-    read_files(files, rank, ranks, writes);
+    locked = read_files(files, rank, ranks, writes) && (!file_ || file_->locked());
   });
+  double unlocked = locked ? 0.0 : 1.0;
+  if (team != nullptr) team->sum(std::span(&unlocked, 1));
+  if (unlocked > 0.0) {
+    warning_ = fmt::format(
+        "The file system of the journal {} has no locks (flock), so nothing keeps two runs from using it at the same "
+        "time; see to it that only one does.",
+        path);
+  }
   if (team != nullptr) agree_on_finished(*team);
   for (std::size_t task = 0; task < finished_.size(); ++task) {
     if (!finished_[task]) continue;
@@ -93,12 +102,15 @@ std::optional<TileCut> Journal::tiles_in(const std::string& path, Team* team) {
   return {};
 }
 
-void Journal::read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes) {
+bool Journal::read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes) {
+  bool locked = true;
   for (const auto& [writer, file] : files) {
     if (writer % ranks != rank || (writes && writer == rank)) continue;
-    JournalFile::read(
+    const bool with_lock = JournalFile::read(
         file, key_, [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
+    locked = locked && with_lock;
   }
+  return locked;
 }
 
 void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {

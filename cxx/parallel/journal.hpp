@@ -48,13 +48,16 @@ class Journal {
 
   /// As it was named.
   const std::string& path() const { return path_; }
+  /// What the user is to be told, the same on all ranks; empty where all is well.
+  const std::string& warning() const { return warning_; }
 
  private:
-  void read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
+  /// Returns whether all files could be locked.
+  bool read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
   void agree_on_finished(Team& team);
   void keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
-  std::string path_;
+  std::string path_, warning_;
   JournalKey key_;
   std::unique_ptr<JournalFile> file_;  ///< of this rank
   std::vector<bool> finished_;

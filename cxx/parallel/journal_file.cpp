@@ -91,14 +91,17 @@ std::size_t JournalFile::record_size() const {
 }
 
 void JournalFile::lock(int operation) {
-  if (::flock(file_, operation | LOCK_NB) == 0) return;
+  locked_ = ::flock(file_, operation | LOCK_NB) == 0;
+  // Some mounts of NFS and Lustre have no locks.
+  if (locked_ || errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return;
   if (errno != EWOULDBLOCK) fail("locked");
   throw UsageError(
       fmt::format("The journal {} is in use by another run; wait for it or give another --journal.", path_));
 }
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : path_(std::move(path)), key_(key) {
-  file_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
+  // A pipe or a terminal is refused, not waited for.
+  file_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
   if (file_ < 0) fail("opened");
 }
 
@@ -117,15 +120,16 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& f
   last_sync_ = wall_seconds();
 }
 
-void JournalFile::read(const std::string& path, const JournalKey& key, const Found& found) {
-  JournalFile file(path, key, O_RDONLY | O_NONBLOCK);
+bool JournalFile::read(const std::string& path, const JournalKey& key, const Found& found) {
+  JournalFile file(path, key, O_RDONLY);
   file.lock(LOCK_SH);
   const std::size_t size = file.size_of_file();
   if (file.read_header()) file.read_records(size, found);
+  return file.locked();
 }
 
 std::optional<TileCut> JournalFile::tiles_in(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return {};
   std::array<char, sizeof(Header)> data{};
   struct stat status {};

@@ -43,8 +43,12 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Tells what is in a file that stays as it is. Throws as the constructor.
-  static void read(const std::string& path, const JournalKey& key, const Found& found);
+  /// Tells what is in a file that stays as it is. Returns whether the file could be locked meanwhile (`locked`). Throws
+  /// as the constructor.
+  static bool read(const std::string& path, const JournalKey& key, const Found& found);
+
+  /// False where the file system has no locks: then nothing keeps another run from the file.
+  bool locked() const { return locked_; }
 
   /// How the tiles of the plan were cut whose energies a file holds; none where there is nothing in it, or nothing that
   /// can be read. Throws as the constructor for a file that is no journal.
@@ -70,6 +74,7 @@ class JournalFile {
   std::string path_;
   JournalKey key_;
   int file_ = -1;
+  bool locked_ = false;
   std::size_t end_ = 0;  ///< end of the last valid record
   double last_sync_ = 0.0;
 };

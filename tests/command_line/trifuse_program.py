@@ -95,11 +95,12 @@ def launched(*ranks):
     return line, variables
 
 
-def mpirun(*ranks, limit=TIME_LIMIT):
-    """Runs `launched` ranks to their end. What the launcher itself says of an exit code is left out of the outcome."""
+def mpirun(*ranks, limit=TIME_LIMIT, additions=None):
+    """Runs `launched` ranks to their end, with `additions` to their environment. What the launcher itself says of an exit code is left out
+    of the outcome."""
     line, variables = launched(*ranks)
     process = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit,
-                             env=variables)
+                             env={**variables, **(additions or {})})
     return checked(Outcome(process.returncode, process.stdout, without_launcher(process.stderr)))
 
 
