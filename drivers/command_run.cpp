@@ -21,6 +21,7 @@
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_input.hpp"
+#include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/team_report.hpp"
 #include "tce_tiles/source_check.hpp"
@@ -61,9 +62,11 @@ struct RunCommand {
   std::string json, journal;
   bool quiet = false, trust_input = false;
 
-  void execute(Team* team) const {
+  /// `command`: with the options as they were given. `team` may be null.
+  void execute(const CLI::App& command, Team* team) const {
     speaks = team == nullptr || team->rank() == 0;
     on_stop_signals(stop_at_once);
+    if (team != nullptr) expect_same_options(*team, command);
     const double begin = wall_seconds();
     std::optional<JsonFile> json_file;
     Sources sources;
@@ -116,8 +119,9 @@ struct RunCommand {
     const bool shared = team != nullptr && same_file(*team, amplitudes.info().path);
     CheckShare share;
     if (shared) share = {team->rank(), team->size()};
-    share.threads = flags.options.threads;
-    if (team != nullptr && share.threads == 0) share.threads = threads_of_each(*team);
+    // All ranks ask, also one that was told how many threads it has.
+    if (team != nullptr) share.threads = threads_of_each(*team);
+    if (flags.options.threads > 0) share.threads = flags.options.threads;
     // Before shares of the same lengths are added up, and after all that is checked is known.
     if (team != nullptr) expect_same_numbers(*team, amplitudes);
     std::unique_ptr<SourceCheck> check;
@@ -224,7 +228,7 @@ void add_run(CLI::App& app, Team* team) {
       "GPU\n"
       "                                                       or some of the cores (where `trifuse --version` says "
       "MPI)");
-  run->callback([command, team] { command->execute(team); });
+  run->callback([command, run, team] { command->execute(*run, team); });
 }
 
 }  // namespace trifuse::cli

@@ -13,6 +13,7 @@
 #include "drivers/machine.hpp"
 #include "drivers/mpi_team.hpp"
 #include "drivers/openblas_kernels.hpp"
+#include "drivers/same_options.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
@@ -36,11 +37,17 @@ int run_program(int argc, char** argv, Team* team) {
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);
+  // An empty value is a variable of a script that was not set; the option must not be passed over.
+  const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "an empty value" : ""; }, "");
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) option->check(not_empty);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // The others may have been given other options, and wait for this rank.
     if (team != nullptr && error.get_exit_code() != 0) together(team, [&] { throw UsageError(error.what()); });
+    if (team != nullptr) expect_all_ask_for_help(*team);
     std::ostream nobody(nullptr);
     const bool talks = team == nullptr || team->rank() == 0;
     return app.exit(error, talks ? std::cout : nobody, talks ? std::cerr : nobody) == 0 ? success : bad_usage;

@@ -214,13 +214,10 @@ class Refusals(SeveralProcesses):
 
     def test_ranks_that_would_compute_different_things_are_refused(self):
         one, other = (MadeUpMolecule(occupied=3, virtual=5, seed=n).write(self.folder / f"seed{n}") for n in (1, 2))
-        for first, second in ((["run", WATER], ["run", ROHF]), (["run", one], ["run", other]),
-                              (["run", WATER, "--tile-size", 3], ["run", WATER, "--tile-size", 2]),
-                              (["run", WATER, "--form", "spin-orbital"], ["run", WATER]),
-                              (["run", WATER, "--omega2", "0,0.1"], ["run", WATER, "--omega2", "0.1,0"])):
+        for first, second in ((["run", WATER], ["run", ROHF]), (["run", one], ["run", other])):
             with self.subTest(first=first, second=second):
                 outcome = mpirun((2, first), (1, second), limit=REFUSAL_TIME_LIMIT)
-                self.assert_told_once(outcome, 1, "Ranks 0 and 2 compute different things")
+                self.assert_told_once(outcome, 1, "ranks 0 and 2 read different numbers")
 
     def test_a_rank_that_fails_where_the_others_go_on_ends_all(self):
         sound, wrong = ("run", WATER), ("run", WATER, "--tile-size", 0)
@@ -243,8 +240,41 @@ class Refusals(SeveralProcesses):
 
     def test_a_journal_of_some_ranks_only_is_refused(self):
         outcome = mpirun((1, ("run", WATER, "--journal", self.folder / "journal")), (1, ("run", WATER)), limit=REFUSAL_TIME_LIMIT)
-        self.assert_told_once(outcome, 1, "Ranks 0 and 1 compute different things")
+        self.assert_told_once(outcome, 2, "Ranks 0 and 1 compute different things", "--journal")
         self.assert_nothing_but()
+
+    def test_options_that_some_ranks_were_not_given_are_named(self):
+        report, journal, left = self.folder / "report.json", self.folder / "journal", self.copy_of("h2o_631g_c1_rhf_t5_2eorb") / "c"
+        for options in (["--omega2", "0.1"], ["--json", report], ["--journal", journal], ["--left", left], ["--executor", "reference"],
+                        ["--form", "spin-orbital"], ["--rohf", "semicanonical"], ["--tile-size", 3], ["--quiet"], ["--frozen-core", 0],
+                        ["--nwchem-tile-size", 5], ["--nwchem-output", WATER.with_suffix(".out")]):
+            for ranks in ([(2, ("run", WATER)), (1, ("run", WATER, *options))], [(1, ("run", WATER, *options)), (1, ("run", WATER))]):
+                with self.subTest(options, first=ranks[0]):
+                    self.assert_told_once(mpirun(*ranks, limit=REFUSAL_TIME_LIMIT), 2, "compute different things", options[0])
+        self.assert_nothing_but("dump")
+
+    def test_options_with_other_values_are_named(self):
+        journals = [["--journal", self.folder / name] for name in ("a", "b")]
+        reports = [["--json", self.folder / name] for name in ("a", "b")]
+        for first, second in ((["--tile-size", 3], ["--tile-size", 2]), (["--omega2", "0,0.1"], ["--omega2", "0.1,0"]), journals, reports):
+            with self.subTest(first=first, second=second):
+                outcome = mpirun((2, ("run", WATER, *first)), (1, ("run", WATER, *second)), limit=REFUSAL_TIME_LIMIT)
+                self.assert_told_once(outcome, 2, "Ranks 0 and 2 compute different things", first[0])
+        self.assert_nothing_but()
+
+    def test_help_for_one_rank_is_not_waited_for(self):
+        for ranks in ([(1, ("run", "--help")), (1, ("run", WATER))], [(2, ("run", WATER)), (1, ("run", "--help"))]):
+            self.assert_told_once(mpirun(*ranks, limit=REFUSAL_TIME_LIMIT), 2, "--help")
+
+    def test_a_rank_may_have_threads_memory_and_devices_of_its_own(self):
+        report = self.folder / "report.json"
+        arguments = ("run", WATER, "--tile-size", 3, "--quiet", "--json", report)
+        self.succeed(*arguments, "--device", "cpu")
+        energies = energies_as_text(report)
+        for options in (["--threads", 2], ["--memory", "1GiB"], ["--device", "cpu"]):
+            with self.subTest(options):
+                self.assertEqual(mpirun((1, arguments), (1, (*arguments, *options))), (0, "", ""))
+                self.assertEqual(energies_as_text(report), energies)
 
     def test_a_report_that_cannot_be_written_is_named_once(self):
         report = self.folder / "no" / "report.json"

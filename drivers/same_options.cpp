@@ -1,0 +1,91 @@
+#include "drivers/same_options.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+/// Options that each rank may have for itself, and those that name files.
+const std::set<std::string> of_each_rank = {"--threads", "--memory", "--device", "--devices", "--kernel"};
+const std::set<std::string> names_of_files = {"PATH", "--left", "--nwchem-output", "--nwchem-movecs"};
+
+/// A number that ranks can add up exactly.
+double number_of(const std::string& text) {
+  constexpr std::size_t bits = (std::size_t{1} << 50) - 1;
+  return static_cast<double>(std::hash<std::string>{}(text)&bits);
+}
+
+struct Given {
+  std::vector<std::string> names;
+  std::vector<double> values;  ///< 0 for options that were not given
+};
+
+Given given(const CLI::App& command) {
+  Given options;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (of_each_rank.contains(name)) continue;
+    options.names.push_back(name);
+    std::string text = "given";
+    for (const std::string& value : option->results()) text += names_of_files.contains(name) ? "" : "\n" + value;
+    options.values.push_back(option->count() > 0 ? number_of(text) : 0.0);
+  }
+  return options;
+}
+
+/// The first rank whose numbers are others than those of rank 0; 0 where there is none.
+std::size_t first_other(const std::vector<double>& all, std::size_t numbers_of_each, std::size_t& which) {
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    which = n % numbers_of_each;
+    if (all[n] != all[which]) return n / numbers_of_each;
+  }
+  return 0;
+}
+
+/// What ranks must know of each other before they can compare options.
+enum class Wish { compute, help };
+
+void expect_same_wish(Team& team, Wish wish, const Given& options) {
+  // A rank whose command line cannot be read ends all of them here.
+  agree(team, nullptr);
+  std::string program = version;
+  for (const std::string& name : options.names) program += "\n" + name;
+  const std::array<double, 2> mine = {static_cast<double>(wish), wish == Wish::help ? 0.0 : number_of(program)};
+  std::size_t which = 0;
+  const std::size_t rank = first_other(gather(team, mine), mine.size(), which);
+  if (rank == 0) return;
+  throw UsageError(which == 0 ? fmt::format("Of ranks 0 and {} only one was given --help.", rank)
+                              : fmt::format("Ranks 0 and {} are different versions of this program; start the same "
+                                            "one on all of them.",
+                                            rank));
+}
+
+}  // namespace
+
+void expect_same_options(Team& team, const CLI::App& command) {
+  const Given mine = given(command);
+  expect_same_wish(team, Wish::compute, mine);
+  std::size_t which = 0;
+  const std::size_t rank = first_other(gather(team, mine.values), mine.values.size(), which);
+  if (rank == 0) return;
+  throw UsageError(
+      fmt::format("Ranks 0 and {} compute different things: they were not given the same {}; give it to all ranks "
+                  "or to none (only --threads, --memory, --device, --devices and --kernel are for each by itself).",
+                  rank, mine.names[which]));
+}
+
+void expect_all_ask_for_help(Team& team) {
+  expect_same_wish(team, Wish::help, {});
+}
+
+}  // namespace trifuse::cli
