@@ -24,6 +24,13 @@ namespace {
     case EACCES:
     case EPERM:
       throw InputError(fmt::format("The file {} may not be read; change its permissions (chmod u+r).", path));
+    case ELOOP:
+      throw InputError(fmt::format("The file {} is a symbolic link that leads to itself; check the path.", path));
+    case ENAMETOOLONG: {
+      constexpr std::size_t shown = 60;
+      throw InputError(fmt::format("The name {}... of {} characters is too long for a file; check the path.",
+                                   path.substr(0, shown), path.size()));
+    }
     default:
       throw SystemError(fmt::format("The file {} cannot be read: {}.", path, std::strerror(error)));
   }
@@ -32,17 +39,22 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  // The kind of file is looked up before it is opened: opening a pipe would wait for its other end.
+  const auto expect_regular = [this](const struct stat& status) {
+    if (S_ISDIR(status.st_mode)) {
+      throw InputError(fmt::format("{} is a directory where a file is needed; check the path.", path_));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      throw InputError(fmt::format("{} is not a regular file; copy its contents to one.", path_));
+    }
+  };
+  // The kind of file is looked up before it is opened: opening some devices does something. Nor may a pipe that stands
+  // there a moment later wait for its other end.
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) refuse(path_, errno);
-  if (S_ISDIR(status.st_mode)) {
-    throw InputError(fmt::format("{} is a directory where a file is needed; check the path.", path_));
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw InputError(fmt::format("{} is not a regular file; copy its contents to one.", path_));
-  }
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) refuse(path_, errno);
+  expect_regular(status);
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) refuse(path_, errno);
+  expect_regular(status);
   size_ = static_cast<std::int64_t>(status.st_size);
 }
 
@@ -77,6 +89,13 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
     }
     done += static_cast<std::size_t>(n);
   }
+}
+
+LineReader::LineReader(const std::string& path) : file_(path) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
+  if (file_.size() <= most_bytes) return;
+  throw InputError(
+      fmt::format("The file {} has {} bytes, more than any output; name the right one.", path, file_.size()));
 }
 
 bool LineReader::fill() {

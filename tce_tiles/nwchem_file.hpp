@@ -36,7 +36,8 @@ class LineReader {
  public:
   static constexpr std::size_t longest_line = 4096;
 
-  explicit LineReader(const std::string& path) : file_(path) {}
+  /// Throws InputError for a file that is too large to be text.
+  explicit LineReader(const std::string& path);
   /// The next line without its end, valid until the next call; false at the end of the file.
   bool next(std::string_view& line);
 

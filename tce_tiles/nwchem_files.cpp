@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/nwchem_file.hpp"
 #include "tce_tiles/nwchem_output.hpp"
 
 namespace trifuse {
@@ -63,6 +64,14 @@ std::string find_prefix(const std::string& where) {
     }
   }
   if (!fs::is_directory(path, error)) {
+    // What stands under this name itself may be what was meant.
+    if (fs::symlink_status(path, error).type() != fs::file_type::not_found && !where.empty()) {
+      const InputFile file(where);
+      throw InputError(fmt::format(
+          "The file {} is {}, and there are no NWChem amplitudes {}.t1amp.000000; name a dump, or the prefix of "
+          "NWChem's files.",
+          where, file.size() == 0 ? "empty" : "no Trifuse dump (HDF5)", where));
+    }
     throw InputError(fmt::format(
         "There are no NWChem amplitudes {0}.t1amp.000000 or {0}.t1_copy.40000; check the path, and run NWChem "
         "with `set tce:writet T` and `set tce:writeint T`.",
