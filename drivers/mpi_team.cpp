@@ -11,12 +11,15 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/caller_thread.hpp"
+#include "cxx/parallel/ranks.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/ga_arrays.hpp"
+#include "drivers/heartbeat.hpp"
 #include "drivers/open_mpi_settings.hpp"
 
 namespace trifuse::cli {
@@ -51,10 +54,48 @@ bool wait_for(MPI_Request& request, double limit) {
   }
 }
 
+/// While it lives this rank waits for all others.
+class Waiting {
+ public:
+  explicit Waiting(Heartbeat& pulse) : pulse_(pulse) {
+    pulse_.step();
+    pulse_.waits(true);
+  }
+  ~Waiting() { pulse_.waits(false); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Heartbeat& pulse_;
+};
+
+/// Begins to listen to the other ranks: collective.
+void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
+  int size = 1;
+  check(MPI_Comm_size(ranks, &size), "MPI_Comm_size");
+  // Of ranks 0 and 1.
+  std::array<PulsePlace, 2> places = {pulse.place(), pulse.place()};
+  for (const int listener : {0, 1}) {
+    check(MPI_Bcast(&places[static_cast<std::size_t>(listener)], sizeof(PulsePlace), MPI_BYTE, listener, ranks),
+          "MPI_Bcast");
+  }
+  double silence = Heartbeat::silence_asked();
+  check(MPI_Bcast(&silence, 1, MPI_DOUBLE, 0, ranks), "MPI_Bcast");
+  constexpr std::size_t longest = 64;
+  std::string mine = host_of_this_process();
+  mine.resize(longest);
+  std::string all(longest * static_cast<std::size_t>(size), '\0');
+  check(MPI_Allgather(mine.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, ranks), "MPI_Allgather");
+  std::vector<std::string> hosts;
+  for (std::size_t at = 0; at < all.size(); at += longest) hosts.emplace_back(all.substr(at, longest).c_str());
+  pulse.begin(places[rank == 0 ? 1 : 0], std::move(hosts), silence);
+}
+
 /// The counters lie on rank 0, where other ranks change them.
 class MpiTeam final : public Team {
  public:
-  explicit MpiTeam(CallerThread& caller) : caller_(caller), arrays_(make_global_arrays(caller)) {
+  MpiTeam(CallerThread& caller, Heartbeat& pulse)
+      : caller_(caller), pulse_(pulse), arrays_(make_global_arrays(caller)) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(ranks_, &rank_), "MPI_Comm_rank");
@@ -80,6 +121,7 @@ class MpiTeam final : public Team {
   int size() const override { return size_; }
 
   std::int64_t fetch_add(int counter, std::int64_t amount) override {
+    pulse_.step();
     return caller_.call([&] {
       std::int64_t before = 0;
       check(MPI_Fetch_and_op(&amount, &before, MPI_INT64_T, 0, counter, MPI_SUM, window_), "MPI_Fetch_and_op");
@@ -91,6 +133,7 @@ class MpiTeam final : public Team {
   void sum(std::span<double> values) override {
     // Counts of MPI are of type int, and pieces bound what the library sets aside.
     constexpr std::size_t most = std::size_t{1} << 24;
+    const Waiting waiting(pulse_);
     for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
       const auto piece = values.first(std::min(most, values.size()));
       caller_.call([&] {
@@ -124,6 +167,7 @@ class MpiTeam final : public Team {
 
  private:
   CallerThread& caller_;
+  Heartbeat& pulse_;
   std::unique_ptr<GlobalArrays> arrays_;
   MPI_Comm ranks_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
@@ -136,10 +180,11 @@ class Processes final : public MpiProcesses {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &at_the_end_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(at_the_end_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(at_the_end_, &rank_), "MPI_Comm_rank");
+    begin(pulse_.emplace(rank_), rank_, at_the_end_);
   }
 
   void serve(const std::function<void(Team&)>& body) override {
-    MpiTeam& team = team_.emplace(caller_);
+    MpiTeam& team = team_.emplace(caller_, *pulse_);
     // Rank 0 has the counters, and with arrays all have something that others use.
     const bool asked = rank_ == 0 || team.has_arrays();
     const std::function<void()> idle = asked ? [&team] { team.progress(); } : std::function<void()>();
@@ -151,6 +196,7 @@ class Processes final : public MpiProcesses {
     constexpr double patience = 5.0;
     std::array<int, 2> codes = {rank_ == 0 ? code : 0, code};
     try {
+      const Waiting waiting(*pulse_);
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Iallreduce(MPI_IN_PLACE, codes.data(), 2, MPI_INT, MPI_MAX, at_the_end_, &request), "MPI_Iallreduce");
       if (!wait_for(request, code != 0 ? patience : 0.0)) throw SystemError("This rank ends alone.");
@@ -160,6 +206,7 @@ class Processes final : public MpiProcesses {
     }
     if (code != 0 && (rank_ == 0 || codes[0] == 0)) tell();
     const int agreed = codes[0] != 0 ? codes[0] : codes[1];
+    pulse_.reset();  // nobody is waited for any more
     try {
       if (team_) team_->free();
       check(MPI_Comm_free(&at_the_end_), "MPI_Comm_free");
@@ -179,6 +226,7 @@ class Processes final : public MpiProcesses {
   }
 
   CallerThread caller_;
+  std::optional<Heartbeat> pulse_;
   std::optional<MpiTeam> team_;
   int rank_ = 0;
   /// Apart from the team's, whose operations a rank that failed alone has left behind.

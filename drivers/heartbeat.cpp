@@ -1,0 +1,235 @@
+#include "drivers/heartbeat.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "cxx/base/clock.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+/// What is sent.
+struct Word {
+  std::uint64_t token;
+  std::int32_t rank, waiting;
+  std::int64_t steps;
+};
+
+sockaddr_in address_of(std::uint32_t address, std::uint16_t port) {
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = address;
+  place.sin_port = htons(port);
+  return place;
+}
+
+/// Addresses of this host: that of the host for itself, and those of its networks.
+void find_addresses(PulsePlace& place) {
+  place.addresses[place.count++] = htonl(INADDR_LOOPBACK);
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return;
+  for (const ifaddrs* each = all; each != nullptr && place.count < place.addresses.size(); each = each->ifa_next) {
+    const bool up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!up || each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_in found{};
+    std::copy_n(reinterpret_cast<const char*>(each->ifa_addr), sizeof found, reinterpret_cast<char*>(&found));
+    place.addresses[place.count++] = found.sin_addr.s_addr;
+  }
+  ::freeifaddrs(all);
+}
+
+}  // namespace
+
+/// What one rank knows of those that it listens to.
+class Heartbeat::Watch {
+ public:
+  Watch(std::vector<std::string> hosts, int own, double silence)
+      : hosts_(std::move(hosts)), own_(own), silence_(silence), ranks_(hosts_.size()) {}
+
+  void hear(const Word& word, double now) {
+    if (word.rank < 0 || word.rank >= static_cast<int>(ranks_.size()) || word.rank == own_) return;
+    Rank& rank = ranks_[static_cast<std::size_t>(word.rank)];
+    if (rank.told_silent) {
+      say(fmt::format("{} is heard of again, after {:.0f} s.", name(word.rank), now - rank.heard));
+      rank.told_silent = false;
+    }
+    if (!rank.known || rank.steps != word.steps || word.waiting != 0) {
+      rank.moved = now;
+      rank.next_behind = silence_;
+    }
+    rank.known = true;
+    rank.steps = word.steps;
+    rank.heard = now;
+    rank.next_silent = silence_;
+  }
+
+  /// Time in which this process did not listen is no silence of others.
+  void forgive(double seconds) {
+    for (Rank& rank : ranks_) {
+      rank.heard += seconds;
+      rank.moved += seconds;
+    }
+    waiting_since_ += seconds;
+  }
+
+  /// `waiting`: whether this rank waits for all others.
+  void look(bool waiting, double now) {
+    if (!waiting) waiting_since_ = now;
+    std::vector<int> silent, behind;
+    double longest = 0.0;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Rank& rank = ranks_[r];
+      if (!rank.known) continue;
+      if (now - rank.heard >= rank.next_silent) {
+        rank.told_silent = true;
+        rank.next_silent = 2.0 * (now - rank.heard);
+        silent.push_back(static_cast<int>(r));
+        longest = std::max(longest, now - rank.heard);
+      } else if (now - rank.heard < silence_) {
+        const double seconds = now - std::max(rank.moved, waiting_since_);
+        if (seconds < rank.next_behind) continue;
+        rank.next_behind = 2.0 * seconds;
+        behind.push_back(static_cast<int>(r));
+      }
+    }
+    if (!silent.empty()) {
+      say(fmt::format("{} not been heard of for {:.0f} s: stopped, or without a network; waiting goes on.", has(silent),
+                      longest));
+    }
+    if (!behind.empty()) {
+      say(
+          fmt::format("The others wait for {0:.0f} s now: {1} there, but not done with what all do together (a slow "
+                      "disk, or much to compute); waiting goes on.",
+                      now - waiting_since_, is(behind)));
+    }
+  }
+
+ private:
+  struct Rank {
+    bool known = false, told_silent = false;
+    std::int64_t steps = 0;
+    double heard = 0.0, moved = 0.0;
+    double next_silent = 0.0, next_behind = 0.0;  ///< seconds after which something is said
+  };
+
+  static void say(const std::string& sentence) { fmt::print(stderr, "trifuse: warning: {}\n", sentence); }
+  std::string name(int rank) const {
+    return fmt::format("Rank {} on host {}", rank, hosts_[static_cast<std::size_t>(rank)]);
+  }
+  std::string names(const std::vector<int>& ranks) const {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t n = 0; n < std::min(most, ranks.size()); ++n) text += (n > 0 ? ", " : "") + name(ranks[n]);
+    return ranks.size() > most ? fmt::format("{} and {} more", text, ranks.size() - most) : text;
+  }
+  std::string has(const std::vector<int>& ranks) const { return names(ranks) + (ranks.size() == 1 ? " has" : " have"); }
+  std::string is(const std::vector<int>& ranks) const { return names(ranks) + (ranks.size() == 1 ? " is" : " are"); }
+
+  std::vector<std::string> hosts_;
+  int own_;
+  double silence_, waiting_since_ = 0.0;
+  std::vector<Rank> ranks_;
+};
+
+struct Heartbeat::Thread {
+  std::thread thread;
+};
+
+double Heartbeat::silence_asked() {
+  constexpr double usual = 120.0, longest = 1e6;
+  const char* const text = std::getenv("TRIFUSE_SILENCE_SECONDS");
+  if (text == nullptr) return usual;
+  const double seconds = std::atof(text);
+  return seconds > 0.0 ? std::min(seconds, longest) : 0.0;
+}
+
+Heartbeat::Heartbeat(int rank) : rank_(rank) {
+  socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket_ < 0 || rank > 1) return;
+  sockaddr_in any = address_of(htonl(INADDR_ANY), 0);
+  socklen_t size = sizeof any;
+  if (::bind(socket_, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) return;
+  if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&any), &size) != 0) return;
+  std::random_device random;
+  place_.token = std::uint64_t{random()} << 32 | random();
+  place_.port = ntohs(any.sin_port);
+  find_addresses(place_);
+}
+
+Heartbeat::~Heartbeat() {
+  if (thread_) {
+    const char end = 0;
+    static_cast<void>(!::write(wake_[1], &end, 1));
+    thread_->thread.join();
+  }
+  for (const int descriptor : {socket_, wake_[0], wake_[1]}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+}
+
+void Heartbeat::begin(const PulsePlace& listener, std::vector<std::string> hosts, double silence) {
+  if (socket_ < 0 || silence <= 0.0 || ::pipe2(wake_.data(), O_CLOEXEC) != 0) return;
+  if (place_.count > 0) watch_ = std::make_unique<Watch>(std::move(hosts), rank_, silence);
+  // Signals are for the program's other threads.
+  sigset_t all{}, before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::make_unique<Thread>(Thread{std::thread([this, listener, silence] { run(listener, silence); })});
+  } catch (const std::exception&) {
+    // A job without this is as good.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Heartbeat::beat(const PulsePlace& listener) const {
+  const Word word{listener.token, rank_, waiting_ ? 1 : 0, steps_};
+  for (std::uint32_t n = 0; n < std::min<std::size_t>(listener.count, listener.addresses.size()); ++n) {
+    const sockaddr_in place = address_of(listener.addresses[n], listener.port);
+    // Which of them can be reached is not known.
+    static_cast<void>(
+        ::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&place), sizeof place));
+  }
+}
+
+void Heartbeat::run(const PulsePlace& listener, double silence) {
+  // Some words may be lost.
+  const double between = std::min(30.0, silence / 5.0);
+  double looked = wall_seconds(), next = looked;
+  std::array<pollfd, 2> wanted = {{{wake_[0], POLLIN, 0}, {watch_ ? socket_ : -1, POLLIN, 0}}};
+  while (true) {
+    const double before = wall_seconds();
+    if (before >= next) {
+      beat(listener);
+      next = before + between;
+    }
+    static_cast<void>(::poll(wanted.data(), wanted.size(), static_cast<int>(1e3 * (next - before)) + 1));
+    if ((wanted[0].revents & POLLIN) != 0) return;
+    if (!watch_) continue;
+    const double now = wall_seconds();
+    if (now - looked > 2.0 * between) watch_->forgive(now - looked);
+    looked = now;
+    Word word{};
+    for (ssize_t got = 0; (got = ::recv(socket_, &word, sizeof word, 0)) >= 0;) {
+      if (got == static_cast<ssize_t>(sizeof word) && word.token == place_.token) watch_->hear(word, now);
+    }
+    watch_->look(waiting_, now);
+  }
+}
+
+}  // namespace trifuse::cli

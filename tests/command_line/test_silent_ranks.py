@@ -1,0 +1,80 @@
+"""A rank that does not answer is named by the others, and the job goes on when it does."""
+
+import os
+import signal
+import time
+import unittest
+
+from launched_run import LaunchedRun
+from made_up_molecule import MadeUpMolecule
+from trifuse_program import ALONE, Outcome, TIME_LIMIT, checked, energies_as_text, launched, without_launcher
+
+SILENCE = 2
+STOPPED = 7
+
+
+class SilentRanks(LaunchedRun):
+    RANKS = 3
+
+    def setUp(self):
+        super().setUp()
+        source = MadeUpMolecule(occupied=7, virtual=20).write(self.folder / "molecule")
+        omega2 = ",".join(f"{0.01 * n:.2f}" for n in range(60))
+        self.arguments = (source, "--form", "spin-orbital", "--tile-size", 3, "--omega2", omega2, "--executor", "reference", "--threads", 1)
+
+    def begin(self, *options, **variables):
+        line, environment = launched((self.RANKS, ("run", *self.arguments, "--json", self.folder / "report.json", *options)))
+        self.start_line(line, {**environment, "TRIFUSE_SILENCE_SECONDS": str(SILENCE), **variables})
+
+    def end(self):
+        """What was said on the way to the energies, which are those of one process."""
+        out, err = self.launcher.communicate(timeout=TIME_LIMIT)
+        checked(Outcome(self.launcher.returncode, out, err))
+        self.assertEqual(self.launcher.returncode, 0, err)
+        alone = self.folder / "alone.json"
+        self.succeed("run", *self.arguments, "--quiet", "--json", alone, program=ALONE)
+        self.assertEqual(energies_as_text(self.folder / "report.json"), energies_as_text(alone))
+        return [line for line in without_launcher(err).splitlines() if line.startswith("trifuse: ")]
+
+    def stop_for_a_while(self, rank):
+        self.begin()
+        self.wait_for_table()
+        self.find_processes(self.RANKS)
+        self.assertIsNone(self.launcher.poll(), "The run ended before it could be stopped.")
+        os.kill(self.processes[rank], signal.SIGSTOP)
+        time.sleep(STOPPED)
+        os.kill(self.processes[rank], signal.SIGCONT)
+        said = self.end()
+        silent = rf"\Atrifuse: warning: Rank {rank} on host \S+ has not been heard of for \d+ s: .*; waiting goes on\.\Z"
+        back = rf"\Atrifuse: warning: Rank {rank} on host \S+ is heard of again, after \d+ s\.\Z"
+        about = [line for line in said if f"Rank {rank} on host" in line and "heard of" in line]
+        self.assertRegex(about[0], silent)
+        self.assertRegex(about[-1], back)
+        # Again after twice the time, and no sooner.
+        self.assertLessEqual(len(about), 3, said)
+        for other in set(range(self.RANKS)) - {rank}:
+            self.assertEqual([line for line in said if f"Rank {other} on host" in line and "has not been heard" in line], [])
+
+    def test_a_stopped_rank_is_named_until_it_is_back(self):
+        self.stop_for_a_while(2)
+
+    def test_so_is_the_first_one_by_another(self):
+        self.stop_for_a_while(0)
+
+    def test_a_rank_that_a_disk_keeps_waiting_is_named_as_such(self):
+        self.begin("--journal", self.folder / "journal", LD_PRELOAD=os.environ["TRIFUSE_TEST_NO_LOCKS"], TRIFUSE_TEST_SLOW_RANK="1",
+                   TRIFUSE_TEST_SLOW_SECONDS=str(STOPPED))
+        said = self.end()
+        behind = [line for line in said if "Rank 1 on host" in line]
+        self.assertGreaterEqual(len(behind), 1, said)
+        self.assertRegex(behind[0], r"The others wait for \d+ s now: Rank 1 on host \S+ is there, but not done")
+        self.assertEqual([line for line in said if "heard of" in line], [])
+
+    def test_nobody_is_named_where_nobody_asks(self):
+        self.begin("--journal", self.folder / "journal", LD_PRELOAD=os.environ["TRIFUSE_TEST_NO_LOCKS"], TRIFUSE_TEST_SLOW_RANK="1",
+                   TRIFUSE_TEST_SLOW_SECONDS="5", TRIFUSE_SILENCE_SECONDS="0")
+        self.assertEqual([line for line in self.end() if "on host" in line], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
