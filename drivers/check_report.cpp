@@ -22,7 +22,14 @@ std::string describe_checks(const CheckReport& right, const CheckReport* left) {
     if (!witness.note.empty()) text += fmt::format("{} {}", witness.value ? ";" : ":", witness.note);
     text += '\n';
   });
+  for (const std::string& warning : check_warnings(right, left)) text += fmt::format("Warning      {}\n", warning);
   return text;
+}
+
+std::vector<std::string> check_warnings(const CheckReport& right, const CheckReport* left) {
+  std::vector<std::string> warnings = right.warnings;
+  if (left != nullptr) warnings.insert(warnings.end(), left->warnings.begin(), left->warnings.end());
+  return warnings;
 }
 
 nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left) {

@@ -135,7 +135,7 @@ struct RunCommand {
     CheckReport report;
     together(team, [&] {
       report = judge(check->measurements(), amplitudes, integrals);
-      if (!trust_input) enforce(report);
+      enforce(report, trust_input);
     });
     if (team != nullptr) expect_same_numbers(*team, amplitudes);
     return report;
@@ -191,6 +191,9 @@ struct RunCommand {
       nlohmann::ordered_json report =
           json_report(calculation, result, times, *sources.right, sources.left.get(), sources.right_check.ccsd_energy);
       report["checks"] = json_checks(sources.right_check, sources.left_check_if_any());
+      for (const std::string& warning : check_warnings(sources.right_check, sources.left_check_if_any())) {
+        report["warnings"].push_back(warning);
+      }
       if (team != nullptr) {
         report["ranks"] = json_ranks(*team, result);
         report["kinds"] = json_kinds(result.ranks);

@@ -109,7 +109,7 @@ CheckReport verify_source(const TileSource& amplitudes, const TileSource& integr
   const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals);
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
   CheckReport report = judge(check->measurements(), amplitudes, integrals);
-  if (!trust_input) enforce(report);
+  enforce(report, trust_input);
   return report;
 }
 

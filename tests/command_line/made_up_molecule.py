@@ -7,6 +7,8 @@ import random
 import struct
 from array import array
 
+from trifuse_program import FOLDERS_OF_MADE_UP_MOLECULES
+
 
 class MadeUpMolecule:
     """Random amplitudes and integrals of the symmetry that closed shells without point group have.
@@ -73,6 +75,7 @@ class MadeUpMolecule:
     def write(self, folder, name="c"):
         """Returns the prefix of the files."""
         folder.mkdir(exist_ok=True)
+        FOLDERS_OF_MADE_UP_MOLECULES.add(str(folder.parent))
         o, v = range(self.occupied), range(self.virtual)
         self._write_tensor(folder / f"{name}.f1int.000000", self._fock())
         self._write_tensor(folder / f"{name}.t1amp.000000", (self.t1[a, i] for a in v for i in o))

@@ -46,8 +46,15 @@ def environment(**additions):
     return {**variables, **additions}
 
 
+# Folders of tests with molecules that do not exist: no physical witness passes there.
+FOLDERS_OF_MADE_UP_MOLECULES = set()
+
+
 def command(*arguments, program=PROGRAM):
-    return [program, *map(str, arguments)]
+    words = [str(argument) for argument in arguments]
+    made_up = any(word.startswith(folder) for word in words for folder in FOLDERS_OF_MADE_UP_MOLECULES)
+    trust = ["--trust-input"] if made_up and words[0] in ("run", "convert", "info") else []
+    return [program, *words, *trust]
 
 
 def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, **options):
