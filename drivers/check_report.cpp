@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cxx/base/printable.hpp"
+
 namespace trifuse::cli {
 namespace {
 
@@ -19,7 +21,7 @@ std::string describe_checks(const CheckReport& right, const CheckReport* left) {
   for_each_witness(right, left, [&](const std::string& name, const Witness& witness) {
     text += fmt::format("{:<12} {}: {}", text.empty() ? "Checks" : "", name, to_string(witness.status));
     if (witness.value && witness.limit) text += fmt::format(" ({:.2g}, limit {:.2g})", *witness.value, *witness.limit);
-    if (!witness.note.empty()) text += fmt::format("{} {}", witness.value ? ";" : ":", witness.note);
+    if (!witness.note.empty()) text += fmt::format("{} {}", witness.value ? ";" : ":", printable(witness.note));
     text += '\n';
   });
   for (const std::string& warning : check_warnings(right, left)) text += fmt::format("Warning      {}\n", warning);

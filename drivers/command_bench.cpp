@@ -8,16 +8,17 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/terminal.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/cuda/kernel_bench.hpp"
 #include "cxx/parallel/free_memory.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
+#include "drivers/outputs.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/synthetic_source.hpp"
-#include "trifuse_config.hpp"
 
 namespace trifuse::cli {
 
@@ -34,7 +35,7 @@ struct BenchCommand {
   CalculationOptions options;
   std::optional<std::int64_t> tile_size;
   int repeats = 3;
-  bool kernels = false, tune = false;
+  bool kernels = false, tune = false, overwrite = false;
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) {
@@ -49,34 +50,40 @@ struct BenchCommand {
   }
 
   void execute() const {
+    Outputs outputs(overwrite);
+    outputs.protect_input(path);
     if (!write.empty()) {
-      write_dump(*source(), write);
+      if (!json.empty()) throw UsageError("--write measures nothing that --json could report; leave one of them out.");
+      write_source(outputs);
       return;
     }
     const bool cuda = device == "cuda" || !options.devices.empty();
     if (cuda) choose_devices(visible_devices(), options.devices);
-    JsonFile json_file(json);
+    ReportFile json_file(outputs, json, "bench");
     if (kernels || tune) {
       const int number = choose_devices(visible_devices(), options.devices).front().number;
-      json_file.write({{"program", "trifuse bench"},
-                       {"version", version},
-                       {"machine", json_machine()},
-                       {"kernels", measure_kernels(number)}});
+      json_file.write({{"machine", json_machine()}, {"kernels", measure_kernels(number)}});
       return;
     }
     const std::unique_ptr<TileSource> amplitudes = source();
+    outputs.protect_inputs(*amplitudes);
     std::vector<Form> forms;
     if (form != "spin-orbital" && amplitudes->tiles().restricted()) forms.push_back(Form::spin_adapted);
     if (form == "spin-orbital" || form == "both" || forms.empty()) forms.push_back(Form::spin_orbital);
-    fmt::print("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
+    print_output("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     for (const Form each : forms)
       results.push_back(cuda ? measure_devices(*amplitudes, each) : measure(*amplitudes, each));
-    json_file.write({{"program", "trifuse bench"},
-                     {"version", version},
-                     {"input", json_source(*amplitudes)},
-                     {"machine", json_machine()},
-                     {"results", results}});
+    json_file.write({{"input", json_source(*amplitudes)}, {"machine", json_machine()}, {"results", results}});
+  }
+
+  void write_source(Outputs& outputs) const {
+    WriteOptions dump{.overwrite = overwrite};
+    dump.refuse = outputs.add("--write", write).refuse;
+    expect_place_for_dump(write, dump);
+    const std::unique_ptr<TileSource> amplitudes = source();
+    outputs.protect_inputs(*amplitudes);
+    write_dump(*amplitudes, write, dump);
   }
 
   static std::string blas() { return json_machine()["blas"].get<std::string>(); }
@@ -110,7 +117,7 @@ struct BenchCommand {
       dgemm.push_back(0.5 * (before + after));
       ratios.push_back(ours.back() / dgemm.back());
     }
-    fmt::print(
+    print_output(
         "{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
         to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
         calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
@@ -128,10 +135,10 @@ struct BenchCommand {
   /// Single tasks with operands on one device. cuBLAS is measured before and after each, on the same warm chip.
   nlohmann::ordered_json measure_kernels(int number) const {
     const double peak = time_matrix_instruction(number);
-    fmt::print("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
+    print_output("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
     // The model says how many full items each multiprocessor does; what one takes should be alike for like tasks.
-    fmt::print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
-               "DGEMM", "to DGEMM", "us/item", "spill");
+    print_output("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
+                 "DGEMM", "to DGEMM", "us/item", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
@@ -141,11 +148,11 @@ struct BenchCommand {
         const KernelTimes times = time_kernel(which, name, std::max(repeats, 5), number);
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
-        fmt::print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
-                   times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0,
-                   seconds * 1e6 / times.modelled, times.local_bytes);
+        print_output("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name,
+                     times.kernel, times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12,
+                     dgemm > 0.0 ? rate / dgemm : 0.0, seconds * 1e6 / times.modelled, times.local_bytes);
         rates[times.kernel] = rate;
-        std::fflush(stdout);
+        flush_output();
         results.push_back({{"task", which.name},
                            {"kernel", times.kernel},
                            {"items", times.items},
@@ -158,7 +165,7 @@ struct BenchCommand {
                            {"registers", times.registers},
                            {"local_bytes", times.local_bytes}});
       }
-      if (tune) fmt::print("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
+      if (tune) print_output("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
     }
     return results;
   }
@@ -198,7 +205,7 @@ struct BenchCommand {
     const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
     const double all_dgemm = dgemm * static_cast<double>(calculation.devices().size());
     const double whole = operations / (loading + median(seconds));
-    fmt::print(
+    print_output(
         "{:<13} {:8.3f} s   {:7.2f} TF/s   ({} tasks, median of {})\n"
         "             {:.2f} s reading operands; {:.2f} TF/s from tiles to energies\n{}{}",
         to_string(each), median(seconds), median(ours) * 1e-12, calculation.plan().tasks.size(), repeats, loading,
@@ -267,6 +274,7 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--write", command->write,
                     "Measure nothing, but write the amplitudes to this new dump: something for `run` to try a cluster "
                     "with, before there are any of a molecule");
+  add_overwrite(*bench, command->overwrite);
   bench->callback([command] {
     if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
     command->execute();

@@ -3,7 +3,10 @@
 
 #include <memory>
 
+#include "cxx/base/printable.hpp"
+#include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/outputs.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/source_check.hpp"
@@ -19,14 +22,19 @@ struct ConvertCommand {
   bool quiet = false, trust_input = false;
 
   void execute() const {
-    const std::unique_ptr<TileSource> amplitudes = source.open();
-    verify_source(*amplitudes, *amplitudes, trust_input);
+    Outputs outputs(options.overwrite);
+    source.protect_in(outputs);
     WriteOptions write = options;
+    write.refuse = outputs.add("TARGET", target).refuse;
+    expect_place_for_dump(target, write);
+    const std::unique_ptr<TileSource> amplitudes = source.open();
+    outputs.protect_inputs(*amplitudes);
+    verify_source(*amplitudes, *amplitudes, trust_input);
     const bool terminal = !quiet && isatty(STDERR_FILENO) != 0;
-    if (terminal) write.progress = [](double fraction) { fmt::print(stderr, "\r{:5.1f} %", 100.0 * fraction); };
+    if (terminal) write.progress = [](double fraction) { print_error("\r{:5.1f} %", 100.0 * fraction); };
     write_dump(*amplitudes, target, write);
-    if (terminal) fmt::print(stderr, "\r\033[K");
-    if (!quiet) fmt::print("{} is a Trifuse dump of {}.\n", target, amplitudes->info().path);
+    if (terminal) write_error("\r\033[K");
+    if (!quiet) print_output("{} is a Trifuse dump of {}.\n", printable(target), printable(amplitudes->info().path));
   }
 };
 
@@ -37,7 +45,7 @@ void add_convert(CLI::App& app, int&) {
   CLI::App* convert = app.add_subcommand("convert", "Turn NWChem's files into one Trifuse dump (HDF5)");
   command->source.add_to(*convert);
   convert->add_option("TARGET", command->target, "The dump to write")->required();
-  convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists");
+  convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists; never an input");
   convert->add_flag("--trust-input", command->trust_input, "Go on after a failed witness");
   convert->add_flag("-q,--quiet", command->quiet, "Print nothing");
   convert->callback([command] { command->execute(); });

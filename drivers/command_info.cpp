@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "cxx/base/printable.hpp"
+#include "cxx/base/terminal.hpp"
 #include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
+#include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
@@ -22,13 +25,18 @@ struct InfoCommand {
   SourceOptions source;
   CalculationFlags flags;
   std::string json;
-  bool no_check = false, trust_input = false;
+  bool no_check = false, trust_input = false, overwrite = false;
 
   void execute() const {
     static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
-    JsonFile json_file(json);
+    Outputs outputs(overwrite);
+    source.protect_in(outputs);
+    outputs.protect_input(flags.left);
+    ReportFile json_file(outputs, json, "info");
     const std::unique_ptr<TileSource> right = source.open();
     const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
+    outputs.protect_inputs(*right);
+    if (left) outputs.protect_inputs(*left);
     CheckReport checks, left_checks;
     if (!no_check) {
       checks = verify_source(*right, *right, trust_input);
@@ -42,19 +50,19 @@ struct InfoCommand {
     const double rate = on_cpu ? measure_dgemm(512, calculation.threads(), 5) * usual_share : 0.0;
     const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;
 
-    fmt::print("{}", describe_source(*right));
-    if (left) fmt::print("Left         {}\n", left->info().path);
-    fmt::print("{}", describe_ccsd(right->info(), ccsd_energy));
-    fmt::print("{}", no_check ? "Checks       none were made (--no-check)\n"
-                              : "Arrays       all numbers finite, symmetries as claimed\n");
-    fmt::print("{}", describe_checks(checks, of_left));
-    fmt::print("{}", describe_plan(calculation));
-    fmt::print("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
+    print_output("{}", describe_source(*right));
+    if (left) print_output("Left         {}\n", printable(left->info().path));
+    print_output("{}", describe_ccsd(right->info(), ccsd_energy));
+    print_output("{}", no_check ? "Checks       none were made (--no-check)\n"
+                                : "Arrays       all numbers finite, symmetries as claimed\n");
+    print_output("{}", describe_checks(checks, of_left));
+    print_output("{}", describe_plan(calculation));
+    print_output("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
     if (on_cpu) {
-      fmt::print("Estimate     {} on this machine ({:.0f} GF/s)\n", seconds < 1.0 ? "less than 1 s" : duration(seconds),
-                 rate * 1e-9);
+      print_output("Estimate     {} on this machine ({:.0f} GF/s)\n",
+                   seconds < 1.0 ? "less than 1 s" : duration(seconds), rate * 1e-9);
     }
-    fmt::print("\n");
+    print_output("\n");
     print_tiles(calculation.plan().tiles);
     nlohmann::ordered_json document = {
         {"input", json_source(*right)},
@@ -68,13 +76,13 @@ struct InfoCommand {
   }
 
   static void print_tiles(const TileSpace& tiles) {
-    fmt::print("{:>5}  {:<15} {:>5} {:>6} {:>7}\n", "tile", "class", "irrep", "size", "offset");
+    print_output("{:>5}  {:<15} {:>5} {:>6} {:>7}\n", "tile", "class", "irrep", "size", "offset");
     constexpr int most = 60;
     for (int t = 0; t < std::min(most, tiles.size()); ++t) {
-      fmt::print("{:5}  {:<15} {:5} {:6} {:7}\n", t + 1, to_string(tiles[t].orbital_class), tiles[t].irrep,
-                 tiles[t].size, tiles[t].offset);
+      print_output("{:5}  {:<15} {:5} {:6} {:7}\n", t + 1, to_string(tiles[t].orbital_class), tiles[t].irrep,
+                   tiles[t].size, tiles[t].offset);
     }
-    if (tiles.size() > most) fmt::print("{:>5}  and {} more\n", "", tiles.size() - most);
+    if (tiles.size() > most) print_output("{:>5}  and {} more\n", "", tiles.size() - most);
   }
 };
 
@@ -89,6 +97,7 @@ void add_info(CLI::App& app, int&) {
   info->add_flag("--no-check", command->no_check, "Do not read the numbers, only what describes them");
   info->add_flag("--trust-input", command->trust_input, "Show everything also after a failed witness");
   info->add_option("--json", command->json, "Write the same to this file");
+  add_overwrite(*info, command->overwrite);
   info->callback([command] { command->execute(); });
 }
 

@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
+#include "drivers/outputs.hpp"
 #include "drivers/plan_limits.hpp"
 #include "drivers/plan_report.hpp"
 #include "drivers/report.hpp"
@@ -26,34 +24,6 @@ namespace {
 /// Plans of more tasks are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
 constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
-/// A drawing that the user asked for, or none. That it cannot be written is noticed before the work.
-class DrawingFile {
- public:
-  DrawingFile(const std::string& path, const char* option) : path_(path), option_(option) {
-    if (path_.empty()) return;
-    const bool was_there = std::filesystem::exists(path_);
-    if (!std::ofstream(path_, std::ios::app)) fail();
-    if (!was_there) std::filesystem::remove(path_);
-  }
-  template <typename Draw>
-  void write(Draw draw) const {
-    if (path_.empty()) return;
-    std::ofstream file(path_, std::ios::trunc);
-    file << draw();
-    file.close();
-    if (!file) fail();
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw SystemError(
-        fmt::format("{} cannot be written: {}; give another {} file.", path_, std::strerror(errno), option_));
-  }
-
-  std::string path_;
-  const char* option_;
-};
-
 struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals;
@@ -62,6 +32,7 @@ struct PlanCommand {
   std::optional<std::int64_t> tile_size;
   std::optional<int> ranks, gpus, nodes;
   std::vector<std::string> assumptions, measured;
+  bool overwrite = false;
 
   void execute() const {
     MachineModel machine = machine_model(gpu_model);
@@ -69,8 +40,14 @@ struct PlanCommand {
     const std::unique_ptr<TileSource> molecule = open();
     const JobShape job = job_shape();
     if (job.gpus == 0 && !timeline.empty()) throw UsageError("--timeline draws GPUs, and --gpus 0 has none.");
-    JsonFile json_file(json);
-    const DrawingFile curve_file(svg, "--svg"), timeline_file(timeline, "--timeline");
+    Outputs outputs(overwrite);
+    if (!source.path.empty()) {
+      source.protect_in(outputs);
+      outputs.protect_inputs(*molecule);
+    }
+    for (const std::string& each : measured) outputs.protect_input(each);
+    ReportFile json_file(outputs, json, "plan");
+    DrawingFile curve_file(outputs, "--svg", svg), timeline_file(outputs, "--timeline", timeline);
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;
@@ -103,8 +80,8 @@ struct PlanCommand {
     const std::vector<ComparedRun> compared = compare(runs, machine);
     const nlohmann::ordered_json json_report = json_plan_report(report, compared);
     require_finite(json_report);
-    fmt::print("{}", describe(report));
-    if (!compared.empty()) fmt::print("\n{}", describe(compared));
+    print_output("{}", describe(report));
+    if (!compared.empty()) print_output("\n{}", describe(compared));
     curve_file.write([&] { return draw_curve(report, compared); });
     timeline_file.write([&] { return draw_timeline(report); });
     json_file.write(json_report);
@@ -284,6 +261,7 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--json", command->json, "Write all figures to this file");
   plan->add_option("--svg", command->svg, "Draw time against GPUs to this file");
   plan->add_option("--timeline", command->timeline, "Draw what the GPUs do when to this file");
+  add_overwrite(*plan, command->overwrite);
   plan->footer(
       "Examples:\n"
       "  trifuse plan water.h5 --gpus 4\n"

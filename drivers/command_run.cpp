@@ -12,12 +12,15 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
+#include "cxx/base/terminal.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/team_calculation.hpp"
 #include "drivers/begin_devices.hpp"
 #include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_input.hpp"
@@ -51,7 +54,8 @@ void on_stop_signals(void (*handler)(int)) {
     struct sigaction action {};
     action.sa_handler = handler;
     // A second Ctrl-C ends the program where it is. Batch systems repeat SIGTERM, and send SIGKILL in the end.
-    action.sa_flags = signal == SIGINT ? static_cast<int>(SA_RESETHAND) : 0;
+    // Output that waits for its reader is not cut short.
+    action.sa_flags = SA_RESTART | (signal == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
     sigaction(signal, &action, nullptr);
   }
 }
@@ -60,7 +64,7 @@ struct RunCommand {
   SourceOptions source;
   CalculationFlags flags;
   std::string json, journal;
-  bool quiet = false, trust_input = false;
+  bool quiet = false, trust_input = false, overwrite = false;
 
   /// `command`: with the options as they were given. `team` may be null.
   void execute(const CLI::App& command, Team* team) const {
@@ -68,14 +72,21 @@ struct RunCommand {
     on_stop_signals(stop_at_once);
     if (team != nullptr) expect_same_options(*team, command);
     const double begin = wall_seconds();
-    std::optional<JsonFile> json_file;
+    Outputs outputs(overwrite);
+    std::optional<ReportFile> json_file;
     Sources sources;
     CalculationOptions options;
     together(team, [&] {
       static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
-      json_file.emplace(speaks ? json : "");
+      source.protect_in(outputs);
+      outputs.protect_input(flags.left);
+      outputs.protect_journal(journal);
+      json_file.emplace(outputs, speaks ? json : "", "run");
       sources.right = source.open();
-      if (!flags.left.empty()) sources.left = source.open_left(flags.left);
+      outputs.protect_inputs(*sources.right);
+      if (flags.left.empty()) return;
+      sources.left = source.open_left(flags.left);
+      outputs.protect_inputs(*sources.left);
     });
     RunTimes times;
     const double opened = wall_seconds();
@@ -152,16 +163,16 @@ struct RunCommand {
 
   /// `team`: what the ranks have planned together, or null. `begin`: when the input was opened.
   void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* team, double begin,
-               RunTimes times, JsonFile& json_file) const {
+               RunTimes times, ReportFile& json_file) const {
     const bool silent = quiet || !speaks;
     if (!silent) {
-      fmt::print("{}", describe_source(*sources.right));
-      if (sources.left) fmt::print("Left         {}\n", sources.left->info().path);
-      fmt::print("{}", describe_ccsd(sources.right->info(), sources.right_check.ccsd_energy));
-      fmt::print("{}", describe_checks(sources.right_check, sources.left_check_if_any()));
-      fmt::print("{}", describe_plan(calculation));
-      if (team != nullptr) fmt::print("{}\n", fmt::join(rank_table(*team), "\n"));
-      std::fflush(stdout);
+      print_output("{}", describe_source(*sources.right));
+      if (sources.left) print_output("Left         {}\n", printable(sources.left->info().path));
+      print_output("{}", describe_ccsd(sources.right->info(), sources.right_check.ccsd_energy));
+      print_output("{}", describe_checks(sources.right_check, sources.left_check_if_any()));
+      print_output("{}", describe_plan(calculation));
+      if (team != nullptr) print_output("{}\n", fmt::join(rank_table(*team), "\n"));
+      flush_output();
     }
     on_stop_signals(request_stop);
     Progress progress(silent);
@@ -172,7 +183,7 @@ struct RunCommand {
             [&](const std::string& warning) {
               if (quiet && !json.empty()) return;
               progress.finish();
-              fmt::print(stderr, "trifuse: warning: {}\n", warning);
+              print_error("trifuse: warning: {}\n", printable(warning));
             });
       } catch (...) {
         progress.finish();
@@ -199,12 +210,12 @@ struct RunCommand {
         report["kinds"] = json_kinds(result.ranks);
       }
       json_file.write(report);
-    } catch (const SystemError&) {
-      // The energies are not lost with their file.
-      fmt::print("{}", energies);
+    } catch (...) {
+      // The energies are not lost with their file, and who keeps only them sees that it is missing.
+      write_output(energies + "\nWARNING      The report " + printable(json) + " could not be written.\n");
       throw;
     }
-    if (!quiet || json.empty()) fmt::print("{}", energies);
+    if (!quiet || json.empty()) write_output(energies);
   }
 };
 
@@ -222,6 +233,7 @@ void add_run(CLI::App& app, Team* team) {
   run->add_option("--json", command->json, "Write energies, settings, timings and versions to this file");
   run->add_flag("--trust-input", command->trust_input, "Go on after a failed witness; the report says so");
   run->add_flag("-q,--quiet", command->quiet, "No progress and no explanations; with --json nothing on the terminal");
+  add_overwrite(*run, command->overwrite);
   run->footer(
       "Examples:\n"
       "  trifuse run scratch/c                                NWChem files c.t1amp.000000, c.t2amp.000000, ...\n"

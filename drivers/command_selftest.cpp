@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cxx/base/terminal.hpp"
 #include "cxx/calculation.hpp"
 #include "cxx/choose_devices.hpp"
 #include "drivers/commands.hpp"
@@ -79,11 +80,11 @@ void execute(int& exit_code) {
       const double found = difference(results[0], results[n]);
       const bool agrees = found < tolerance;
       passed += agrees ? 1 : 0;
-      fmt::print("{:<6} {:<32} reference and {} differ by {:.1e}\n", agrees ? "ok" : "FAILED", test.name,
-                 to_string(executors[n]), found);
+      print_output("{:<6} {:<32} reference and {} differ by {:.1e}\n", agrees ? "ok" : "FAILED", test.name,
+                   to_string(executors[n]), found);
     }
   }
-  fmt::print("{} of {} checks passed\n", passed, checks);
+  print_output("{} of {} checks passed\n", passed, checks);
   if (passed < checks) exit_code = failed_check;
 }
 

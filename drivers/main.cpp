@@ -2,12 +2,14 @@
 
 #include <csignal>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
+#include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/launcher.hpp"
 #include "drivers/machine.hpp"
@@ -48,9 +50,13 @@ int run_program(int argc, char** argv, Team* team) {
     // The others may have been given other options, and wait for this rank.
     if (team != nullptr && error.get_exit_code() != 0) together(team, [&] { throw UsageError(error.what()); });
     if (team != nullptr) expect_all_ask_for_help(*team);
-    std::ostream nobody(nullptr);
     const bool talks = team == nullptr || team->rank() == 0;
-    return app.exit(error, talks ? std::cout : nobody, talks ? std::cerr : nobody) == 0 ? success : bad_usage;
+    std::ostringstream help, complaint;
+    const int code = app.exit(error, help, complaint);
+    if (talks && code == 0) write_output(help.str());
+    // What the user typed is part of the error.
+    if (talks && code != 0) print_error("{}\nRun with --help for more information.\n", printable(error.what()));
+    return code == 0 ? success : bad_usage;
   }
   return exit_code;
 }
@@ -107,9 +113,12 @@ std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::s
 int main(int argc, char** argv) {
   using namespace trifuse;
   using namespace trifuse::cli;
+  occupy_standard_streams();
   restart_with_other_openblas(argv);
   // A file that reaches the limit of `ulimit -f` is then an error with a sentence, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
+  // So is a reader of the output that goes away: the report is finished all the same.
+  std::signal(SIGPIPE, SIG_IGN);
   keep_hdf5_silent_at_exit();
   std::unique_ptr<MpiProcesses> mpi;
   const Ending ending = ending_of([&] {
@@ -124,7 +133,7 @@ int main(int argc, char** argv) {
     return code;
   });
   const auto tell = [&] {
-    if (!ending.sentence.empty()) fmt::print(stderr, "trifuse: {}\n", ending.sentence);
+    if (!ending.sentence.empty()) print_error("trifuse: {}\n", printable(ending.sentence));
   };
   if (mpi) {
     // Where a rank has ended with an error, launchers stop the others, which are about to end as well.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cxx/base/printable.hpp"
 #include "drivers/report.hpp"
 #include "drivers/svg.hpp"
-#include "trifuse_config.hpp"
 
 namespace trifuse::cli {
 
@@ -193,7 +193,7 @@ std::string describe(const std::vector<ComparedRun>& runs) {
   std::string text = fmt::format("{:<28} {:>5} {:>6} {:>11} {:>11} {:>8} {:>11} {:>11}\n", "measured", "GPUs", "ranks",
                                  "tasks, s", "predicted", "off by", "sent, GiB", "predicted");
   for (const auto& [run, prediction] : runs) {
-    std::string name = run.path;
+    std::string name = printable(run.path);
     constexpr std::size_t longest = 28;
     if (name.size() > longest) name = "..." + name.substr(name.size() - longest + 3);
     text += fmt::format(
@@ -267,9 +267,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
     machine[number.name] = {{"value", value}, {"unit", number.unit}, {"meaning", number.meaning}, {"source", source}};
   }
   const TileSizes largest = largest_tiles(report.plan.tiles);
-  nlohmann::ordered_json json = {{"program", "trifuse plan"},
-                                 {"version", version},
-                                 {"input", json_source(report.molecule)},
+  nlohmann::ordered_json json = {{"input", json_source(report.molecule)},
                                  {"form", to_string(report.plan.form)},
                                  {"tasks", report.plan.tasks.size()},
                                  {"operations", report.plan.total_operations},

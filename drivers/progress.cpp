@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/base/terminal.hpp"
 
 namespace trifuse::cli {
 
@@ -36,19 +37,19 @@ void Progress::update(const RunProgress& progress) {
   const std::string left =
       rate > 0.0 ? duration((progress.operations - progress.operations_done) / rate) + " left" : "";
   if (!terminal_) {
-    fmt::print(stderr, "{:5.1f} % of the work, {} of {} tasks, {:.1f} GF/s, {}\n", 100.0 * fraction,
-               progress.tasks_done, progress.tasks, rate * 1e-9, left);
+    print_error("{:5.1f} % of the work, {} of {} tasks, {:.1f} GF/s, {}\n", 100.0 * fraction, progress.tasks_done,
+                progress.tasks, rate * 1e-9, left);
     return;
   }
   constexpr int width = 30;
   const int filled = static_cast<int>(fraction * width);
-  fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:5.1f} %  {} of {} tasks  {:.1f} GF/s  {}", "", filled, "",
-             width - filled, 100.0 * fraction, progress.tasks_done, progress.tasks, rate * 1e-9, left);
+  print_error("\r\033[K[{:#<{}}{:.<{}}] {:5.1f} %  {} of {} tasks  {:.1f} GF/s  {}", "", filled, "", width - filled,
+              100.0 * fraction, progress.tasks_done, progress.tasks, rate * 1e-9, left);
   drawn_ = true;
 }
 
 void Progress::finish() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) write_error("\r\033[K");
   drawn_ = false;
 }
 

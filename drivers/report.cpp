@@ -1,21 +1,14 @@
 #include "drivers/report.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "cxx/base/blas.hpp"
-#include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
-#include "trifuse_config.hpp"
 
 namespace trifuse::cli {
 
@@ -87,8 +80,9 @@ constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bb
 std::string describe_source(const TileSource& source) {
   const SourceInfo& info = source.info();
   const auto [oa, ob, va, vb] = orbital_numbers(source.tiles());
-  std::string text = fmt::format("Input        {}\n             {}\n", info.path, info.format);
-  for (const auto& [name, value] : info.provenance) text += fmt::format("             {}: {}\n", name, value);
+  std::string text = fmt::format("Input        {}\n             {}\n", printable(info.path), printable(info.format));
+  for (const auto& [name, value] : info.provenance)
+    text += fmt::format("             {}: {}\n", printable_attribute(name), printable_attribute(value));
   text += fmt::format("Reference    {}; occupied {} alpha, {} beta; virtual {} alpha, {} beta; {} irrep{}\n",
                       to_string(info.reference), oa, ob, va, vb, irreps_used(source.tiles()),
                       irreps_used(source.tiles()) == 1 ? "" : "s");
@@ -340,7 +334,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                                    const RunTimes& times, const TileSource& right, const TileSource* left,
                                    std::optional<double> ccsd_energy) {
   const CalculationOptions& options = calculation.options();
-  nlohmann::ordered_json json = {{"program", "trifuse"}, {"version", version}};
+  nlohmann::ordered_json json;
   json["method"] = calculation.method(calculation.problem().omega2.front());
   if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
   json["units"] = "hartree";
@@ -392,37 +386,6 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));
   json["machine"] = json_machine();
   return json;
-}
-
-JsonFile::JsonFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) return;
-  std::error_code error;
-  // The finished file takes the place of what is there: never that of /dev/null.
-  if (std::filesystem::exists(path_, error) && !std::filesystem::is_regular_file(path_, error)) {
-    fail("it is not a regular file");
-  }
-  temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
-  if (!std::ofstream(temporary_)) fail(std::strerror(errno));
-  std::remove(temporary_.c_str());
-}
-
-JsonFile::~JsonFile() {
-  if (!temporary_.empty()) std::remove(temporary_.c_str());
-}
-
-void JsonFile::write(const nlohmann::ordered_json& document) {
-  if (path_.empty()) return;
-  std::ofstream file(temporary_, std::ios::trunc);
-  file << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    fail(std::strerror(errno));
-  }
-  temporary_.clear();
-}
-
-void JsonFile::fail(const std::string& why) const {
-  throw SystemError(fmt::format("{} cannot be written: {}; give another --json file.", path_, why));
 }
 
 }  // namespace trifuse::cli

@@ -36,20 +36,4 @@ nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();
 
-/// A JSON file that appears under its name only when it is complete. Made before a long run, so that an unwritable
-/// place is noticed at once; until `write` nothing is left there, whatever ends the program.
-class JsonFile {
- public:
-  explicit JsonFile(std::string path);
-  ~JsonFile();
-  JsonFile(const JsonFile&) = delete;
-  JsonFile& operator=(const JsonFile&) = delete;
-  void write(const nlohmann::ordered_json& document);
-
- private:
-  [[noreturn]] void fail(const std::string& why) const;
-
-  std::string path_, temporary_;
-};
-
 }  // namespace trifuse::cli

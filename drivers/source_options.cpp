@@ -42,6 +42,15 @@ std::int64_t parse_memory(const std::string& text) {
   throw UsageError(fmt::format("--memory {} is not an amount of memory; write for example 512MiB or 2GiB.", text));
 }
 
+void add_overwrite(CLI::App& command, bool& overwrite) {
+  command.add_flag("--overwrite", overwrite,
+                   "Replace existing files that are no earlier output; never an input or a journal");
+}
+
+void SourceOptions::protect_in(Outputs& outputs) const {
+  for (const std::string& file : {path, nwchem_output, nwchem_movecs}) outputs.protect_input(file);
+}
+
 std::unique_ptr<TileSource> SourceOptions::open() const {
   return open_source(location(*this, path));
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cxx/calculation.hpp"
+#include "drivers/outputs.hpp"
 #include "tce_tiles/open_source.hpp"
 
 namespace trifuse::cli {
@@ -19,6 +20,8 @@ struct SourceOptions {
   /// `required`: whether the command can do nothing without.
   void add_to(CLI::App& command, bool required = true);
   std::unique_ptr<TileSource> open() const;
+  /// No output may replace the files that these options name. Others are known when they have been opened.
+  void protect_in(Outputs& outputs) const;
   /// Another set of amplitudes over the same orbitals, for the left side.
   std::unique_ptr<TileSource> open_left(const std::string& left_path) const;
 };
@@ -42,6 +45,9 @@ struct CalculationFlags {
  private:
   bool asks_for_cuda() const;
 };
+
+/// The option of commands that write reports or drawings.
+void add_overwrite(CLI::App& command, bool& overwrite);
 
 /// Bytes of an amount like 512MiB or 2GiB. Throws UsageError.
 std::int64_t parse_memory(const std::string& text);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "cxx/base/printable.hpp"
+
 namespace trifuse::cli {
 
 namespace {
@@ -16,7 +18,7 @@ constexpr double left = 80.0, right = 30.0, top = 40.0, bottom = 60.0;
 
 std::string escaped(const std::string& text) {
   std::string safe;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         safe += "&amp;";
@@ -31,8 +33,7 @@ std::string escaped(const std::string& text) {
         safe += "&quot;";
         break;
       default:
-        // Control characters have no place in XML.
-        safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        safe += c;
     }
   }
   return safe;
@@ -97,9 +98,10 @@ void Svg::text(double x, double y, const std::string& text, Anchor anchor, int s
 
 std::string Svg::finished() const {
   return fmt::format(
+      "{3}"
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" font-family="sans-serif">)"
       "\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n{2}</svg>\n",
-      width_, height_, body_);
+      width_, height_, body_, svg_beginning);
 }
 
 std::string log_plot(const std::string& title, const std::string& x_title, const std::string& y_title,

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace trifuse::cli {
+
+/// Every finished drawing begins so, and can be told from other files by it.
+constexpr std::string_view svg_beginning = "<!-- drawn by trifuse plan -->\n";
 
 /// A drawing in the making, in pixels, y downwards.
 class Svg {

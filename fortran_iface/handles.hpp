@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
 #include "cxx/calculation.hpp"
 #include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/trifuse.h"
@@ -22,10 +23,14 @@
 
 namespace trifuse::c_interface {
 
-inline void set(trifuse_status* status, trifuse_code code, const std::string& message) {
+inline void set(trifuse_status* status, trifuse_code code, const std::string& sentence) {
   if (status == nullptr) return;
   status->code = code;
-  const std::size_t length = std::min<std::size_t>(message.size(), TRIFUSE_MESSAGE_LENGTH - 1);
+  const std::string message = printable(sentence);
+  std::size_t length = std::min<std::size_t>(message.size(), TRIFUSE_MESSAGE_LENGTH - 1);
+  // Never a part of a UTF-8 character.
+  while (length > 0 && length < message.size() && (static_cast<unsigned char>(message[length]) & 0xc0U) == 0x80U)
+    --length;
   std::memcpy(status->message, message.data(), length);
   status->message[length] = '\0';
 }

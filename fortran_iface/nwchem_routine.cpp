@@ -156,7 +156,8 @@ class Report {
  private:
   void print(const std::string& line) const {
     if (job_.rank != 0) return;
-    caller_.call([&] { job_.print(job_.context, static_cast<std::int64_t>(line.size()), line.data()); });
+    const std::string shown = printable(line);
+    caller_.call([&] { job_.print(job_.context, static_cast<std::int64_t>(shown.size()), shown.data()); });
   }
 
   const trifuse_nwchem_job& job_;

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
+#include "cxx/base/terminal.hpp"
 #include "cxx/choose_devices.hpp"
 #include "cxx/nwchem/device_claim.hpp"
 #include "cxx/nwchem/task_recorder.hpp"
@@ -42,8 +44,8 @@ std::unique_ptr<trifuse::TaskRecorder>& recorder_place() {
 void compute_with(std::unique_ptr<trifuse::RecordedExecutor> executor, const std::string& where) {
   recorder_place() =
       std::make_unique<trifuse::TaskRecorder>(std::move(executor), where, [](const std::string& warning) {
-        fmt::print("Trifuse: WARNING: {}\n", warning);
-        std::fflush(stdout);
+        trifuse::print_output("Trifuse: WARNING: {}\n", trifuse::printable(warning));
+        trifuse::flush_output();
       });
 }
 void compute_on_cores() {
@@ -57,13 +59,13 @@ trifuse::TaskRecorder& recorder() {
 }
 
 void fail(const std::string& sentence) {
-  const std::string text = "Trifuse: " + sentence;
+  const std::string text = "Trifuse: " + trifuse::printable(sentence);
   if (errquit_ != nullptr) {
     const Integer number = 0, error = -1;
     errquit_(text.c_str(), &number, &error, text.size());
     return;
   }
-  std::fprintf(stderr, "%s\n", text.c_str());
+  trifuse::write_error(text + "\n");
   std::abort();
 }
 
@@ -88,9 +90,9 @@ std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const std::string name = fmt::format("GPU {} ({}, {})", trifuse::device_label(device, shown), device.name,
                                        trifuse::device_identity(device, shown));
   const std::string rank = fmt::format("rank {} of {}", rank_on_node(), trifuse::host_of_this_process());
-  fmt::print("Trifuse: {} computes on {}{}\n", rank, name,
-             shared ? " -- WARNING: another process computes there as well" : "");
-  std::fflush(stdout);
+  trifuse::print_output("Trifuse: {} computes on {}{}\n", trifuse::printable(rank), trifuse::printable(name),
+                        shared ? " -- WARNING: another process computes there as well" : "");
+  trifuse::flush_output();
   return {device.number, fmt::format("{} of {}", name, rank)};
 }
 

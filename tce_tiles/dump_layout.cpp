@@ -360,6 +360,7 @@ DumpHeader read_dump_header(const Hdf5File& file) {
   DumpHeader header;
   SourceInfo& info = header.info;
   info.path = file.path();
+  info.files = {file.path()};
   info.reference = read_choice(file, "reference", required_string(file, "reference"),
                                {Reference::rhf, Reference::uhf, Reference::rohf});
   header.restricted = info.reference == Reference::rhf;

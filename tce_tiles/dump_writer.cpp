@@ -1,13 +1,9 @@
 #include "tce_tiles/dump_writer.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -15,6 +11,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/output_file.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
@@ -28,31 +25,21 @@ namespace {
 /// larger.
 constexpr std::int64_t chunk_doubles = 4096;
 
-/// The file under its temporary name, removed unless it is kept.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& target)
-      : target_(target), path_(fmt::format("{}.partial-{}", target, ::getpid())) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
-  }
+OutputRules rules_of(const WriteOptions& options) {
+  OutputRules rules;
+  rules.cure = "check the name and the permissions there";
+  rules.kept = "this file exists already; give another name, or allow that it is overwritten";
+  rules.overwrite = options.overwrite;
+  rules.refuse = options.refuse;
+  return rules;
+}
 
-  const std::string& path() const { return path_; }
-  void keep() {
-    if (std::rename(path_.c_str(), target_.c_str()) != 0) {
-      throw SystemError(fmt::format("{}: the finished file cannot get this name ({}); check the permissions there.",
-                                    target_, std::strerror(errno)));
-    }
-    path_.clear();
+void expect_no_directory(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw UsageError(fmt::format("{}: this is a directory; give a file name for the dump.", path));
   }
-
- private:
-  std::string target_;
-  std::string path_;
-};
+}
 
 /// How <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} make up an array: positions of u1, u2, l1, l2 among its axes.
 std::array<std::size_t, 4> block_order(ArrayKind kind) {
@@ -73,7 +60,7 @@ std::array<std::size_t, 4> block_order(ArrayKind kind) {
 class Writer {
  public:
   Writer(const TileSource& source, const std::string& path, const WriteOptions& options)
-      : source_(source), space_(source.tiles()), options_(options), temporary_(path) {
+      : source_(source), space_(source.tiles()), options_(options), output_(path, rules_of(options)) {
     unsigned irreps = 0;
     for (const Tile& tile : space_.tiles()) irreps |= 1U << tile.irrep;
     compressed_ = options.layout == WriteOptions::Layout::compressed ||
@@ -98,7 +85,7 @@ class Writer {
       total_ += n;
     }
     check_space(path);
-    file_ = Hdf5File::create(temporary_.path(), path);
+    file_ = Hdf5File::create(output_.open(), path);
   }
 
   void run() {
@@ -116,7 +103,7 @@ class Writer {
     for (const ArraySpec& spec : arrays_) write_array(spec);
     seal_dump(file_, written_, available_threads());
     file_.close();
-    temporary_.keep();
+    output_.finish();
   }
 
  private:
@@ -139,7 +126,7 @@ class Writer {
   const TileSource& source_;
   const TileSpace& space_;
   const WriteOptions& options_;
-  TemporaryFile temporary_;
+  OutputFile output_;
   Hdf5File file_;
   bool compressed_ = false;
   bool labelled_ = false;  ///< irreps are written
@@ -335,6 +322,11 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
 
 }  // namespace
 
+void expect_place_for_dump(const std::string& path, const WriteOptions& options) {
+  expect_no_directory(path);
+  const OutputFile output(path, rules_of(options));
+}
+
 void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options) {
   const SourceInfo& info = source.info();
   if (source.tiles().restricted() != (info.reference == Reference::rhf)) {
@@ -342,14 +334,7 @@ void write_dump(const TileSource& source, const std::string& path, const WriteOp
                                  source.tiles().restricted() ? "restricted" : "unrestricted",
                                  to_string(info.reference)));
   }
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw UsageError(fmt::format("{}: this is a directory; give a file name for the dump.", path));
-  }
-  if (!options.overwrite && std::filesystem::exists(path, error)) {
-    throw UsageError(
-        fmt::format("{}: this file exists already; give another name, or allow that it is overwritten.", path));
-  }
+  expect_no_directory(path);
   Writer(source, path, options).run();
 }
 

@@ -18,7 +18,12 @@ struct WriteOptions {
   std::function<void(double)> progress = {};
   /// Blocks are collected to boxes of about so many numbers, so that the file is written in long runs.
   std::int64_t box_doubles = std::int64_t{1} << 24;
+  /// Throws UsageError for a file that must stay although `overwrite` allows to replace it; may be empty.
+  std::function<void(const std::string& path)> refuse = {};
 };
+
+/// Throws as `write_dump` does if a dump cannot be written there: to be called before long work.
+void expect_place_for_dump(const std::string& path, const WriteOptions& options = {});
 
 /// Writes any source as a Trifuse dump, block by block; no array is in memory as a whole except T1 and the Fock matrix.
 ///

@@ -1,5 +1,6 @@
 #include "tce_tiles/hdf5_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hdf5.h>
@@ -204,16 +205,24 @@ Hdf5File Hdf5File::open(const std::string& path) {
   return file;
 }
 
-Hdf5File Hdf5File::create(const std::string& path, const std::string& label) {
+Hdf5File Hdf5File::create(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw SystemError(fmt::format("{}: creating the file failed ({}).", path, std::strerror(errno)));
+  const std::unique_ptr<const int, void (*)(const int*)> closer(&descriptor, [](const int* it) { ::close(*it); });
+  return create(descriptor, path);
+}
+
+Hdf5File Hdf5File::create(int descriptor, const std::string& name) {
   const Library library;
   Hdf5File file;
-  file.path_ = label.empty() ? path : label;
+  file.path_ = name;
   file.output_ = std::make_shared<Hdf5OutputState>();
+  file.output_->descriptor = descriptor;
   const Hdf5Handle access(hdf5_output_access(file.output_.get()), H5Pclose);
   // The format of HDF5 1.10 has checksums over all that describes the data; older ones let HDF5 stumble over damage.
   checked_write(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), *file.output_, file.path_,
                 "creating the file");
-  file.file_ = Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  file.file_ = Hdf5Handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   checked_write(file.file_.get(), *file.output_, file.path_, "creating the file");
   return file;
 }

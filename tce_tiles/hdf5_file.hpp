@@ -99,8 +99,10 @@ class Hdf5File {
  public:
   /// Read-only. The sentence says whether the file is absent, unreadable, truncated or no HDF5 file at all.
   static Hdf5File open(const std::string& path);
-  /// A new file; an existing one is replaced. Sentences about it call it `label`, if given.
-  static Hdf5File create(const std::string& path, const std::string& label = {});
+  /// Writes an empty file that is open as `descriptor`, which the caller closes. Sentences call it `name`.
+  static Hdf5File create(int descriptor, const std::string& name);
+  /// A new file; an existing one is replaced without asking.
+  static Hdf5File create(const std::string& path);
 
   const std::string& path() const { return path_; }
 

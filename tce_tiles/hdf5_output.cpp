@@ -53,10 +53,10 @@ bool transfer_all(haddr_t address, std::size_t size, Transfer transfer) {
   return true;
 }
 
-H5FD_t* open_file(const char* name, unsigned, hid_t access, haddr_t) {
+H5FD_t* open_file(const char*, unsigned, hid_t access, haddr_t) {
   const auto* info = static_cast<const AccessInfo*>(H5Pget_driver_info(access));
   if (!info) return nullptr;
-  const int descriptor = ::open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int descriptor = ::fcntl(info->state->descriptor, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) {
     info->state->error = errno;
     return nullptr;

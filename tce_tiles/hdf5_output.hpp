@@ -9,7 +9,8 @@ namespace trifuse {
 /// exit handler at the latest. New files are therefore written through a file driver of our own. It tells HDF5 that
 /// every write went well and keeps the first failure here, where the caller looks after each operation.
 struct Hdf5OutputState {
-  int error = 0;  ///< errno, 0 while all is well
+  int descriptor = -1;  ///< of the empty file that HDF5 is to write, whatever name it is told
+  int error = 0;        ///< errno, 0 while all is well
 };
 
 /// A file access property list (closed by the caller) for H5Fcreate that uses this driver. `state` must outlive the

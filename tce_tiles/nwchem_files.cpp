@@ -134,4 +134,20 @@ std::string find_movecs(const std::string& prefix) {
   return is_file(path) ? path : std::string();
 }
 
+std::vector<std::string> files_of_nwchem(const std::string& prefix) {
+  constexpr std::array<std::string_view, 17> kinds = {"t1amp",   "t2amp",   "f1int",  "v2int", "t1_copy", "t2_copy",
+                                                      "f1_copy", "v2_copy", "movecs", "out",   "log",     "nwout",
+                                                      "output",  "nw",      "db",     "p",     "zmat"};
+  const fs::path path(prefix);
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string beginning = path.filename().string() + ".";
+  std::vector<std::string> files;
+  for (const std::string& name : names_in(parent)) {
+    if (!name.starts_with(beginning)) continue;
+    const std::string kind = name.substr(beginning.size(), name.find('.', beginning.size()) - beginning.size());
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) files.push_back((parent / name).string());
+  }
+  return files;
+}
+
 }  // namespace trifuse

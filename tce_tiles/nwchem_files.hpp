@@ -24,4 +24,8 @@ std::vector<std::string> find_outputs(const std::string& prefix);
 /// PREFIX.movecs, or an empty string.
 std::string find_movecs(const std::string& prefix);
 
+/// All files that NWChem reads or writes under this prefix, also those that a run does without: PREFIX.t1amp.000000,
+/// PREFIX.movecs, PREFIX.out, ...
+std::vector<std::string> files_of_nwchem(const std::string& prefix);
+
 }  // namespace trifuse

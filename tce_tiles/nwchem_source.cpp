@@ -8,6 +8,7 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/nwchem_energies.hpp"
+#include "tce_tiles/nwchem_files.hpp"
 #include "tce_tiles/nwchem_layout.hpp"
 #include "tce_tiles/nwchem_payload.hpp"
 #include "tce_tiles/nwchem_table.hpp"
@@ -30,6 +31,10 @@ SourceInfo describe(const NwchemLocation& location, const NwchemTensors& files, 
                     const NwchemMovecs* movecs, const std::string& energies_origin) {
   SourceInfo info;
   info.path = location.prefix;
+  info.files = files_of_nwchem(files.prefix);
+  if (location.output) info.files.push_back(*location.output);
+  if (location.movecs) info.files.push_back(*location.movecs);
+  if (!table.output.empty()) info.files.push_back(table.output);
   info.format = "NWChem files";
   if (files.v2) {
     const bool spatial = files.storage(table.space) == V2Storage::spatial;

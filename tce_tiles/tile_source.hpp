@@ -24,8 +24,9 @@ enum class AmplitudeKind {
 
 /// What is known about a set of amplitudes and integrals besides the numbers.
 struct SourceInfo {
-  std::string path;    ///< what the user named
-  std::string format;  ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
+  std::string path;                ///< what the user named
+  std::vector<std::string> files;  ///< all files of it that this or another run reads, which no output may replace
+  std::string format;              ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
   Reference reference = Reference::rhf;
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
   double omega2 = 0.0;                       ///< of regularized CCSD amplitudes, hartree

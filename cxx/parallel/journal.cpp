@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/output_file.hpp"
 #include "cxx/parallel/team.hpp"
 
 namespace trifuse {
@@ -21,6 +22,17 @@ std::string file_of_rank(const std::string& path, int rank) {
   return rank == 0 ? path : fmt::format("{}{}{}", path, rank_suffix, rank);
 }
 
+/// The rank that writes a file of this name, 0 for a name that no rank above 0 writes. `beginning`: what all of them
+/// have before the rank.
+int rank_in_name(const std::string& name, const std::string& beginning) {
+  if (!name.starts_with(beginning)) return 0;
+  int rank = 0;
+  const char* const last = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + beginning.size(), last, rank);
+  const bool good = error == std::errc() && stop == last && rank >= 1 && name == beginning + std::to_string(rank);
+  return good ? rank : 0;
+}
+
 /// The files of a journal that this process sees, by the numbers of the ranks that wrote them.
 std::map<int, std::string> files_of(const std::string& path) {
   std::map<int, std::string> files;
@@ -31,12 +43,7 @@ std::map<int, std::string> files_of(const std::string& path) {
   const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
   for (std::filesystem::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(beginning)) continue;
-    int rank = 0;
-    const char* const last = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + beginning.size(), last, rank);
-    if (error != std::errc() || stop != last || rank < 1 || name != beginning + std::to_string(rank)) continue;
-    files[rank] = file_of_rank(path, rank);
+    if (const int rank = rank_in_name(name, beginning); rank > 0) files[rank] = file_of_rank(path, rank);
   }
   return files;
 }
@@ -80,6 +87,13 @@ Journal::Journal(const std::string& path, const JournalKey& key, Team* team, boo
     ++finished_count_;
     ++finished_by_[static_cast<std::size_t>(by_[task])];
   }
+}
+
+bool Journal::is_file_of_rank(const std::string& journal, const std::string& path) {
+  const std::filesystem::path file(path);
+  const int rank =
+      rank_in_name(file.filename().string(), std::filesystem::path(journal).filename().string() + rank_suffix);
+  return rank > 0 && lead_to_same_file(file_of_rank(journal, rank), path);
 }
 
 std::optional<TileCut> Journal::tiles_in(const std::string& path, Team* team) {

@@ -28,6 +28,9 @@ class Journal {
   /// the lowest rank has read. Throws as `JournalFile`.
   Journal(const std::string& path, const JournalKey& key, Team* team = nullptr, bool writes = true);
 
+  /// True if `path` names the file that a rank above 0 writes, or would write, of the journal that is named `journal`.
+  static bool is_file_of_rank(const std::string& journal, const std::string& path);
+
   /// How the tiles of the plan were cut to which a journal belongs; none where there is none yet. Collective with a
   /// team.
   static std::optional<TileCut> tiles_in(const std::string& path, Team* team = nullptr);

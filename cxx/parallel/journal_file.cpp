@@ -142,6 +142,16 @@ std::optional<TileCut> JournalFile::tiles_in(const std::string& path) {
   return TileCut{{header->holes, header->particles}, header->aligned != 0};
 }
 
+bool JournalFile::is_journal(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  std::array<char, magic.size()> head{};
+  const ssize_t got = ::pread(file, head.data(), head.size(), 0);
+  ::close(file);
+  // The last letter is the version.
+  return got == static_cast<ssize_t>(head.size()) && std::equal(head.begin(), head.end() - 1, magic.begin());
+}
+
 JournalFile::~JournalFile() {
   // Nothing can be done about a failure here, and nothing is lost: what was written was checked when it was.
   static_cast<void>(::fdatasync(file_));

@@ -54,6 +54,9 @@ class JournalFile {
   /// can be read. Throws as the constructor for a file that is no journal.
   static std::optional<TileCut> tiles_in(const std::string& path);
 
+  /// True for a file that begins as the journals of this or another version do.
+  static bool is_journal(const std::string& path);
+
   /// Not thread-safe. Throws SystemError naming the file, e.g. when the disk is full; the records before stay valid.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 

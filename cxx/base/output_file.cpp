@@ -1,0 +1,170 @@
+#include "cxx/base/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+namespace {
+
+std::string directory_of(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return whole.has_parent_path() ? whole.parent_path().string() : ".";
+}
+
+bool same(const struct stat& first, const struct stat& second) {
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// Some file systems, and pipes, have nothing to flush to.
+bool flushed(int descriptor) {
+  return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+/// The name of the file is on the disk as well, where the file system can be told so. Nothing can be done where not.
+void flush_directory(const std::string& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  static_cast<void>(::fsync(descriptor));
+  ::close(descriptor);
+}
+
+}  // namespace
+
+bool lead_to_same_file(const std::string& first, const std::string& second) {
+  struct stat one {
+  }, other{};
+  const bool found = ::stat(first.c_str(), &one) == 0;
+  if (found != (::stat(second.c_str(), &other) == 0)) return false;
+  if (found) return same(one, other);
+  if (std::filesystem::path(first).filename() != std::filesystem::path(second).filename()) return false;
+  return ::stat(directory_of(first).c_str(), &one) == 0 && ::stat(directory_of(second).c_str(), &other) == 0 &&
+         same(one, other);
+}
+
+OutputFile::OutputFile(std::string path, OutputRules rules) : path_(std::move(path)), rules_(std::move(rules)) {
+  existed_ = may_replace();
+  create();
+  discard();
+}
+
+OutputFile::~OutputFile() {
+  discard();
+}
+
+void OutputFile::fail(int error) const {
+  throw SystemError(fmt::format("{} cannot be written: {}; {}.", path_, std::strerror(error), rules_.cure));
+}
+
+/// False where there is no file. Throws unless the file may be replaced.
+bool OutputFile::may_replace() const {
+  if (rules_.refuse) rules_.refuse(path_);
+  struct stat status {};
+  if (::lstat(path_.c_str(), &status) != 0) {
+    if (errno == ENOENT) return false;
+    fail(errno);
+  }
+  if (S_ISLNK(status.st_mode)) {
+    throw UsageError(fmt::format(
+        "{}: this is a symbolic link, and outputs do not follow links; name the file that is meant.", path_));
+  }
+  // The finished file takes the place of what is there: never that of /dev/null.
+  if (!S_ISREG(status.st_mode)) {
+    throw SystemError(fmt::format("{} cannot be written: it is not a regular file; {}.", path_, rules_.cure));
+  }
+  if (!rules_.overwrite && !(rules_.is_earlier && rules_.is_earlier(path_))) {
+    throw UsageError(fmt::format("{}: {}.", path_, rules_.kept));
+  }
+  return true;
+}
+
+void OutputFile::create() {
+  // File systems allow names of 255 bytes.
+  constexpr std::size_t longest_stem = 200;
+  constexpr int attempts = 100;
+  const std::string stem = std::filesystem::path(path_).filename().string().substr(0, longest_stem);
+  std::random_device random;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const std::uint64_t number = std::uint64_t{random()} << 32 | random();
+    std::string name = fmt::format("{}/{}.partial-{:016x}", directory_of(path_), stem, number);
+    descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST && errno != EINTR) break;
+  }
+  fail(errno);
+}
+
+int OutputFile::open() {
+  create();
+  return descriptor_;
+}
+
+void OutputFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void OutputFile::write(std::string_view content) {
+  if (descriptor_ < 0) create();
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor_, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(written == 0 ? ENOSPC : errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void OutputFile::finish() {
+  if (!flushed(descriptor_)) fail(errno);
+  // Network file systems report a full disk no earlier than here.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
+  bool exists = false;
+  try {
+    exists = may_replace();
+  } catch (const UsageError& error) {
+    throw SystemError(error.what());  // the options were good when the run began
+  }
+  if (exists && !existed_ && !rules_.overwrite) {
+    throw SystemError(
+        fmt::format("{}: this file appeared while its content was computed, and is kept; {}.", path_, rules_.cure));
+  }
+  if (exists) {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  } else {
+    take_free_name();
+  }
+  temporary_.clear();
+  flush_directory(directory_of(path_));
+}
+
+/// Never replaces a file, not even one that appears at this moment, where the file system can do so.
+void OutputFile::take_free_name() {
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) {
+    if (::link(temporary_.c_str(), path_.c_str()) == 0) {
+      ::unlink(temporary_.c_str());
+      return;
+    }
+    // Neither renames without replacing nor hard links. That the name was free has just been seen.
+    if (errno != EEXIST && ::rename(temporary_.c_str(), path_.c_str()) == 0) return;
+  }
+  fail(errno);
+}
+
+}  // namespace trifuse

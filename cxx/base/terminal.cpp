@@ -1,0 +1,36 @@
+#include "cxx/base/terminal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace trifuse {
+
+void write_output(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void flush_output() noexcept {
+  std::fflush(stdout);
+}
+
+void write_error(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void occupy_standard_streams() noexcept {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is that of the stream. Only for reading, so that writing fails.
+    if (::open("/dev/null", O_RDONLY) < 0) static_cast<void>(::open("/", O_RDONLY | O_DIRECTORY));
+  }
+}
+
+}  // namespace trifuse

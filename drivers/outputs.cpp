@@ -1,0 +1,135 @@
+#include "drivers/outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "cxx/base/error.hpp"
+#include "cxx/parallel/journal.hpp"
+#include "cxx/parallel/journal_file.hpp"
+#include "drivers/svg.hpp"
+#include "trifuse_config.hpp"
+
+namespace trifuse::cli {
+
+namespace {
+
+/// Raised when a report changes so that readers of the old one would misunderstand it.
+constexpr int schema_version = 1;
+/// No report of ours is larger; other files are not read to their end.
+constexpr std::uintmax_t largest_report = std::uintmax_t{1} << 28;
+
+bool is_earlier_report(const std::string& path, const std::string& command) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) > largest_report || error) return false;
+  std::ifstream file(path, std::ios::binary);
+  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
+  if (!report.is_object()) return false;
+  const auto holds = [&](const char* name, const nlohmann::json& value) {
+    const auto found = report.find(name);
+    return found != report.end() && *found == value;
+  };
+  return holds("program", "trifuse") && holds("report", command) && report.contains("schema_version");
+}
+
+bool is_earlier_drawing(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string beginning(svg_beginning.size(), '\0');
+  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == svg_beginning;
+}
+
+std::string kept_unless(const std::string& kind, const std::string& cure) {
+  return fmt::format("this file exists already and is no earlier {}; {}, or allow with --overwrite that it is replaced",
+                     kind, cure);
+}
+
+}  // namespace
+
+void Outputs::protect_input(const std::string& path) {
+  if (path.empty()) return;
+  inputs_.push_back(path);
+  check_all();
+}
+
+void Outputs::protect_inputs(const TileSource& source) {
+  const std::vector<std::string>& files = source.info().files;
+  inputs_.insert(inputs_.end(), files.begin(), files.end());
+  check_all();
+}
+
+void Outputs::protect_journal(const std::string& path) {
+  if (path.empty()) return;
+  journals_.push_back(path);
+  check_all();
+}
+
+OutputRules Outputs::add(const std::string& option, const std::string& path) {
+  refuse_protected(path, option);
+  for (const auto& [other_option, other] : outputs_) {
+    if (!lead_to_same_file(path, other)) continue;
+    throw UsageError(fmt::format("{} and {} name the same file {}; give each its own.", other_option, option, path));
+  }
+  outputs_.emplace_back(option, path);
+  OutputRules rules;
+  rules.cure = fmt::format("give another {} file", option);
+  rules.overwrite = overwrite_;
+  rules.refuse = [this, option](const std::string& file) { refuse_protected(file, option); };
+  return rules;
+}
+
+void Outputs::check_all() const {
+  for (const auto& [option, path] : outputs_) refuse_protected(path, option);
+}
+
+void Outputs::refuse_protected(const std::string& path, const std::string& option) const {
+  const auto refuse = [&](const char* what) {
+    throw UsageError(
+        fmt::format("{}: this file is {} and is never overwritten; give another {} file.", path, what, option));
+  };
+  const auto is_output = [&](const std::string& file) { return lead_to_same_file(path, file); };
+  if (std::any_of(inputs_.begin(), inputs_.end(), is_output)) refuse("an input of this command");
+  const auto is_journal_of = [&](const std::string& journal) {
+    return is_output(journal) || Journal::is_file_of_rank(journal, path);
+  };
+  if (std::any_of(journals_.begin(), journals_.end(), is_journal_of)) refuse("the journal of this run");
+  if (JournalFile::is_journal(path)) refuse("a journal");
+}
+
+ReportFile::ReportFile(Outputs& outputs, const std::string& path, std::string command) : command_(std::move(command)) {
+  if (path.empty()) return;
+  OutputRules rules = outputs.add("--json", path);
+  rules.kept = kept_unless(fmt::format("report of `trifuse {}`", command_), rules.cure);
+  rules.is_earlier = [command = command_](const std::string& file) { return is_earlier_report(file, command); };
+  file_ = std::make_unique<OutputFile>(path, std::move(rules));
+}
+
+void ReportFile::write(const nlohmann::ordered_json& content) {
+  if (!file_) return;
+  nlohmann::ordered_json report = {
+      {"program", "trifuse"}, {"report", command_}, {"schema_version", schema_version}, {"version", version}};
+  report.update(content);
+  // Only ASCII, so that a terminal on which the report is shown does not obey characters of paths and comments.
+  constexpr bool ascii = true;
+  file_->write(report.dump(2, ' ', ascii, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+  file_->finish();
+}
+
+DrawingFile::DrawingFile(Outputs& outputs, const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  OutputRules rules = outputs.add(option, path);
+  rules.kept = kept_unless("drawing of `trifuse plan`", rules.cure);
+  rules.is_earlier = is_earlier_drawing;
+  file_ = std::make_unique<OutputFile>(path, std::move(rules));
+}
+
+void DrawingFile::write(const std::function<std::string()>& draw) {
+  if (!file_) return;
+  file_->write(draw());
+  file_->finish();
+}
+
+}  // namespace trifuse::cli
