@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/base/terminal.hpp"
 
 namespace trifuse::cli {
 
@@ -127,7 +128,7 @@ class Heartbeat::Watch {
     double next_silent = 0.0, next_behind = 0.0;  ///< seconds after which something is said
   };
 
-  static void say(const std::string& sentence) { fmt::print(stderr, "trifuse: warning: {}\n", sentence); }
+  static void say(const std::string& sentence) { print_error("trifuse: warning: {}\n", sentence); }
   std::string name(int rank) const {
     return fmt::format("Rank {} on host {}", rank, hosts_[static_cast<std::size_t>(rank)]);
   }
