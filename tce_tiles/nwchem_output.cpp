@@ -194,7 +194,8 @@ class Parser {
     const auto value = [&] { return number(trimmed(text.substr(equals + 1))); };
     if (name == "Total SCF energy") {
       scf_energy_ = value();
-      now_.scf_energy = scf_energy_;
+      // Behind a tile table it is that of the next calculation in this output.
+      if (now_.tiles.empty()) now_.scf_energy = scf_energy_;
     } else if (name == "CCSD correlation energy / hartree") {
       // A new set of amplitudes: what was printed of triples before belongs to others.
       now_.correlation_energy = value();

@@ -11,6 +11,8 @@ from trifuse_program import DATA, REFUSAL_TIME_LIMIT, ProgramTest, environment, 
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 OCCUPIED, VIRTUAL = 3, 5
+# Witnesses of molecules that do not exist fail anyhow; these come first.
+NOTICED = "breaks its symmetry|CCSD correlation energy|beyond any reasonable size|not finite"
 
 
 def packed(values):
@@ -111,21 +113,21 @@ class DamagedDump(DumpTest):
             damaged[place + 7] ^= 1 << generator.randrange(8)
             self.write_resealed(damaged)
             with self.subTest(place=place):
-                self.assert_refused(self.dump, naming=self.dump)
+                self.assertRegex(self.assert_refused(self.dump, naming=self.dump, trust=False).err, NOTICED)
         for place in generator.sample(large, 20):
             damaged = bytearray(self.content)
             # The upper half of the fraction, and the end of the exponent.
             damaged[place + 5 + generator.randrange(2)] ^= 0x80
             self.write_resealed(damaged)
             with self.subTest(place=place):
-                self.assert_refused(self.dump, naming=self.dump)
+                self.assertRegex(self.assert_refused(self.dump, naming=self.dump, trust=False).err, NOTICED)
 
     def test_singles_of_another_run(self):
         places = self.datasets["t1"]
         for factor in (0.0, 0.99, 1.01, -2.0):
             values = packed(factor * self.number_at(place) for place in places)
             self.write_resealed(self.content[:places[0]] + values + self.content[places[-1] + 8:])
-            self.assertIn("CCSD correlation energy", self.assert_refused(self.dump, naming=self.dump).err)
+            self.assertIn("CCSD correlation energy", self.assert_refused(self.dump, naming=self.dump, trust=False).err)
 
     def test_broken_symmetries(self):
         # The second element of each array has another one as its partner.
@@ -143,10 +145,10 @@ class DamagedDump(DumpTest):
         self.assert_nothing_but("dump.h5", "molecule")
 
     def test_it_is_refused_on_the_left_as_well(self):
-        for name in ("t1", "t2"):
-            place = self.datasets[name][1]
-            self.write_resealed(self.with_number(place, 1.5 * self.number_at(place) + 0.01))
-            self.assert_refused(self.folder / "molecule" / "c", "--left", self.dump, naming=self.dump)
+        for name, value in (("t1", 1e5), ("t2", 0.5)):
+            self.write_resealed(self.with_number(self.datasets[name][1], value))
+            outcome = self.assert_refused(self.folder / "molecule" / "c", "--left", self.dump, naming=self.dump)
+            self.assertRegex(outcome.err, NOTICED)
 
 
 class OtherFiles(DumpTest):

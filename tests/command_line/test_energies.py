@@ -177,9 +177,10 @@ class Report(ProgramTest):
 
     def test_a_report_takes_the_place_of_an_older_one(self):
         report = self.folder / "report.json"
-        report.write_text("old")
+        self.succeed("run", DATA / WATER / "c", "--json", report)
+        old = report.read_text()
         self.assert_refused(self.folder / "absent", "--json", report, naming="absent")
-        self.assertEqual(report.read_text(), "old")
+        self.assertEqual(report.read_text(), old)
         self.succeed("run", DATA / WATER / "c", "--json", report)
         self.assertEqual(read_report(report)["program"], "trifuse")
         self.assert_nothing_but("report.json")

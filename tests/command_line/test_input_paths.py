@@ -83,7 +83,8 @@ class InputPaths(ProgramTest):
                     continue  # a run that was killed before it wrote anything
                 outcome = self.run_bounded("run", WATER, "--device", "cpu", "--quiet", "--journal", place)
                 self.assertIn(outcome.code, (2, 3), outcome)
-                self.assert_named(outcome, place, outcome.code)
+                # A path that is longer than any can be is told by its length.
+                self.assert_named(outcome, "characters" if kind.startswith("long") else place, outcome.code)
 
     def test_each_file_of_nwchem(self):
         for name in (*TENSORS, "c.out"):

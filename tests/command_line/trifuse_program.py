@@ -50,16 +50,17 @@ def environment(**additions):
 FOLDERS_OF_MADE_UP_MOLECULES = set()
 
 
-def command(*arguments, program=PROGRAM):
+def command(*arguments, program=PROGRAM, trust=True):
+    """`trust`: go on after the witnesses that fail for molecules that do not exist."""
     words = [str(argument) for argument in arguments]
     made_up = any(word.startswith(folder) for word in words for folder in FOLDERS_OF_MADE_UP_MOLECULES)
-    trust = ["--trust-input"] if made_up and words[0] in ("run", "convert", "info") else []
-    return [program, *words, *trust]
+    trusted = trust and made_up and words[0] in ("run", "convert", "info")
+    return [program, *words, *(["--trust-input"] if trusted else [])]
 
 
-def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, **options):
+def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, trust=True, **options):
     """Runs the program to its end. A negative code is the signal that ended it."""
-    process = subprocess.run(command(*arguments, program=program), stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
+    process = subprocess.run(command(*arguments, program=program, trust=trust), stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=limit,
                              env=env or environment(), **options)
     return checked(Outcome(process.returncode, process.stdout, process.stderr))

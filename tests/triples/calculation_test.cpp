@@ -68,7 +68,8 @@ TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
   const auto name = [&](const TileSource* left, double omega2) {
     CalculationOptions options = options_for();
     options.omega2 = {omega2};
-    const Calculation calculation(*water, left, options);
+    const auto right = described(*water, amplitudes(AmplitudeKind::ccsd), true);
+    const Calculation calculation(*right, left, options);
     return calculation.method(omega2);
   };
   const auto regularized = described(*water, amplitudes(AmplitudeKind::regularized_ccsd, 0.1), false);
