@@ -93,8 +93,9 @@ struct BenchCommand {
     Calculation calculation(amplitudes, nullptr, chosen);
     const auto needed = static_cast<double>(calculation.operand_bytes());
     if (needed <= free_memory()) return calculation;
-    throw SystemError(fmt::format("The operands take {:.3g} GiB, and only {:.3g} GiB are free; take fewer orbitals.",
-                                  needed / 0x1p30, free_memory() / 0x1p30));
+    throw SystemError(
+        fmt::format("The operands take {:.3g} GiB, and only {:.3g} GiB of memory are free; take fewer orbitals.",
+                    needed / 0x1p30, free_memory() / 0x1p30));
   }
 
   nlohmann::ordered_json measure(const TileSource& amplitudes, Form each) const {

@@ -7,7 +7,7 @@ import shutil
 import struct
 import unittest
 
-from trifuse_program import DATA, GOOD_CASES, ProgramTest, read_doubles, trifuse_as_nobody, write_doubles
+from trifuse_program import DATA, GOOD_CASES, ProgramTest, read_doubles, trifuse, trifuse_as_nobody, write_doubles
 
 # All references, with and without symmetry, both storages of integrals; two outputs hold no orbital energies.
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
