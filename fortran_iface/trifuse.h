@@ -1,13 +1,13 @@
 /* Trifuse: the triples correction of coupled cluster, for C and through ISO_C_BINDING for Fortran.
  *
  * Every function that can fail takes a status first, sets its code, and writes one sentence that says what is wrong and
- * what helps; it never ends the program. Handles are opaque numbers that are looked up in a table, and no number is given
- * twice: one that is null, deleted or of another type is TRIFUSE_BAD_HANDLE. Energies are in hartree. A handle may be
- * used by one thread at a time.
+ * what helps; it never ends the program. Handles are opaque numbers that are looked up in a table, and no number is
+ * given twice: one that is null, deleted or of another type is TRIFUSE_BAD_HANDLE. Energies are in hartree. A handle
+ * may be used by one thread at a time.
  *
- * Threads do not follow into a process that is forked. A child of a process that has computed, or opened amplitudes, with
- * this library gets TRIFUSE_BAD_SYSTEM from whatever computes; the parent goes on. Start it as a program of its own (in
- * Python multiprocessing with the start method "spawn"), or fork before. */
+ * Threads do not follow into a process that is forked. A child of a process that has computed, or opened amplitudes,
+ * with this library gets TRIFUSE_BAD_SYSTEM from whatever computes; the parent goes on. Start it as a program of its
+ * own (in Python multiprocessing with the start method "spawn"), or fork before. */
 #ifndef TRIFUSE_H
 #define TRIFUSE_H
 
