@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
   trifuse_set_device(&status, calculation, 3);
   expect_failure(&status, TRIFUSE_BAD_USAGE, "trifuse_device", "a device that is none");
   trifuse_set_gpus(&status, calculation, 0, &gpu);
-  expect_failure(&status, TRIFUSE_BAD_USAGE, "At least one", "no GPU");
+  expect_failure(&status, TRIFUSE_BAD_USAGE, "0 GPUs were given", "no GPU");
   gpu = 4000;
   trifuse_set_gpus(&status, calculation, 1, &gpu);
   expect(status.code == TRIFUSE_BAD_USAGE && strlen(status.message) > 20, "a GPU that is not there");
