@@ -8,8 +8,8 @@ import unittest
 
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (ALONE, DATA, FOLDERS_OF_MADE_UP_MOLECULES, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text, has_global_arrays, mpirun, read_report, resealed,
-                             trifuse)
+from trifuse_program import (ALONE, DATA, FOLDERS_OF_MADE_UP_MOLECULES, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text,
+                             has_global_arrays, mpirun, read_report, resealed, trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
