@@ -384,7 +384,10 @@ std::vector<double> Checker::run(int stage) {
     if (is_mine) mine.push_back(&all[n]);
   }
   const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
-  const auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
+  auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
+  // Where there is no memory for the buffers of matrix products, OpenBLAS waits for ever.
+  const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
+  if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
   // While one thread reads, others look at what they have read.
   share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });
   if (!singles_) return {};
