@@ -23,8 +23,11 @@ def run_limited(limits, *arguments, nobody=False, env=None):
             os.setgid(65534)
             os.setuid(65534)
 
+    variables = dict(env or environment())
+    if sanitized():
+        variables["ASAN_OPTIONS"] = "detect_leaks=0"  # looking for leaks takes a thread
     process = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                             timeout=LIMIT, env=env or environment(), preexec_fn=limit)
+                             timeout=LIMIT, env=variables, preexec_fn=limit)
     return checked(Outcome(process.returncode, process.stdout, process.stderr))
 
 
