@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
 namespace trifuse::cli {

@@ -2,8 +2,8 @@
 
 #include <future>
 
-#include "cxx/calculation.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/tile_source.hpp"
 

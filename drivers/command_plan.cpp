@@ -7,7 +7,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
 #include "drivers/outputs.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cxx/base/terminal.hpp"
-#include "cxx/calculation.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "tce_tiles/synthetic_source.hpp"

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 
 namespace trifuse::cli {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
+#include "cxx/base/team.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/parallel/team.hpp"
 
 namespace trifuse::cli {
 

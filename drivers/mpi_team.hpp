@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 #include "drivers/launcher.hpp"
 
 namespace trifuse::cli {

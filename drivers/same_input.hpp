@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 #include "tce_tiles/tile_source.hpp"
 
 namespace trifuse::cli {

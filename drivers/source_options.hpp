@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "drivers/outputs.hpp"
 #include "tce_tiles/open_source.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/team_calculation.hpp"
+#include "cxx/calculation/team_calculation.hpp"
 
 /// What the ranks of a team did, each and by kind of worker.
 namespace trifuse::cli {

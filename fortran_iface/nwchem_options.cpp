@@ -10,7 +10,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 namespace trifuse::nwchem {
 

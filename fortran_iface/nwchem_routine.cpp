@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cxx/choose_devices.hpp"
+#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/team_calculation.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 #include "tce_tiles/nwchem_caller.hpp"

@@ -15,7 +15,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/nwchem/device_claim.hpp"
 #include "cxx/nwchem/task_recorder.hpp"
 #include "cxx/parallel/ranks.hpp"

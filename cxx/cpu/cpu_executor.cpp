@@ -8,7 +8,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/first_failure.hpp"
 #include "cxx/cpu/piece_worker.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cxx/panels/panel_executor.hpp"
+#include "cxx/operands/panel_executor.hpp"
 #include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 

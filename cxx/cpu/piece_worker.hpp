@@ -9,7 +9,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
-#include "cxx/panels/panel_parts.hpp"
+#include "cxx/operands/panel_parts.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/recipe.hpp"
 

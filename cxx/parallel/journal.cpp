@@ -10,7 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/output_file.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 
 namespace trifuse {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 #include "cxx/parallel/units.hpp"
 
 namespace trifuse {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/team.hpp"
 #include "cxx/parallel/journal.hpp"
-#include "cxx/parallel/team.hpp"
 #include "cxx/parallel/units.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/executor.hpp"

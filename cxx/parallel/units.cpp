@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cxx/base/clock.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 
 namespace trifuse {
 

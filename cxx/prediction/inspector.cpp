@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cxx/cuda/layout.hpp"
+#include "cxx/cuda/schedule/layout.hpp"
 
 namespace trifuse {
 

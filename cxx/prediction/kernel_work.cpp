@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-/// Those of the kernels for matrix instructions, see cxx/cuda/configuration.hpp.
+/// Those of the kernels for matrix instructions, see cxx/cuda/schedule/configuration.hpp.
 std::vector<gpu::Shape> matrix_shapes() {
   constexpr std::int64_t size = sizeof(gpu::Fp64::Operand);
   const auto shape = [](int a, int b, int c) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "cxx/cuda/boxes.hpp"
-#include "cxx/cuda/task_program.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
 
 namespace trifuse {
 

@@ -7,9 +7,9 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/parallel/ranks.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 
 namespace trifuse {
 
@@ -61,7 +61,7 @@ double gpus_on_node(const JobShape& job, int nodes) {
 double kept_for_neighbours(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
-  // As the executor decides (cxx/cuda/cuda_executor.cpp).
+  // As the executor decides (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double most = 0.75;
   const double kept = inspection.all_bytes_kept() / job.gpus;
   return kept <= most * prediction.gpu.panels ? kept : 0.0;
@@ -106,7 +106,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
 
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
-  // As the executor lays it out (cxx/cuda/cuda_executor.cpp).
+  // As the executor lays it out (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
   constexpr double kept_of_block = 16384 * sizeof(double);
   GpuMemory memory;

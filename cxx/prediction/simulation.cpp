@@ -4,8 +4,8 @@
 #include <numeric>
 #include <queue>
 
-#include "cxx/cuda/batch_size.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
+#include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/prediction/panel_memory.hpp"
 
 namespace trifuse {

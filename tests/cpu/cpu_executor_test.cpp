@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"

@@ -1,4 +1,4 @@
-#include "cxx/cuda/boxes.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
 
 #include <gtest/gtest.h>
 

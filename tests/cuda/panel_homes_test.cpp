@@ -1,10 +1,10 @@
-#include "cxx/cuda/panel_homes.hpp"
+#include "cxx/cuda/schedule/panel_homes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "cxx/cuda/arena.hpp"
+#include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/problems.hpp"
 

@@ -1,4 +1,4 @@
-#include "cxx/cuda/task_program.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/cuda_executor.hpp"
-#include "cxx/cuda/devices.hpp"
-#include "cxx/cuda/kernel_bench.hpp"
+#include "cxx/cuda/runtime/cuda_executor.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/problems.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/refusals.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/expected_energies.hpp"
 

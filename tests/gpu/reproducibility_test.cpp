@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// What a task gets depends on that task alone, to the last bit.

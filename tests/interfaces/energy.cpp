@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tce_tiles/open_source.hpp"
 #include "tce_tiles/source_check.hpp"
 

@@ -1,4 +1,4 @@
-#include "cxx/panel_neighbours.hpp"
+#include "cxx/parallel/panel_neighbours.hpp"
 
 #include <gtest/gtest.h>
 

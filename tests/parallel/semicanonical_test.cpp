@@ -1,4 +1,4 @@
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cxx/team_operands.hpp"
+#include "cxx/operands/team_operands.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cxx/cuda/work.hpp"
+#include "cxx/cuda/schedule/work.hpp"
 #include "cxx/prediction/prediction.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::testing {

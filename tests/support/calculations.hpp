@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "cxx/triples/executor.hpp"
 
 namespace trifuse::testing {

@@ -18,7 +18,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/team.hpp"
 
 namespace trifuse::testing {
 

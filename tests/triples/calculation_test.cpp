@@ -1,4 +1,4 @@
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 #include <gtest/gtest.h>
 

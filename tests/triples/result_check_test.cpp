@@ -1,4 +1,4 @@
-#include "cxx/result_check.hpp"
+#include "cxx/calculation/result_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,258 @@
+#include "cxx/rotation/rotated_tensor.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
+#include "cxx/parallel/ranks.hpp"
+#include "tce_tiles/copy_box.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// The side whose two indices are rotated: 0 and 1, or 2 and 3.
+enum class Side { upper, lower };
+constexpr std::size_t first_index(Side side) {
+  return side == Side::upper ? 0 : 2;
+}
+
+std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
+                                   Side rotated) {
+  const std::size_t turned = first_index(rotated), kept = 2 - turned;
+  std::map<std::array<std::size_t, 4>, std::size_t> position;
+  std::vector<RotationUnit> units;
+  for (std::size_t n = 0; n < index.blocks().size(); ++n) {
+    const Block& block = index.blocks()[n];
+    const auto run = [&](std::size_t d) { return rotation.run_of(space[block.tiles[d]]); };
+    const std::array<std::size_t, 2> runs = {run(turned), run(turned + 1)};
+    const std::array<std::size_t, 4> key = {static_cast<std::size_t>(block.tiles[kept]),
+                                            static_cast<std::size_t>(block.tiles[kept + 1]), runs[0], runs[1]};
+    const auto [found, is_new] = position.emplace(key, units.size());
+    if (is_new) {
+      RotationUnit unit{runs, {}, {}, 1, 0};
+      for (std::size_t d = 0; d < 2; ++d) {
+        unit.extent[turned + d] = rotation.runs()[runs[d]].size;
+        unit.extent[kept + d] = space[block.tiles[kept + d]].size;
+      }
+      for (const std::int64_t extent : unit.extent) unit.doubles *= extent;
+      units.push_back(std::move(unit));
+    }
+    units[found->second].blocks.push_back(n);
+    units[found->second].stored_doubles += block.size;
+  }
+  return units;
+}
+
+/// What a thread needs for a unit.
+struct Room {
+  Buffer unit, turned, block;
+};
+
+/// Rotates one side of the blocks that this rank will have in `to`.
+class SideRotation {
+ public:
+  SideRotation(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation, Side side)
+      : space_(space), index_(index), rotation_(rotation), turned_(first_index(side)) {}
+
+  template <typename Read>
+  void rotate(const std::vector<RotationUnit>& units, int threads, Read read, const std::function<void()>& begin_unit,
+              SharedBlocks& to) const {
+    share_among_threads<Room>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Room& room) {
+      begin_unit();
+      const RotationUnit& unit = units[to.first_unit() + n];
+      room.unit.reserve(static_cast<std::size_t>(unit.doubles));
+      room.turned.reserve(static_cast<std::size_t>(unit.doubles));
+      for (const std::size_t block : unit.blocks) {
+        const auto size = static_cast<std::size_t>(index_.blocks()[block].size);
+        room.block.reserve(size);
+        read(block, std::span(room.block.data(), size));
+        gather(unit, block, room.block.data(), room.unit.data());
+      }
+      turn(unit, room);
+      for (const std::size_t block : unit.blocks) {
+        const Box box = box_of(unit, block);
+        copy_box(box.extent, room.unit.data() + box.begin, box.in_unit, to.own(block), box.in_block, 1.0);
+      }
+    });
+  }
+
+ private:
+  /// Where a block lies in its unit.
+  struct Box {
+    std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< the latter two are strides
+    std::int64_t begin;
+  };
+  Box box_of(const RotationUnit& unit, std::size_t block) const {
+    Box box{{}, {}, strides_of(unit.extent), 0};
+    for (std::size_t d = 0; d < 4; ++d) box.extent[d] = tile(block, d).size;
+    box.in_block = strides_of(box.extent);
+    for (std::size_t d = 0; d < 2; ++d) box.begin += in_run(unit, block, d) * box.in_unit[turned_ + d];
+    return box;
+  }
+  const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
+  /// Where a tile of the side that is rotated begins in its run.
+  std::int64_t in_run(const RotationUnit& unit, std::size_t block, std::size_t d) const {
+    return tile(block, turned_ + d).offset - rotation_.runs()[unit.runs[d]].offset;
+  }
+
+  void gather(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
+    Box box = box_of(unit, block);
+    copy_box(box.extent, values, box.in_block, whole + box.begin, box.in_unit, 1.0);
+    const auto [first, second] = std::pair{turned_, turned_ + 1};
+    if (unit.runs[0] != unit.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
+      return;
+    }
+    // The block of the interchanged tiles is not stored, since it is the same but for its sign.
+    const std::int64_t begin =
+        in_run(unit, block, 1) * box.in_unit[first] + in_run(unit, block, 0) * box.in_unit[second];
+    std::swap(box.in_unit[first], box.in_unit[second]);
+    copy_box(box.extent, values, box.in_block, whole + begin, box.in_unit, -1.0);
+  }
+
+  /// Both indices, the faster first, back and forth between the two buffers.
+  void turn(const RotationUnit& unit, Room& room) const {
+    const auto& n = unit.extent;
+    const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
+    const auto& [slow, fast] = unit.runs;
+    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, room.unit.data(), room.turned.data());
+    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, room.turned.data(), room.unit.data());
+  }
+
+  const TileSpace& space_;
+  const BlockIndex& index_;
+  const OrbitalRotation& rotation_;
+  std::size_t turned_;
+};
+
+/// As many as there is room for their units, but one at least.
+int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
+  std::int64_t largest = 1;
+  for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
+  const double room = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
+  const auto threads = static_cast<std::int64_t>(room / static_cast<double>(2 * largest));
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
+}
+
+}  // namespace
+
+SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team)
+    : places_(index.blocks().size()) {
+  const bool shared = team != nullptr && team->has_arrays() && team->size() > 1;
+  const std::vector<std::string> hosts = shared ? hosts_of_ranks(*team) : std::vector<std::string>(1);
+  const int ranks = static_cast<int>(hosts.size()), mine = shared ? team->rank() : 0;
+  std::map<std::string, int> ranks_of_host;
+  for (const std::string& host : hosts) ++ranks_of_host[host];
+  std::vector<SharedPiece> pieces;
+  std::vector<double> ends;  // each piece ends with the first unit that reaches its share of the tensor
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int pieces_of_rank = shared ? pieces_of_each(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
+    for (int n = 1; n <= pieces_of_rank; ++n) {
+      pieces.push_back({rank, 0});
+      ends.push_back((rank + static_cast<double>(n) / pieces_of_rank) / ranks * static_cast<double>(index.doubles()));
+    }
+  }
+  std::size_t piece = 0;
+  double before = 0.0;
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    while (piece + 1 < pieces.size() && before >= ends[piece]) ++piece;
+    auto& [rank, doubles] = pieces[piece];
+    for (const std::size_t block : units[unit].blocks) {
+      places_[block] = {piece, doubles};
+      doubles += index.blocks()[block].size;
+    }
+    before += static_cast<double>(units[unit].stored_doubles);
+    if (rank != mine) continue;
+    if (last_unit_ == 0) first_unit_ = unit;
+    last_unit_ = unit + 1;
+    own_doubles_ += units[unit].stored_doubles;
+  }
+  constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
+  for (SharedPiece& each : pieces) each.doubles = std::max(each.doubles, least);
+  own_.assign(pieces.size(), nullptr);
+  if (!shared) {
+    alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
+    own_.front() = alone_.data();
+    return;
+  }
+  array_ = team->make_array(pieces);
+  for (std::size_t n = 0; n < pieces.size(); ++n) {
+    if (pieces[n].rank == mine) own_[n] = array_->local(n).data();
+  }
+}
+
+void SharedBlocks::sync() {
+  if (array_) array_->sync();
+}
+
+void SharedBlocks::read(std::size_t block, std::span<double> values) const {
+  const Place& place = places_[block];
+  if (own_[place.piece] != nullptr) {
+    std::copy_n(own_[place.piece] + place.offset, values.size(), values.data());
+    return;
+  }
+  const std::lock_guard lock(reading_);
+  array_->get(place.piece, place.offset, values);
+}
+
+RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
+                             const Read& read, bool concurrent, const std::function<void()>& begin_unit, Team* team)
+    : index_(std::move(index)) {
+  const auto half_units = units_of(tiles, index_, rotation, Side::lower);
+  SharedBlocks half(index_, half_units, team);
+  std::mutex reading;
+  together(team, [&] {
+    const SideRotation lower(tiles, index_, rotation, Side::lower);
+    const auto read_block = [&](std::size_t block, std::span<double> values) {
+      std::unique_lock lock(reading, std::defer_lock);
+      if (!concurrent) lock.lock();
+      read(index_.blocks()[block].tiles, values);
+    };
+    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_unit, half);
+  });
+  half.sync();
+  const auto units = units_of(tiles, index_, rotation, Side::upper);
+  blocks_ = std::make_unique<SharedBlocks>(index_, units, team);
+  together(team, [&] {
+    const SideRotation upper(tiles, index_, rotation, Side::upper);
+    const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
+    upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);
+  });
+  blocks_->sync();
+}
+
+double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index) {
+  double operations = 0.0;
+  for (const Block& block : index.blocks()) {
+    for (const Side side : {Side::lower, Side::upper}) {
+      const std::size_t first = first_index(side);
+      const auto run = [&](std::size_t d) {
+        const Tile& tile = tiles[block.tiles[d]];
+        return tiles.range(tile.orbital_class, tile.irrep);
+      };
+      const auto one = run(first), other = run(first + 1);
+      // Of a pair in one run blocks with ascending tiles are stored, and both are turned.
+      const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];
+      operations += (stored_for_two ? 4.0 : 2.0) * static_cast<double>(block.size * (one.size + other.size));
+    }
+  }
+  return operations;
+}
+
+void RotatedTensor::read(std::int64_t key, std::span<double> block) const {
+  const Block* const found = index_.find(key);
+  if (found == nullptr || static_cast<std::size_t>(found->size) != block.size()) {
+    throw std::logic_error("A block was asked for that a rotated tensor does not have.");
+  }
+  blocks_->read(static_cast<std::size_t>(found - index_.blocks().data()), block);
+}
+
+std::int64_t RotatedTensor::own_bytes() const {
+  return blocks_->own_doubles() * static_cast<std::int64_t>(sizeof(double));
+}
+
+}  // namespace trifuse
