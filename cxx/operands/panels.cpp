@@ -6,7 +6,7 @@
 
 #include "cxx/base/large_pages.hpp"
 #include "cxx/operands/panel_loader.hpp"
-#include "cxx/plan/plan.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
-#include "cxx/plan/plan.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

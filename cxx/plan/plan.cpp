@@ -82,15 +82,6 @@ TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {
   return sizes;
 }
 
-TileSizes largest_tiles(const TileSpace& tiles) {
-  TileSizes largest{0, 0};
-  for (const Tile& tile : tiles.tiles()) {
-    std::int64_t& size = tile.space() == Space::hole ? largest.holes : largest.particles;
-    size = std::max(size, tile.size);
-  }
-  return largest;
-}
-
 TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size) {
   if (size) return {{*size, *size}, for_gpus};
   return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, form), for_gpus};

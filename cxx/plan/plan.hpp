@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/triples/task.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
 
@@ -34,10 +35,6 @@ void require_listable(const TileSpace& tiles, Form form, double most_tasks);
 
 /// Tile sizes for holes and particles that a CPU run uses unless told otherwise: small enough for balance and a
 /// journal, and not so small that the list of tasks becomes a burden.
-struct TileSizes {
-  std::int64_t holes, particles;
-  bool operator==(const TileSizes&) const = default;
-};
 TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
 
 /// How tiles are cut from a list of runs: by `TileSpace::retiled`, or by `retiled_aligned` with `cuda_granule`. It
@@ -47,9 +44,6 @@ struct TileCut {
   bool aligned = false;
   bool operator==(const TileCut&) const = default;
 };
-
-/// The largest hole and particle tile of a space, 0 where there is none.
-TileSizes largest_tiles(const TileSpace& tiles);
 
 /// Tile sizes for GPUs, to be cut by `TileSpace::retiled_aligned` with `cuda_granule`. Kernels cut tasks into small
 /// boxes themselves, so tiles need not be small for balance: particles 32, and for holes the smallest multiple of the

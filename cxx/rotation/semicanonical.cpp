@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
-#include "cxx/plan/plan.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

@@ -6,7 +6,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/kernel/check.hpp"
-#include "cxx/plan/plan.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {
 

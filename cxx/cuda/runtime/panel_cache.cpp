@@ -6,8 +6,8 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
-#include "cxx/plan/plan.hpp"
 #include "cxx/triples/recipe.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {
 
