@@ -13,8 +13,8 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_source.hpp"
 

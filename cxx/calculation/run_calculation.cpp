@@ -10,11 +10,11 @@
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/panels.hpp"
 #include "cxx/operands/team_operands.hpp"
 #include "cxx/parallel/panel_neighbours.hpp"
 #include "cxx/rotation/semicanonical.hpp"
-#include "cxx/triples/reference.hpp"
 
 /// Carries out what calculation.cpp has planned.
 namespace trifuse {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cxx/operands/panel_executor.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {

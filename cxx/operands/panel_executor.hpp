@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 
 namespace trifuse {
 

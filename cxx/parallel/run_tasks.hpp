@@ -11,8 +11,8 @@
 #include "cxx/base/team.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/units.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
 
 namespace trifuse {
 

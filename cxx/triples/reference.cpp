@@ -164,9 +164,11 @@ Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool w
   return x;
 }
 
-class ReferenceExecutor final : public Executor {
+}  // namespace
+
+class ReferenceEvaluation::Elements {
  public:
-  ReferenceExecutor(const Problem& problem, const TileSpace& tiles)
+  Elements(const Problem& problem, const TileSpace& tiles)
       : problem_(problem),
         tiles_(tiles),
         eps_(problem.right->orbital_energies()),
@@ -175,23 +177,23 @@ class ReferenceExecutor final : public Executor {
     if (two_sided_) left_ = expand(*problem.left, *problem.right, problem.fock_in_singles);
   }
 
-  std::string name() const override { return "reference"; }
-
-  std::unique_ptr<Worker> make_worker() const override {
-    class ReferenceWorker final : public Worker {
-     public:
-      explicit ReferenceWorker(const ReferenceExecutor& executor) : executor_(executor) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-        const std::size_t count = executor_.problem_.omega2.size();
-        for (std::size_t n = 0; n < tasks.size(); ++n) {
-          executor_.execute(tasks[n], energies.subspan(n * count, count));
-        }
-      }
-
-     private:
-      const ReferenceExecutor& executor_;
-    };
-    return std::make_unique<ReferenceWorker>(*this);
+  void evaluate(const Task& task, std::span<TaskEnergy> energies) const {
+    std::fill(energies.begin(), energies.end(), TaskEnergy{});
+    std::array<std::array<std::int64_t, 2>, 6> box;
+    for (std::size_t q = 0; q < 3; ++q) {
+      const Tile& p = tiles_[task.particles[q]];
+      const Tile& h = tiles_[task.holes[q]];
+      box[q] = {p.offset, p.offset + p.size};
+      box[3 + q] = {h.offset, h.offset + h.size};
+    }
+    for (std::int64_t a = box[0][0]; a < box[0][1]; ++a)
+      for (std::int64_t b = box[1][0]; b < box[1][1]; ++b)
+        for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
+          for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
+            for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
+              for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) {
+                element(task, {a, b, c}, {i, j, k}, energies);
+              }
   }
 
  private:
@@ -269,25 +271,6 @@ class ReferenceExecutor final : public Executor {
       s += x.t1[pair] * spatial.ovov(h[q1], p[q1], h[q2], p[q2]);
       if (problem_.fock_in_singles) s += x.fock[pair] * spatial.t(h[q1], h[q2], p[q1], p[q2]);
     }
-  }
-
-  void execute(const Task& task, std::span<TaskEnergy> energies) const {
-    std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    std::array<std::array<std::int64_t, 2>, 6> box;
-    for (std::size_t q = 0; q < 3; ++q) {
-      const Tile& p = tiles_[task.particles[q]];
-      const Tile& h = tiles_[task.holes[q]];
-      box[q] = {p.offset, p.offset + p.size};
-      box[3 + q] = {h.offset, h.offset + h.size};
-    }
-    for (std::int64_t a = box[0][0]; a < box[0][1]; ++a)
-      for (std::int64_t b = box[1][0]; b < box[1][1]; ++b)
-        for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
-          for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
-            for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
-              for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) {
-                element(task, {a, b, c}, {i, j, k}, energies);
-              }
   }
 
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
@@ -371,10 +354,13 @@ class ReferenceExecutor final : public Executor {
   bool two_sided_;
 };
 
-}  // namespace
+ReferenceEvaluation::ReferenceEvaluation(const Problem& problem, const TileSpace& tiles)
+    : elements_(std::make_unique<const Elements>(problem, tiles)) {}
 
-std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles) {
-  return std::make_unique<ReferenceExecutor>(problem, tiles);
+ReferenceEvaluation::~ReferenceEvaluation() = default;
+
+void ReferenceEvaluation::evaluate(const Task& task, std::span<TaskEnergy> energies) const {
+  elements_->evaluate(task, energies);
 }
 
 }  // namespace trifuse

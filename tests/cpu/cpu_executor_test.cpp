@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/recipe.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/triples/recipe.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// Every kernel that the device can run against the reference, and against the CPU where molecules are larger, task by

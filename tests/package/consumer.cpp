@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
-#include "cxx/triples/reference.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 #include "trifuse_config.hpp"
 

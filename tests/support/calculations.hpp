@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 
 namespace trifuse::testing {
 

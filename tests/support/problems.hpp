@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"

@@ -10,7 +10,7 @@
 #include "cxx/cuda/runtime/launch_program.hpp"
 #include "cxx/cuda/schedule/boxes.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse::gpu {

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cxx/triples/task.hpp"
+#include "cxx/plan/plan.hpp"
 
 namespace trifuse {
-
-struct Plan;
 
 /// Turns tasks into energies. The reference executor, the CPU one and those for accelerators are interchangeable: on
 /// the same task they return the same energies up to rounding.

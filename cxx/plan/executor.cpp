@@ -1,8 +1,5 @@
-#include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 
-/// What an executor takes from a plan at a time unless it knows better. It stands here and not beside the executor's
-/// declaration, which knows nothing of plans.
 namespace trifuse {
 
 std::vector<std::vector<std::size_t>> Executor::batches(const Plan& plan, const std::vector<bool>& finished) const {
