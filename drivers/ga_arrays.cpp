@@ -19,7 +19,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/base/hosts.hpp"
 
 namespace trifuse::cli {
 

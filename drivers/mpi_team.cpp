@@ -15,8 +15,8 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/ga_arrays.hpp"
 #include "drivers/heartbeat.hpp"

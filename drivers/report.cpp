@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"

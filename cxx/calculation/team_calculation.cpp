@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cxx/base/hosts.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 
 namespace trifuse {

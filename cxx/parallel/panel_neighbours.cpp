@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/base/hosts.hpp"
 
 namespace trifuse {
 

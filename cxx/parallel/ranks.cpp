@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -13,14 +11,15 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/parallel/free_memory.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Names of hosts and GPUs; what is longer is cut.
-constexpr std::size_t longest = 64, longest_list_of_cores = 256;
+/// Names of GPUs; what is longer is cut.
+constexpr std::size_t longest_gpu_name = 64, longest_list_of_cores = 256;
 
 std::size_t u(int n) {
   return static_cast<std::size_t>(n);
@@ -250,18 +249,9 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
 
 }  // namespace
 
-std::string host_of_this_process() {
-  std::array<char, 256> host{};
-  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
-}
-
-std::vector<std::string> hosts_of_ranks(Team& team) {
-  return gather(team, host_of_this_process(), longest);
-}
-
 int threads_of_each(Team& team) {
   const RankResources mine = cores_of_this_process();
-  const std::vector<std::string> cores = gather(team, cores_of(mine), longest + longest_list_of_cores);
+  const std::vector<std::string> cores = gather(team, cores_of(mine), longest_host_name + longest_list_of_cores);
   return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(team.rank())])));
 }
 
@@ -293,11 +283,11 @@ RankResources resources_of_this_process() {
 }
 
 std::vector<RankResources> gather(Team& team, const RankResources& mine) {
-  const std::vector<std::string> hosts = gather(team, mine.host, longest);
+  const std::vector<std::string> hosts = gather(team, mine.host, longest_host_name);
   const std::vector<std::string> cores = gather(team, mine.cores, longest_list_of_cores);
-  const std::vector<std::string> gpus = gather(team, mine.gpu, longest);
-  const std::vector<std::string> labels = gather(team, mine.gpu_label, longest);
-  const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest);
+  const std::vector<std::string> gpus = gather(team, mine.gpu, longest_gpu_name);
+  const std::vector<std::string> labels = gather(team, mine.gpu_label, longest_gpu_name);
+  const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest_gpu_name);
   const std::vector<double> row = {static_cast<double>(mine.core_count),
                                    static_cast<double>(mine.threads_asked),
                                    mine.memory,

@@ -29,10 +29,6 @@ struct RankResources {
 /// Where operands are: each rank that computes has all of them, or all ranks have a piece each.
 enum class Operands { of_each, shared };
 
-std::string host_of_this_process();
-/// Of each rank: collective.
-std::vector<std::string> hosts_of_ranks(Team& team);
-
 /// How many threads this rank may have where all ranks do the same: those that have their cores in common share them,
 /// unless OMP_NUM_THREADS says how many each has. Collective.
 int threads_of_each(Team& team);

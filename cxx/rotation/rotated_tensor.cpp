@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
