@@ -12,6 +12,7 @@
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
@@ -85,18 +86,6 @@ struct TriplesEnergy {
   std::string method;  ///< what these numbers are called
   EnergyPair total;
   std::array<EnergyPair, 4> spin_cases{};  ///< aaa, aab, abb, bbb
-};
-
-/// What one rank of a team had and moved of operands that all ranks share, in bytes but for the panels.
-struct OperandTraffic {
-  std::int64_t own_bytes = 0;        ///< of its pieces, in its memory
-  std::int64_t bytes_of_others = 0;  ///< of the operands that it works with, in the memories of other ranks
-  std::int64_t read_bytes = 0;       ///< from the sources, to fill its pieces
-  std::int64_t fetched_bytes = 0;    ///< from the memories of other ranks
-  std::int64_t neighbour_bytes = 0;  ///< from the GPUs of other ranks, not counted in those fetched
-  std::int64_t cache_bytes = 0;      ///< most that was kept of other ranks' panels at once
-  std::int64_t panels_wanted = 0;    ///< of other ranks
-  std::int64_t panels_hit = 0;       ///< of these, those that were here or on their way when they were wanted
 };
 
 struct CalculationResult {

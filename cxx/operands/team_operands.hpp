@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/team.hpp"
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/operands/operand_traffic.hpp"
 #include "cxx/operands/panels.hpp"
 #include "cxx/triples/problem.hpp"
 
