@@ -10,7 +10,7 @@
 #include "cxx/base/threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/blocks.hpp"
 
@@ -251,8 +251,8 @@ void Calculation::plan_memory() {
   if (options_.executor == ExecutorKind::reference) return;
   if (options_.executor == ExecutorKind::cuda) {
     constexpr std::int64_t width = sizeof(double);
-    operand_bytes_ = PanelStore::required_doubles(problem_, plan_.tiles) * width;
-    in_use_per_thread_ = PanelStore::doubles_in_use(problem_, plan_.tiles) * width;
+    operand_bytes_ = PanelLayout::required_doubles(problem_, plan_.tiles) * width;
+    in_use_per_thread_ = PanelLayout::doubles_in_use(problem_, plan_.tiles) * width;
     return;
   }
   const std::int64_t allowed = *options_.memory;

@@ -11,7 +11,7 @@
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/operands/team_operands.hpp"
 #include "cxx/parallel/panel_neighbours.hpp"
 #include "cxx/rotation/semicanonical.hpp"

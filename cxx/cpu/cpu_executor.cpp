@@ -8,7 +8,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/first_failure.hpp"
 #include "cxx/cpu/piece_worker.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
@@ -156,17 +156,17 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(tiles, limits);
-  return {PanelStore::required_doubles(problem, fine) * width, PieceWorker::scratch_doubles(problem, fine) * width,
-          PanelStore::doubles_in_use(problem, fine) * width};
+  return {PanelLayout::required_doubles(problem, fine) * width, PieceWorker::scratch_doubles(problem, fine) * width,
+          PanelLayout::doubles_in_use(problem, fine) * width};
 }
 
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
   // What is cut out of panels is scratch, and as large as panels of one's own.
-  const std::int64_t scratch = PieceWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
-  return {PanelStore::required_doubles(problem, panel_tiles) * width, scratch * width,
-          PanelStore::doubles_in_use(problem, panel_tiles) * width};
+  const std::int64_t scratch = PieceWorker::scratch_doubles(problem, fine) + PanelLayout::doubles_in_use(problem, fine);
+  return {PanelLayout::required_doubles(problem, panel_tiles) * width, scratch * width,
+          PanelLayout::doubles_in_use(problem, panel_tiles) * width};
 }
 
 }  // namespace trifuse

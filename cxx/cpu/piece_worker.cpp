@@ -203,11 +203,11 @@ void PieceWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
   pairs_.clear();
   const std::int64_t orbitals = space_.orbitals();
-  const std::vector<PanelStore::Disconnected>& disconnected = panels_.store().disconnected();
+  const PanelStore& store = panels_.store();
   double* room = pair_blocks_.data();
   for (const DisconnectedTerm& term : recipe_.disconnected) {
-    for (const PanelStore::Disconnected& factors : disconnected) {
-      PanelHold block = panels_.pair_block(factors, term.pair_tiles(task), room);
+    for (std::size_t set = 0; set < store.layout().sets(); ++set) {
+      PanelHold block = panels_.pair_block(set, term.pair_tiles(task), room);
       const double* pairs = block.data();
       if (pairs == nullptr) continue;
       if (panels_.cut()) room += pair_block_doubles(space_);
@@ -215,8 +215,8 @@ void PieceWorker::resolve_singles(const Task& task) {
       const auto offset = [&](const std::array<int, 3>& tiles, int position) {
         return space_[tiles[static_cast<std::size_t>(position)]].offset;
       };
-      const double* lone =
-          factors.lone.data() + offset(task.holes, term.hole) * orbitals + offset(task.particles, term.particle);
+      const double* lone = store.t1_factor(set).data() + offset(task.holes, term.hole) * orbitals +
+                           offset(task.particles, term.particle);
       input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
                                 term.pair_particles, term.pair_holes, lone, orbitals, pairs});
     }

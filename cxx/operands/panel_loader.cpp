@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/first_failure.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
@@ -96,7 +97,7 @@ void copy_reordered(const Box& box, const double* source, double* target, double
 }  // namespace
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
-  const auto tiles = store_.tiles_.tiles();
+  const auto tiles = layout_.tiles().tiles();
   auto tile = std::upper_bound(tiles.begin(), tiles.end(), offset,
                                [](std::int64_t orbital, const Tile& t) { return orbital < t.offset; }) -
               1;
@@ -113,7 +114,7 @@ template <typename Read, typename Place>
 void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
                                  Read read, Place place) {
   const TileSpace& space = source.tiles();
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  const bool adapted = layout_.form() == Form::spin_adapted;
   // The spin-adapted form is built from the blocks whose pairs are both alpha beta.
   const auto candidate = [&](int dimension, int tile) {
     return !adapted || space[tile].spin() == (dimension % 2 == 0 ? Spin::alpha : Spin::beta);
@@ -179,7 +180,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     if (lock.owns_lock()) lock.unlock();
     block.data = buffer.data();
     place(block);
-    store_.bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
+    bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
   };
   const auto work = [&] {
     Buffer buffer;
@@ -205,7 +206,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
 }
 
 bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
-                              const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
+                              const Placement& placement, Side side) {
   const Strides stride = strides_of(block.size);
   const auto dimension = [&](int d) { return static_cast<std::size_t>(order[static_cast<std::size_t>(d)]); };
   std::array<std::vector<Segment>, 3> cut;
@@ -216,8 +217,8 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
     from[r] = stride[d];
   }
   const std::size_t inner = dimension(placement.inner);
-  const TileSpace& space = store_.tiles_;
-  const bool left = placement.kind == PanelStore::Kind::left;
+  const TileSpace& space = layout_.tiles();
+  const bool left = placement.kind == PanelKey::Kind::left;
   const Tile& inner_tile = space[segments(block.offset[inner], 1)[0].tile];
   bool lands = false;
   const std::int64_t inner_begin = block.offset[inner] - space.range(inner_tile.orbital_class, inner_tile.irrep).offset;
@@ -225,12 +226,13 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
     for (const Segment& s1 : cut[1]) {
       for (const Segment& s2 : cut[2]) {
         const PanelTiles tiles{s0.tile, s1.tile, s2.tile};
-        const PanelStore::Place* at = PanelStore::find(shelf, store_.key(tiles));
+        const PanelKey key = left ? PanelKey::left(tiles, side) : PanelKey::right(tiles, side);
+        const PanelExtent* at = layout_.find(key);
         // Not the canonical order of the pair, or of no use; or it is another process that has the panel.
-        if (at == nullptr || !store_.owns(*at)) continue;
+        if (at == nullptr || !own_.contains(*at)) continue;
         lands = true;
         if (block.data == nullptr) continue;
-        const PanelStore::Layout row = store_.layout(placement.kind, tiles, side);
+        const PanelRows row = layout_.rows(key);
         // Rows of a left panel stand as [p, h', h], those of a right panel as [p', p, h].
         const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
         const std::array<std::int64_t, 3> to =
@@ -240,7 +242,7 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
                         {from[0], from[1], from[2], stride[inner]},
                         {to[0] * row.stride, to[1] * row.stride, to[2] * row.stride, 1}},
                        block.data + s0.in_block * from[0] + s1.in_block * from[1] + s2.in_block * from[2],
-                       store_.own(*at) + part + inner_begin +
+                       own_.data(*at) + part + inner_begin +
                            (s0.in_tile * to[0] + s1.in_tile * to[1] + s2.in_tile * to[2]) * row.stride,
                        sign);
       }
@@ -249,39 +251,38 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
   return lands;
 }
 
-bool PanelLoader::place(const BlockData& block, const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
+bool PanelLoader::place(const BlockData& block, const Placement& placement, Side side) {
   // A diagonal tile pair is stored as a full square and holds its images itself.
   const bool bra = placement.bra_images && block.tiles[0] != block.tiles[1];
   const bool ket = placement.ket_images && block.tiles[2] != block.tiles[3];
   bool lands = false;
   for (const Image& image : images(bra, ket)) {
-    lands |= place_image(block, image.order, placement.sign * image.sign, placement, shelf, side);
+    lands |= place_image(block, image.order, placement.sign * image.sign, placement, side);
   }
   return lands;
 }
 
 void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
-  using enum PanelStore::Kind;
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  using enum PanelKey::Kind;
+  const bool adapted = layout_.form() == Form::spin_adapted;
   // t2 {p1 p2 h3 h4}. Spin-adapted: t_kj^cd and t_li^ba with (p1, h3) and (p2, h4) the alpha and the beta electron.
   const Placement to_left = adapted ? Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
                                     : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
   const Placement to_right = adapted ? Placement{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
                                      : Placement{right, {0, 1, 2}, 3, Part::holes, 1.0, true, true};
-  const PanelStore::Shelf& left_shelf = store_.left_shelf(side);
   constexpr Space h = Space::hole, p = Space::particle;
   for_each_block(
       source, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) { source.read_t2(t[0], t[1], t[2], t[3], block); },
       [&](const BlockData& block) {
-        const bool lands = place(block, to_left, left_shelf, side);
-        return place(block, to_right, store_.right_, side) || lands;
+        const bool lands = place(block, to_left, side);
+        return place(block, to_right, side) || lands;
       });
 }
 
 void PanelLoader::load_integrals(const TileSource& source) {
-  using enum PanelStore::Kind;
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  using enum PanelKey::Kind;
+  const bool adapted = layout_.form() == Form::spin_adapted;
   constexpr Space h = Space::hole, p = Space::particle;
   const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {
     source.read_v2(t[0], t[1], t[2], t[3], block);
@@ -290,20 +291,20 @@ void PanelLoader::load_integrals(const TileSource& source) {
   const Placement vvov = adapted ? Placement{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                  : Placement{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
   for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                 [&](const BlockData& block) { return place(block, vvov, store_.right_, Side::right); });
+                 [&](const BlockData& block) { return place(block, vvov, Side::right); });
   // v2 {h7 p6 h2 h3} = (h7 h2|p6 h3) in the spin-adapted form, where it is (ck|jl).
   const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                  : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
   for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
-    const bool lands = place(block, ovoo, store_.left_, Side::right);
-    return (store_.two_sided_ && place(block, ovoo, store_.left_of_left_side_, Side::left)) || lands;
+    const bool lands = place(block, ovoo, Side::right);
+    return (layout_.two_sided() && place(block, ovoo, Side::left)) || lands;
   });
 }
 
-bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& pairs) {
-  const bool antisymmetric = store_.form_ == Form::spin_orbital;
+bool PanelLoader::place_pairs(const BlockData& block, std::size_t set) {
+  const bool antisymmetric = layout_.form() == Form::spin_orbital;
   const Strides stride = strides_of(block.size);
-  const TileSpace& space = store_.tiles_;
+  const TileSpace& space = layout_.tiles();
   bool lands = false;
   for (const Image& image :
        images(antisymmetric && block.tiles[0] != block.tiles[1], antisymmetric && block.tiles[2] != block.tiles[3])) {
@@ -318,8 +319,8 @@ bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& p
       for (const Segment& p2 : cut[1]) {
         for (const Segment& h1 : cut[2]) {
           for (const Segment& h2 : cut[3]) {
-            const PanelStore::Place* at = PanelStore::find(pairs, store_.pair_key(p1.tile, p2.tile, h1.tile, h2.tile));
-            if (at == nullptr || !store_.owns(*at)) continue;
+            const PanelExtent* at = layout_.find(PanelKey::pairs(set, {p1.tile, p2.tile, h1.tile, h2.tile}));
+            if (at == nullptr || !own_.contains(*at)) continue;
             lands = true;
             if (block.data == nullptr) continue;
             const std::int64_t np1 = space[p1.tile].size, np2 = space[p2.tile].size, nh2 = space[h2.tile].size;
@@ -328,7 +329,7 @@ bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& p
                 {{p1.size, p2.size, h1.size, h2.size}, from, to},
                 block.data + p1.in_block * from[0] + p2.in_block * from[1] + h1.in_block * from[2] +
                     h2.in_block * from[3],
-                store_.own(*at) + p1.in_tile * to[0] + p2.in_tile * to[1] + h1.in_tile * to[2] + h2.in_tile * to[3],
+                own_.data(*at) + p1.in_tile * to[0] + p2.in_tile * to[1] + h1.in_tile * to[2] + h2.in_tile * to[3],
                 image.sign);
           }
         }
@@ -359,29 +360,30 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
   }
 }
 
-void PanelLoader::load_disconnected(const Problem& problem) {
+void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   constexpr Space h = Space::hole, p = Space::particle;
   const TileSource& left = problem.left_source();
-  load_lone(left, &TileSource::read_t1, store_.disconnected_[0].lone);
+  load_lone(left, &TileSource::read_t1, t1_factors[0]);
   for_each_block(
       *problem.right, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) {
         problem.right->read_v2(t[0], t[1], t[2], t[3], block);
       },
-      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[0].pairs); });
+      [&](const BlockData& block) { return place_pairs(block, 0); });
   if (!problem.fock_in_singles) return;
-  load_lone(*problem.right, &TileSource::read_fock, store_.disconnected_[1].lone);
+  load_lone(*problem.right, &TileSource::read_fock, t1_factors[1]);
   for_each_block(
       left, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) { left.read_t2(t[0], t[1], t[2], t[3], block); },
-      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[1].pairs); });
+      [&](const BlockData& block) { return place_pairs(block, 1); });
 }
 
-void PanelLoader::load(const Problem& problem) {
+std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   load_amplitudes(*problem.right, Side::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, Side::left);
   load_integrals(*problem.right);
-  load_disconnected(problem);
+  load_disconnected(problem, t1_factors);
+  return bytes_read_;
 }
 
 }  // namespace trifuse

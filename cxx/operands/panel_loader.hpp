@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/own_panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "tce_tiles/blocks.hpp"
 
 namespace trifuse {
@@ -14,14 +17,16 @@ namespace trifuse {
 class PanelLoader {
  public:
   /// `most_buffered`: doubles that the buffers of all threads together may take, unless a single block does.
-  PanelLoader(PanelStore& store, std::int64_t most_buffered) : store_(store), most_buffered_(most_buffered) {}
-  void load(const Problem& problem);
+  PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t most_buffered)
+      : layout_(layout), own_(own), most_buffered_(most_buffered) {}
+  /// `t1_factors`: by set, as `PanelStore::t1_factor`, filled with zeros before. Returns the bytes read from sources.
+  std::int64_t load(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
  private:
   enum class Part : std::uint8_t { particles, holes };
   /// Which index of a block becomes which row index of a panel, and which the inner one.
   struct Placement {
-    PanelStore::Kind kind;
+    PanelKey::Kind kind;
     std::array<int, 3> rows;  ///< dimension of the block for (p, h, h') or (p, p', h)
     int inner;
     Part part;
@@ -38,7 +43,7 @@ class PanelLoader {
 
   void load_amplitudes(const TileSource& source, Side side);
   void load_integrals(const TileSource& source);
-  void load_disconnected(const Problem& problem);
+  void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
   /// Reads every block of t2 or v2 whose tiles lie in the classes that the form needs, and of which `place` says that
   /// something lands here, and lets `place` copy it; from several threads at a time. The last of `loop_order` is the
@@ -48,10 +53,10 @@ class PanelLoader {
                       Place place);
   /// Copies what of a block lands in panels of this process, and returns whether anything does. A block without data is
   /// only asked about.
-  bool place(const BlockData& block, const Placement& placement, const PanelStore::Shelf& shelf, Side side);
+  bool place(const BlockData& block, const Placement& placement, Side side);
   bool place_image(const BlockData& block, const std::array<int, 4>& order, double sign, const Placement& placement,
-                   const PanelStore::Shelf& shelf, Side side);
-  bool place_pairs(const BlockData& block, const PanelStore::Shelf& pairs);
+                   Side side);
+  bool place_pairs(const BlockData& block, std::size_t set);
   void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
                  std::vector<double>& lone);
 
@@ -62,8 +67,10 @@ class PanelLoader {
   };
   std::vector<Segment> segments(std::int64_t offset, std::int64_t size) const;
 
-  PanelStore& store_;
+  const PanelLayout& layout_;
+  const OwnPanels& own_;
   std::int64_t most_buffered_;
+  std::atomic<std::int64_t> bytes_read_{0};
 };
 
 }  // namespace trifuse

@@ -37,17 +37,15 @@ Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t inner, Buf
 }
 
 Panel PanelParts::left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
-  return rows(store_->left(in_store(tiles), side), tiles[0], tiles[2], tiles[1], inner, memory);
+  return rows(store_->acquire(PanelKey::left(in_store(tiles), side)), tiles[0], tiles[2], tiles[1], inner, memory);
 }
 
 Panel PanelParts::right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
-  return rows(store_->right(in_store(tiles), side), tiles[1], tiles[0], tiles[2], inner, memory);
+  return rows(store_->acquire(PanelKey::right(in_store(tiles), side)), tiles[1], tiles[0], tiles[2], inner, memory);
 }
 
-PanelHold PanelParts::pair_block(const PanelStore::Disconnected& factors, const std::array<int, 4>& tiles,
-                                 double* memory) const {
-  const auto [whole_p1, whole_p2, whole_h1, whole_h2] = in_store(tiles);
-  PanelHold whole = store_->pair_block(factors, whole_p1, whole_p2, whole_h1, whole_h2);
+PanelHold PanelParts::pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const {
+  PanelHold whole = store_->acquire(PanelKey::pairs(set, in_store(tiles))).hold;
   if (whole.data() == nullptr || !cut_) return whole;
   const auto [p1, p2, h1, h2] = tiles;
   double* to = memory;
@@ -67,16 +65,12 @@ PanelHold PanelParts::pair_block(const PanelStore::Disconnected& factors, const 
 
 void PanelParts::ask(const Task& task, const Recipe& recipe) const {
   if (!store_->has_others()) return;
-  if (!cut_) return store_->ask(task, recipe);
-  for (const Product& product : recipe.products) {
-    store_->ask_left(in_store(product.left), Side::right);
-    if (store_->two_sided()) store_->ask_left(in_store(product.left), Side::left);
-    store_->ask_right(in_store(product.right));
-  }
-  for (const DisconnectedTerm& term : recipe.disconnected) {
-    const auto [p1, p2, h1, h2] = in_store(term.pair_tiles(task));
-    for (const PanelStore::Disconnected& factors : store_->disconnected()) store_->ask_pairs(factors, p1, p2, h1, h2);
-  }
+  store_->layout().visit_panels_of(task, recipe, [&](PanelKey key) {
+    // The fourth number of a left or right panel is no tile.
+    const std::size_t count = key.kind == PanelKey::Kind::pairs ? 4 : 3;
+    for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
+    store_->prefetch(key);
+  });
 }
 
 }  // namespace trifuse

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 
 namespace trifuse {
 
@@ -26,8 +26,8 @@ class PanelParts {
   /// Null data where the panel has no inner index. `inner`: how long that is.
   Panel left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
   Panel right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
-  /// [p', p, h', h], p' fastest; `memory`: room for the block and `vector_margin`.
-  PanelHold pair_block(const PanelStore::Disconnected& factors, const std::array<int, 4>& tiles, double* memory) const;
+  /// [h, h', p, p'] of a set; `memory`: room for the block and `vector_margin`.
+  PanelHold pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 
   /// Says that a task of `tiles` will want its panels soon.
   void ask(const Task& task, const Recipe& recipe) const;

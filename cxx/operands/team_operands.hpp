@@ -7,7 +7,7 @@
 
 #include "cxx/base/team.hpp"
 #include "cxx/operands/operand_traffic.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/operands/panel_layout.hpp"
 
 namespace trifuse {
 
@@ -19,9 +20,9 @@ std::uint64_t key_of(const gpu::PanelName& name) {
   return key;
 }
 
-/// Doubles of a panel as the host has them, rows padded to full vectors.
+/// Doubles of a panel as the host has them.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  std::int64_t doubles = packing.kind == gpu::PanelKind::pairs ? packing.extent[3] : (packing.inner + 7) / 8 * 8;
+  std::int64_t doubles = packing.kind == gpu::PanelKind::pairs ? packing.extent[3] : padded_row(packing.inner);
   for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
   return doubles;
 }

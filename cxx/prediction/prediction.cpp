@@ -7,7 +7,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
@@ -135,7 +135,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.job = job;
   const int nodes = nodes_of(job, machine);
   prediction.job.nodes = nodes;
-  const double operands = static_cast<double>(PanelStore::required_doubles(problem, plan.tiles)) * sizeof(double);
+  const double operands = static_cast<double>(PanelLayout::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
   // Those that have shared operands (`share_out`).
   const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;

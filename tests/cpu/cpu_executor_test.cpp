@@ -9,7 +9,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"

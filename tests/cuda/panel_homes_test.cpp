@@ -54,16 +54,15 @@ class Homes : public ::testing::Test {
       SCOPED_TRACE(to_string(each.form) + (each.two_sided ? ", two-sided" : "") +
                    (each.fock_in_singles ? ", Fock in singles" : ""));
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.form);
-      check(owned.problem, plan, PanelStore(owned.problem, plan.tiles));
+      check(owned.problem, plan, PanelLayout(owned.problem, plan.tiles));
     }
   }
 };
 
 TEST_F(Homes, AreThereForEveryPanelThatTasksReadAndForNoOther) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelStore& panels) {
-    const std::int64_t share = PanelStore::required_doubles(problem, plan.tiles) / 3 + 1;
-    const PanelHomes homes(panels, problem.form,
-                           [&](const PanelStore::Place& place) { return static_cast<int>(place.begin / share); });
+  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+    const std::int64_t share = PanelLayout::required_doubles(problem, plan.tiles) / 3 + 1;
+    const PanelHomes homes(panels, [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
     std::set<PanelName> found;
     for (const int home : {0, 1, 2}) {
       EXPECT_FALSE(homes.at(home).empty());
@@ -75,8 +74,8 @@ TEST_F(Homes, AreThereForEveryPanelThatTasksReadAndForNoOther) {
 }
 
 TEST_F(Homes, HaveTheirPanelsOneRightAfterAnother) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelStore& panels) {
-    const PanelHomes homes(panels, problem.form, [&](const PanelStore::Place&) { return 7; });
+  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+    const PanelHomes homes(panels, [&](const PanelExtent&) { return 7; });
     Arena arena(homes.bytes(7));
     for (const PanelName& name : homes.at(7)) {
       const auto place = homes.find(name);
@@ -89,8 +88,8 @@ TEST_F(Homes, HaveTheirPanelsOneRightAfterAnother) {
 }
 
 TEST_F(Homes, MayBeNone) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelStore& panels) {
-    const PanelHomes homes(panels, problem.form, [](const PanelStore::Place&) { return -1; });
+  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+    const PanelHomes homes(panels, [](const PanelExtent&) { return -1; });
     for (const PanelName& name : names_of(problem, plan)) EXPECT_FALSE(homes.find(name).has_value());
     EXPECT_EQ(homes.bytes(0), 0);
     EXPECT_TRUE(homes.at(0).empty());

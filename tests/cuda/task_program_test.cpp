@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/energy.hpp"
 #include "tests/support/calculations.hpp"
@@ -39,13 +40,7 @@ struct View {
 };
 
 View view_of(const PanelStore& panels, Form form, const PanelName& name) {
-  const auto& t = name.tiles;
-  if (name.kind == PanelKind::pairs) {
-    return {panels.pair_block(panels.disconnected()[name.set], t[0], t[1], t[2], t[3]).data(),
-            packing_of(panels.tiles(), form, name, 1)};
-  }
-  const PanelTiles tiles{t[0], t[1], t[2]};
-  const Panel panel = name.kind == PanelKind::left ? panels.left(tiles, name.side) : panels.right(tiles, name.side);
+  const Panel panel = panels.acquire(name.on_host());
   return {panel.data, packing_of(panels.tiles(), form, name, panel.stride)};
 }
 
@@ -118,8 +113,7 @@ class Evaluation {
     if (!program_.pairs[number].used) return 0.0;
     const auto pp = others(x), hh = others(y);
     const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
-    const double lone =
-        panels_.disconnected()[at(set)].lone[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
+    const double lone = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
     return lone * *pairs_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
   }
 

@@ -77,8 +77,8 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
   for (const int ranks : {1, 2, 3, 4}) {
     expect_same_bits(ranks, everything, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
       const TileSpace& tiles = operands.panels()->tiles();
-      const std::int64_t all = bytes_of(PanelStore::required_doubles(owned.problem, tiles));
-      const std::int64_t panel = bytes_of(PanelStore::doubles_in_use(owned.problem, tiles));
+      const std::int64_t all = bytes_of(PanelLayout::required_doubles(owned.problem, tiles));
+      const std::int64_t panel = bytes_of(PanelLayout::doubles_in_use(owned.problem, tiles));
       EXPECT_NEAR(static_cast<double>(traffic.own_bytes), static_cast<double>(all) / ranks, static_cast<double>(panel));
       EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
       std::vector<Task> pieces;
@@ -96,13 +96,13 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
 
 TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
   for (const int ranks : {2, 3}) {
-    const std::int64_t all = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles));
+    const std::int64_t all = bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles));
     for (const std::int64_t cache : {std::int64_t{0}, all / 10}) {
       expect_same_bits(ranks, all / ranks + cache, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
         EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
         // What a worker has in use, and what comes ahead of it.
         const std::int64_t in_use =
-            bytes_of(PanelStore::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
+            bytes_of(PanelLayout::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
         EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
       });
     }
@@ -145,8 +145,8 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
         const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr, {},
                                     everything);
         const std::vector<OperandTraffic> traffic = operands.traffic(team);
-        const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
-                                           PanelStore::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
+        const std::int64_t both = bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
+                                           PanelLayout::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
         std::int64_t sum = 0;
         for (const OperandTraffic& rank : traffic) sum += rank.own_bytes;
         EXPECT_EQ(sum, both);
@@ -181,7 +181,7 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
           [&](Team& team) {
             const bool asks = team.rank() == 0;
             const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
-                                        bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles)) + cache);
+                                        bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles)) + cache);
             const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, team.rank());
             executor->take_panels(operands.panels());
             together(&team, [&] {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {
@@ -74,7 +74,7 @@ TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   std::set<double> sizes;
   for (const std::uint32_t panel : one.inspection.panels(0)) sizes.insert(one.inspection.bytes_sent(panel));
   for (const double size : sizes) host += size;
-  EXPECT_EQ(host, 8.0 * static_cast<double>(PanelStore::required_doubles(one.problem, one.plan.tiles)));
+  EXPECT_EQ(host, 8.0 * static_cast<double>(PanelLayout::required_doubles(one.problem, one.plan.tiles)));
   // On the device holes are filled up to fours, 6 to 8 of them.
   EXPECT_GT(one.inspection.all_bytes_kept(), one.inspection.all_bytes_sent());
 }

@@ -99,7 +99,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     cut_ = !(fine_ == coarse_);
     // On the device fragments are filled up, which makes panels of ragged tiles larger.
     constexpr double fill = 1.3;
-    const auto all = fill * static_cast<double>(PanelStore::required_doubles(problem_, fine_)) * sizeof(double);
+    const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
     keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
   }
 
@@ -110,7 +110,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     for (Device& device : devices_) set_up(device);
     const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
     if (devices_.size() > 1) return;
-    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.form, may_keep);
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), may_keep);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }
@@ -188,7 +188,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < sets_of(problem_); ++set) {
-      const std::vector<double>& lone = panels_->disconnected()[static_cast<std::size_t>(set)].lone;
+      const std::span<const double> lone = panels_->t1_factor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
         for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
       }

@@ -10,8 +10,8 @@
 
 namespace trifuse::gpu {
 
-DeviceExchange::DeviceExchange(const Device& device, const PanelStore& panels, Form form, MayKeep may_keep)
-    : device_(device), panels_(panels), form_(form), may_keep_(std::move(may_keep)) {}
+DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, MayKeep may_keep)
+    : device_(device), panels_(panels), may_keep_(std::move(may_keep)) {}
 
 /// Those who have the same panels in the same tiles find the same.
 std::string DeviceExchange::description_of_home(int rank) const {
@@ -20,8 +20,8 @@ std::string DeviceExchange::description_of_home(int rank) const {
 }
 
 std::string DeviceExchange::offer(std::span<const int> home_of_rank, int rank) {
-  homes_ = std::make_shared<const PanelHomes>(panels_, form_, [&](const PanelStore::Place& place) {
-    return home_of_rank[static_cast<std::size_t>(panels_.owner(place))];
+  homes_ = std::make_shared<const PanelHomes>(panels_, [&](const PanelExtent& extent) {
+    return home_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
   });
   rank_ = rank;
   if (!may_keep_(device_, homes_->bytes(rank))) return {};

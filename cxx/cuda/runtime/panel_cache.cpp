@@ -38,15 +38,7 @@ PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, st
 }
 
 PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
-  const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
-  Panel panel;
-  if (name.kind == PanelKind::pairs) {
-    const auto& t = name.tiles;
-    PanelHold pairs = host_.pair_block(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]);
-    panel = {pairs.data(), 1, std::move(pairs)};
-  } else {
-    panel = name.kind == PanelKind::left ? host_.left(tiles, name.side) : host_.right(tiles, name.side);
-  }
+  Panel panel = host_.acquire(name.on_host());
   const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
   return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
 }
@@ -61,7 +53,7 @@ void PanelCache::keep(std::span<const PanelName> names) {
   kept_.reserve(static_cast<std::size_t>(bytes));
   arena_ = Arena(std::max<std::int64_t>(0, capacity_ - bytes));
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
-  for (const PanelName& name : names) ask_host(name);
+  for (const PanelName& name : names) host_.prefetch(name.on_host());
   std::int64_t offset = arena_.size();
   for (const PanelName& name : names) {
     send(name, place(offset));
@@ -92,19 +84,7 @@ void PanelCache::ask(const PanelName& name) const {
     const std::lock_guard lock(state_);
     if (entries_.contains(name)) return;
   }
-  ask_host(name);
-}
-
-void PanelCache::ask_host(const PanelName& name) const {
-  const auto& t = name.tiles;
-  switch (name.kind) {
-    case PanelKind::left:
-      return host_.ask_left({t[0], t[1], t[2]}, name.side);
-    case PanelKind::right:
-      return host_.ask_right({t[0], t[1], t[2]});
-    case PanelKind::pairs:
-      return host_.ask_pairs(host_.disconnected()[name.set], t[0], t[1], t[2], t[3]);
-  }
+  host_.prefetch(name.on_host());
 }
 
 std::int64_t PanelCache::bytes_of(const PanelName& name) const {
@@ -286,7 +266,7 @@ void PanelCache::send_missing(std::span<const PanelName> names, const std::vecto
       copies_timed_ = false;
     }
     for (const std::size_t n : missing) {
-      if (at_neighbour(names[n]) == nullptr) ask_host(names[n]);
+      if (at_neighbour(names[n]) == nullptr) host_.prefetch(names[n].on_host());
     }
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
     for (const std::size_t n : missing) {

@@ -12,7 +12,7 @@
 #include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/cuda/schedule/panel_homes.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_store.hpp"
 
 namespace trifuse::gpu {
 
@@ -71,7 +71,6 @@ class PanelCache {
     std::int64_t inner_rows;  ///< doubles that are read of the last row
   };
   HostPanel host_panel(const PanelName& name) const;
-  void ask_host(const PanelName& name) const;
   /// Finds room for what is missing of a list and marks the list as in use, or leaves everything as it was.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
                std::unique_lock<std::mutex>& lock);

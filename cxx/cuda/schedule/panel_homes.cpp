@@ -4,37 +4,46 @@
 
 namespace trifuse::gpu {
 
-PanelHomes::PanelHomes(const PanelStore& panels, Form form,
-                       const std::function<int(const PanelStore::Place&)>& home_of) {
+namespace {
+
+/// Names of the left, right or pair panels that are made of a panel of the host, but for the order of its positions.
+PanelName name_of(const PanelKey& key, Side side) {
+  switch (key.kind) {
+    case PanelKey::Kind::left:
+      return {PanelKind::left, side, 0, false, key.tiles};
+    case PanelKey::Kind::right:
+      return {PanelKind::right, side, 0, false, key.tiles};
+    case PanelKey::Kind::pairs:
+      break;
+  }
+  return {PanelKind::pairs, side, key.set, false, key.tiles};
+}
+
+}  // namespace
+
+PanelHomes::PanelHomes(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& home_of) {
   const auto add = [&](const PanelName& name, int number) {
     Home& home = homes_[number];
     places_[name] = {number, home.bytes};
     home.names.push_back(name);
-    home.bytes += Arena::rounded(packed_bytes(panels.tiles(), form, name));
+    home.bytes += Arena::rounded(packed_bytes(panels.tiles(), panels.form(), name));
   };
   // Positions run as tiles do. Tiles that coincide have both orders, unless antisymmetry makes one of the other.
-  const bool both = form == Form::spin_adapted;
-  const auto add_orders = [&](PanelName name, int first, int second, const PanelStore::Place& place) {
-    const int home = home_of(place);
-    if (home < 0) return;
+  const bool both = panels.form() == Form::spin_adapted;
+  const auto add_orders = [&](PanelName name, int home) {
+    const std::size_t first = name.kind == PanelKind::left ? 1 : name.kind == PanelKind::right ? 0 : 2;
+    const int one = name.tiles[first], other = name.tiles[first + 1];
     for (const bool swapped : {false, true}) {
       name.swapped = swapped;
-      if (swapped ? first > second || (both && first == second) : first <= second) add(name, home);
+      if (swapped ? one > other || (both && one == other) : one <= other) add(name, home);
     }
   };
-  const std::vector<Side> sides = panels.two_sided() ? std::vector{Side::right, Side::left} : std::vector{Side::right};
-  panels.visit({
-      [&](const PanelTiles& t, Side side, const PanelStore::Place& place) {
-        add_orders({PanelKind::left, side, 0, false, {t[0], t[1], t[2], 0}}, t[1], t[2], place);
-      },
-      [&](const PanelTiles& t, const PanelStore::Place& place) {
-        for (const Side side : sides) {
-          add_orders({PanelKind::right, side, 0, false, {t[0], t[1], t[2], 0}}, t[0], t[1], place);
-        }
-      },
-      [&](std::size_t factors, const std::array<int, 4>& t, const PanelStore::Place& place) {
-        add_orders({PanelKind::pairs, Side::right, static_cast<std::uint8_t>(factors), false, t}, t[2], t[3], place);
-      },
+  panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    const int home = home_of(extent);
+    if (home < 0) return;
+    add_orders(name_of(key, key.side), home);
+    // Either side reads its part of a right panel.
+    if (key.kind == PanelKey::Kind::right && panels.two_sided()) add_orders(name_of(key, Side::left), home);
   });
 }
 

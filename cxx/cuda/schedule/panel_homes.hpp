@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/task_program.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 
 namespace trifuse::gpu {
 
@@ -17,7 +17,7 @@ namespace trifuse::gpu {
 class PanelHomes {
  public:
   /// `home_of`: the number of the GPU where the forms of a panel of the host are at home, -1 for none.
-  PanelHomes(const PanelStore& panels, Form form, const std::function<int(const PanelStore::Place&)>& home_of);
+  PanelHomes(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& home_of);
 
   struct Place {
     int home;

@@ -29,6 +29,19 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
 
 }  // namespace
 
+PanelKey PanelName::on_host() const {
+  const PanelTiles three{tiles[0], tiles[1], tiles[2]};
+  switch (kind) {
+    case PanelKind::left:
+      return PanelKey::left(three, side);
+    case PanelKind::right:
+      return PanelKey::right(three, side);
+    case PanelKind::pairs:
+      break;
+  }
+  return PanelKey::pairs(set, tiles);
+}
+
 int sets_of(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }

@@ -8,7 +8,7 @@
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/phases.hpp"
 #include "cxx/cuda/schedule/work.hpp"
-#include "cxx/operands/panels.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/recipe.hpp"
 
@@ -23,6 +23,8 @@ struct PanelName {
   bool swapped;              ///< the later position comes first in `tiles`
   std::array<int, 4> tiles;  ///< as the host names it; left and right use three
   auto operator<=>(const PanelName&) const = default;
+  /// The panel of the host that it is made of.
+  PanelKey on_host() const;
 };
 
 /// A task with names instead of pointers.

@@ -1,0 +1,45 @@
+#include "cxx/operands/own_panels.hpp"
+
+#include <algorithm>
+
+#include "cxx/operands/remote_panels.hpp"
+
+namespace trifuse {
+
+OwnPanels::OwnPanels(const PanelLayout& layout, int rank) : layout_(layout), memory_(layout.sections().size()) {
+  const std::span<const PanelSection> all = layout.sections();
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n].rank != rank) continue;
+    if (sections_.empty()) begin_ = all[n].begin;
+    end_ = all[n].end;
+    sections_.push_back(n);
+  }
+}
+
+double* OwnPanels::data(const PanelExtent& extent) const {
+  const std::size_t section = layout_.section_of(extent);
+  return memory_[section] + (extent.begin - layout_.sections()[section].begin);
+}
+
+void OwnPanels::set_to_zero() const {
+  std::vector<std::span<double>> spans;
+  for (const std::size_t n : sections_) {
+    const PanelSection& section = layout_.sections()[n];
+    spans.emplace_back(memory_[n], static_cast<std::size_t>(section.end - section.begin + vector_margin));
+  }
+  // All threads spread the pages over the memory of all processors. They work on all spans at a time, because these may
+  // be files of shared memory.
+  constexpr std::size_t at_once = std::size_t{1} << 18;
+  std::size_t longest = 0;
+  for (const std::span<double>& span : spans) longest = std::max(longest, span.size());
+  const std::size_t steps = (longest + at_once - 1) / at_once;
+#pragma omp parallel for schedule(static, 1)
+  for (std::size_t n = 0; n < steps * spans.size(); ++n) {
+    const std::span<double> span = spans[n % spans.size()];
+    const std::size_t begin = std::min(span.size(), n / spans.size() * at_once);
+    const std::size_t count = std::min(at_once, span.size() - begin);
+    std::fill_n(span.data() + begin, count, 0.0);
+  }
+}
+
+}  // namespace trifuse

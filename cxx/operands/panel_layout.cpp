@@ -1,0 +1,248 @@
+#include "cxx/operands/panel_layout.hpp"
+
+#include <algorithm>
+
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// All (x, y, z) with x in the first range and y, z in the second, y <= z where `ordered`.
+struct TileRange {
+  int begin, end;
+};
+TileRange particles_of(const TileSpace& space, Form form) {
+  return {space.hole_tiles(), form == Form::spin_adapted ? space.last(OrbitalClass::particle_alpha) : space.size()};
+}
+TileRange holes_of(const TileSpace& space, Form form) {
+  return {0, form == Form::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
+}
+
+/// In a restricted space nothing of pure beta spin is stored or needed.
+bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const InnerIndex& inner) {
+  if (form == Form::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
+      std::all_of(tiles.begin(), tiles.end(), [&](int t) { return space[t].spin() == Spin::beta; })) {
+    return false;
+  }
+  return inner_extent(space, inner).total() > 0;
+}
+
+template <typename Function>
+void for_each_left_panel(const TileSpace& space, Form form, Function function) {
+  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+  for (int x = p.begin; x < p.end; ++x) {
+    for (int y = h.begin; y < h.end; ++y) {
+      for (int z = form == Form::spin_adapted ? h.begin : y; z < h.end; ++z) {
+        const PanelTiles tiles{x, y, z};
+        InnerIndex inner;
+        if (left_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+      }
+    }
+  }
+}
+
+template <typename Function>
+void for_each_right_panel(const TileSpace& space, Form form, Function function) {
+  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+  for (int x = p.begin; x < p.end; ++x) {
+    for (int y = form == Form::spin_adapted ? p.begin : x; y < p.end; ++y) {
+      for (int z = h.begin; z < h.end; ++z) {
+        const PanelTiles tiles{x, y, z};
+        InnerIndex inner;
+        if (right_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+      }
+    }
+  }
+}
+
+/// Blocks of <pp'||hh'>, or of (p h|p' h') in the spin-adapted form.
+template <typename Function>
+void for_each_pair_block(const TileSpace& space, Form form, Function function) {
+  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+  for (int p1 = p.begin; p1 < p.end; ++p1) {
+    for (int p2 = p1; p2 < p.end; ++p2) {
+      for (int h1 = h.begin; h1 < h.end; ++h1) {
+        for (int h2 = form == Form::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
+          const bool exists = form == Form::spin_adapted
+                                  ? (space[p1].irrep ^ space[p2].irrep ^ space[h1].irrep ^ space[h2].irrep) == 0
+                                  : block_exists(space, p1, p2, h1, h2);
+          if (exists) function(p1, p2, h1, h2, space[p1].size * space[p2].size * space[h1].size * space[h2].size);
+        }
+      }
+    }
+  }
+}
+
+std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
+  return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
+}
+
+InnerExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
+  InnerIndex inner;
+  if (left) {
+    left_inner(space, form, tiles, inner);
+  } else {
+    right_inner(space, form, tiles, inner);
+  }
+  return inner_extent(space, inner);
+}
+
+PanelTiles tiles_of(const PanelKey& key) {
+  return {key.tiles[0], key.tiles[1], key.tiles[2]};
+}
+
+}  // namespace
+
+PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
+    : form_(problem.form),
+      two_sided_(problem.two_sided()),
+      tiles_(tiles),
+      indices_(of_pairs + (problem.fock_in_singles ? 2 : 1)) {
+  std::int64_t end = 0;
+  std::vector<std::int64_t> begins;
+  walk([&](const PanelKey& key) {
+    const PanelExtent extent{end, size_of(key)};
+    indices_[index_of(key)].emplace(number_of(key), extent);
+    begins.push_back(end);
+    end += extent.doubles;
+  });
+  begins.push_back(end);
+  divide(shares, begins);
+}
+
+/// Calls `use` with the key of each panel in the order of the layout.
+template <typename Use>
+void PanelLayout::walk(Use use) const {
+  for (const Side side : {Side::right, Side::left}) {
+    if (side == Side::left && !two_sided_) continue;
+    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
+  }
+  for_each_right_panel(tiles_, form_, [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, Side::right)); });
+  for (std::size_t set = 0; set < sets(); ++set) {
+    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
+      use(PanelKey::pairs(set, {p1, p2, h1, h2}));
+    });
+  }
+}
+
+std::int64_t PanelLayout::size_of(const PanelKey& key) const {
+  if (key.kind != PanelKey::Kind::pairs) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
+  std::int64_t doubles = 1;
+  for (const int tile : key.tiles) doubles *= tiles_[tile].size;
+  return doubles;
+}
+
+std::int64_t PanelLayout::number_of(const PanelKey& key) const {
+  const std::int64_t n = tiles_.size();
+  const auto& t = key.tiles;
+  return t[0] + n * (t[1] + n * (t[2] + n * t[3]));
+}
+
+std::size_t PanelLayout::index_of(const PanelKey& key) const {
+  switch (key.kind) {
+    case PanelKey::Kind::left:
+      return two_sided_ && key.side == Side::left ? of_left_of_left_side : of_left;
+    case PanelKey::Kind::right:
+      return of_right;
+    case PanelKey::Kind::pairs:
+      break;
+  }
+  return of_pairs + key.set;
+}
+
+const PanelExtent* PanelLayout::find(const PanelKey& key) const {
+  const Index& index = indices_[index_of(key)];
+  const auto it = index.find(number_of(key));
+  return it == index.end() ? nullptr : &it->second;
+}
+
+PanelRows PanelLayout::rows(const PanelKey& key) const {
+  const bool left = key.kind == PanelKey::Kind::left;
+  const auto [particles, holes] = extent_of(tiles_, form_, tiles_of(key), left);
+  const std::int64_t total = particles + holes;
+  // Every row of the right side runs d | l. In a two-sided problem the left side's run l | d, and right panels hold
+  // both as l | d | l.
+  if (!two_sided_) return {padded_row(total), 0, 0, particles};
+  const std::int64_t stride = padded_row(left ? total : total + holes);
+  if (key.side == Side::left) return {stride, 0, holes, 0};
+  return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, total};
+}
+
+void PanelLayout::visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const {
+  walk([&](const PanelKey& key) { use(key, *find(key)); });
+}
+
+void PanelLayout::visit_panels_of(const Task& task, const Recipe& recipe,
+                                  const std::function<void(const PanelKey& key)>& use) const {
+  for (const Product& product : recipe.products) {
+    use(PanelKey::left(product.left, Side::right));
+    if (two_sided_) use(PanelKey::left(product.left, Side::left));
+    use(PanelKey::right(product.right, Side::right));
+  }
+  for (const DisconnectedTerm& term : recipe.disconnected) {
+    for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::pairs(set, term.pair_tiles(task)));
+  }
+}
+
+/// `begins`: of all panels, and the end of the last one.
+void PanelLayout::divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins) {
+  const std::int64_t end = begins.back();
+  // Every section ends with the first panel that reaches its share of the layout.
+  const auto panel_at = [&](double share) {
+    const auto at = static_cast<std::int64_t>(share * static_cast<double>(end));
+    return *std::lower_bound(begins.begin(), begins.end(), std::min(at, end));
+  };
+  double all = 0.0, before = 0.0;
+  for (const OperandShare& share : shares) all += share.share;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    const auto [share, pieces] = shares[rank];
+    for (int n = 0; n < pieces; ++n) {
+      const std::int64_t begin = panel_at((before + share * n / pieces) / all);
+      if (!sections_.empty()) sections_.back().end = begin;
+      sections_.push_back({static_cast<int>(rank), begin, end});
+    }
+    before += share;
+  }
+}
+
+std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
+  // Empty sections begin where the next one does.
+  const auto next = std::upper_bound(sections_.begin(), sections_.end(), extent.begin,
+                                     [](std::int64_t at, const PanelSection& section) { return at < section.begin; });
+  return static_cast<std::size_t>(next - sections_.begin()) - 1;
+}
+
+std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
+  std::int64_t doubles = 0;
+  const int sides = problem.two_sided() ? 2 : 1;
+  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.form, panel, true).total());
+  });
+  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+    doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
+  });
+  for_each_pair_block(tiles, problem.form, [&](int, int, int, int, std::int64_t size) {
+    doubles += (problem.fock_in_singles ? 2 : 1) * size;
+  });
+  return doubles;
+}
+
+std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
+  std::int64_t left = 0, right = 0;
+  const int sides = problem.two_sided() ? 2 : 1;
+  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    left = std::max(left, row_count(tiles, panel) * padded_row(extent_of(tiles, problem.form, panel, true).total()));
+  });
+  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
+    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+    right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
+  });
+  const auto [h, p] = largest_tiles(tiles);
+  const std::int64_t terms = pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1);
+  return left + right + terms * h * h * p * p;
+}
+
+}  // namespace trifuse

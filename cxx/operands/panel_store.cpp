@@ -1,0 +1,105 @@
+#include "cxx/operands/panel_store.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "cxx/base/large_pages.hpp"
+#include "cxx/operands/panel_loader.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Of what is read on the way, in doubles, where memory is not limited.
+constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
+
+}  // namespace
+
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
+    : PanelStore(problem, tiles, rank, shares, Buffer()) {}
+
+// Room first: where there is none, no list of countless panels is made.
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
+    : PanelStore(problem, tiles, 0, PanelLayout::undivided,
+                 Buffer(static_cast<std::size_t>(PanelLayout::required_doubles(problem, tiles) + vector_margin))) {
+  advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
+  own_.set_memory(0, alone_.data());
+  fill_own(problem, buffered_alone);
+}
+
+PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
+                       Buffer alone)
+    : layout_(problem, tiles, shares), own_(layout_, rank), t1_factors_(layout_.sets()), alone_(std::move(alone)) {
+  const auto energies = problem.right->orbital_energies();
+  eps_.assign(energies.begin(), energies.end());
+  eps_.resize(eps_.size() + vector_margin, 0.0);
+}
+
+std::vector<SharedPiece> PanelStore::pieces() const {
+  std::vector<SharedPiece> pieces;
+  // Energies read runs of particles in full vectors, beyond the end of the last run too.
+  for (const PanelSection& section : layout_.sections()) {
+    pieces.push_back({section.rank, section.end - section.begin + vector_margin});
+  }
+  return pieces;
+}
+
+void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
+  array_ = std::move(array);
+  for (const std::size_t section : own_.sections()) own_.set_memory(section, array_->local(section).data());
+  fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
+}
+
+void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
+  own_.set_to_zero();
+  const std::int64_t orbitals = tiles().orbitals();
+  for (std::vector<double>& factor : t1_factors_) {
+    factor.assign(static_cast<std::size_t>(orbitals * orbitals + vector_margin), 0.0);
+  }
+  bytes_read_ = PanelLoader(layout_, own_, most_buffered).load(problem, t1_factors_);
+}
+
+void PanelStore::fetch_others(std::int64_t cache_bytes) {
+  const auto fetch = [this](std::int64_t at, std::span<double> values) {
+    const std::size_t section = layout_.section_of({at, std::ssize(values)});
+    array_->get(section, at - layout_.sections()[section].begin, values);
+  };
+  others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
+}
+
+Panel PanelStore::acquire(const PanelKey& key) const {
+  const PanelExtent* extent = layout_.find(key);
+  if (extent == nullptr) return {};
+  PanelHold hold =
+      own_.contains(*extent) ? PanelHold(own_.data(*extent)) : others_->hold(extent->begin, extent->doubles);
+  if (key.kind == PanelKey::Kind::pairs) return {hold.data(), 1, std::move(hold)};
+  const PanelRows rows = layout_.rows(key);
+  return {hold.data() + rows.begin, rows.stride, std::move(hold)};
+}
+
+void PanelStore::prefetch(const PanelKey& key) const {
+  if (!others_) return;
+  const PanelExtent* extent = layout_.find(key);
+  if (extent != nullptr && !own_.contains(*extent)) others_->ask(extent->begin, extent->doubles);
+}
+
+std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
+  std::unordered_set<std::int64_t> seen;
+  std::int64_t doubles = 0;
+  Recipe recipe;
+  for (const Task& task : tasks) {
+    write_recipe(tiles(), layout_.form(), task, recipe);
+    layout_.visit_panels_of(task, recipe, [&](const PanelKey& key) {
+      const PanelExtent* extent = layout_.find(key);
+      if (extent != nullptr && !own_.contains(*extent) && seen.insert(extent->begin).second) doubles += extent->doubles;
+    });
+  }
+  return doubles * static_cast<std::int64_t>(sizeof(double));
+}
+
+std::int64_t PanelStore::bytes_of_others() const {
+  return layout_.doubles() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
+}
+
+}  // namespace trifuse

@@ -1,0 +1,116 @@
+#include "cxx/operands/panel_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/problems.hpp"
+
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+struct Case {
+  SyntheticMolecule molecule;
+  Form form;
+  bool two_sided = false, fock_in_singles = false;
+};
+
+std::vector<Case> cases() {
+  return {{closed_shell(6, 11), Form::spin_adapted},
+          {closed_shell(6, 11), Form::spin_orbital},
+          {closed_shell(6, 11), Form::spin_adapted, true},
+          {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), Form::spin_orbital, true},
+          {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), Form::spin_orbital, false, true}};
+}
+
+/// Calls `check` with the problem and the plan of each case in small tiles.
+template <typename Check>
+void for_each_case(Check check) {
+  for (const Case& each : cases()) {
+    OwnedProblem owned(each.molecule, each.form, each.two_sided);
+    owned.problem.fock_in_singles = each.fock_in_singles;
+    SCOPED_TRACE(to_string(each.form) + (each.two_sided ? ", two-sided" : "") +
+                 (each.fock_in_singles ? ", Fock in singles" : ""));
+    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.form));
+  }
+}
+
+TEST(PanelLayout, HasItsPanelsOneRightAfterAnother) {
+  for_each_case([](const Problem& problem, const Plan& plan) {
+    const PanelLayout layout(problem, plan.tiles);
+    std::int64_t end = 0, panels = 0;
+    layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+      EXPECT_EQ(extent.begin, end);
+      EXPECT_GT(extent.doubles, 0);
+      ASSERT_NE(layout.find(key), nullptr);
+      EXPECT_EQ(layout.find(key)->begin, extent.begin);
+      end += extent.doubles;
+      ++panels;
+    });
+    EXPECT_GT(panels, 0);
+    EXPECT_EQ(layout.doubles(), end);
+    EXPECT_EQ(PanelLayout::required_doubles(problem, plan.tiles), end);
+  });
+}
+
+TEST(PanelLayout, GivesEachPanelToOneRankInSectionsThatFollowEachOther) {
+  for_each_case([](const Problem& problem, const Plan& plan) {
+    const std::vector<OperandShare> shares = {{1.0, 1}, {0.0, 0}, {2.0, 3}};
+    const PanelLayout layout(problem, plan.tiles, shares);
+    ASSERT_EQ(layout.sections().size(), 4u);
+    EXPECT_EQ(layout.sections().front().begin, 0);
+    EXPECT_EQ(layout.sections().back().end, layout.doubles());
+    for (std::size_t n = 1; n < 4; ++n) EXPECT_EQ(layout.sections()[n - 1].end, layout.sections()[n].begin);
+    std::vector<std::int64_t> owned(3);
+    layout.visit([&](const PanelKey&, const PanelExtent& extent) {
+      const PanelSection& section = layout.sections()[layout.section_of(extent)];
+      EXPECT_GE(extent.begin, section.begin);
+      EXPECT_LE(extent.begin + extent.doubles, section.end);
+      EXPECT_EQ(layout.owner(extent), section.rank);
+      owned[static_cast<std::size_t>(layout.owner(extent))] += extent.doubles;
+    });
+    EXPECT_EQ(owned[1], 0);
+    // Shares of one and two, up to the panels that cross their ends.
+    EXPECT_NEAR(static_cast<double>(owned[2]) / static_cast<double>(owned[0]), 2.0, 0.2);
+  });
+}
+
+TEST(PanelLayout, HasThePanelsThatTasksReadAndNoOther) {
+  for_each_case([](const Problem& problem, const Plan& plan) {
+    const PanelLayout layout(problem, plan.tiles);
+    std::set<std::int64_t> read, all;
+    ASSERT_FALSE(plan.tasks.empty());
+    Recipe recipe;
+    for (const Task& task : plan.tasks) {
+      write_recipe(plan.tiles, plan.form, task, recipe);
+      layout.visit_panels_of(task, recipe, [&](const PanelKey& key) {
+        if (const PanelExtent* extent = layout.find(key)) read.insert(extent->begin);
+      });
+    }
+    layout.visit([&](const PanelKey&, const PanelExtent& extent) { all.insert(extent.begin); });
+    EXPECT_EQ(read, all);
+  });
+}
+
+TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
+  const OwnedProblem owned(closed_shell(6, 11), Form::spin_adapted, true);
+  const PanelLayout layout(owned.problem, owned.right->tiles().retiled(3, 4));
+  layout.visit([&](const PanelKey& key, const PanelExtent&) {
+    if (key.kind != PanelKey::Kind::right) return;
+    PanelKey of_left = key;
+    of_left.side = Side::left;
+    EXPECT_EQ(layout.find(of_left), layout.find(key));
+    const PanelRows right = layout.rows(key), left = layout.rows(of_left);
+    EXPECT_EQ(left.stride, right.stride);
+    EXPECT_EQ(left.particle_part, right.particle_part) << "integrals are stored once";
+    EXPECT_NE(left.hole_part, right.hole_part);
+  });
+}
+
+}  // namespace
+}  // namespace trifuse
