@@ -9,9 +9,12 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/parallel/free_memory.hpp"
+#include "cxx/parallel/run_tasks.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/outputs.hpp"
@@ -190,7 +193,7 @@ struct BenchCommand {
     chosen.executor = ExecutorKind::cuda;
     const Calculation calculation = planned(amplitudes, chosen);
     const double before = wall_seconds();
-    auto executor = calculation.make_executor();
+    auto executor = calculation.make_cuda_executor();
     const double loading = wall_seconds() - before;
     std::vector<double> ours, seconds;
     double operations = 0.0;
@@ -201,7 +204,7 @@ struct BenchCommand {
       ours.push_back(operations / seconds.back());
     }
     // The devices count all repeats together.
-    const CudaReport report = dynamic_cast<const CudaExecutor&>(*executor).report();
+    const CudaReport report = executor->report();
     executor.reset();
     const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
     const double all_dgemm = dgemm * static_cast<double>(calculation.devices().size());

@@ -6,6 +6,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 
 namespace trifuse::cli {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "fortran_iface/handles.hpp"
 #include "trifuse_config.hpp"

@@ -9,12 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/threads.hpp"
-#include "cxx/cuda/runtime/cuda_executor.hpp"
+#include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/operands/operand_traffic.hpp"
-#include "cxx/parallel/run_tasks.hpp"
-#include "cxx/plan/executor.hpp"
+#include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_source.hpp"
@@ -22,10 +20,9 @@
 /// The whole road for a caller: tile sources in, energies and a report out.
 namespace trifuse {
 
-class PanelExecutor;
-class PanelStore;
-class SemicanonicalSource;
-class TeamOperands;
+class CalculationContext;
+class CudaExecutor;
+class Executor;
 
 enum class RohfOrbitals {
   nwchem,  ///< orbital energies as they come, and f_ov t2 only where the maker has it: NWChem's, or the maker's, (T)
@@ -48,13 +45,6 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
   std::string journal;       ///< empty: none
-  /// Whose tiles the plan has; default: those of `executor`. Ranks of a team that have different executors need the
-  /// same plan. A journal that has been begun decides before.
-  std::optional<ExecutorKind> plan_for;
-  /// The tiles of the journal, where they are known already; else they are looked for there.
-  std::optional<TileCut> journal_tiles;
-  /// Processes that will hold what they read together (see `Calculation::join`).
-  int sharers = 1;
   /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
   /// cores take their place, with a warning.
   bool devices_required = false;
@@ -110,94 +100,45 @@ class Calculation {
   /// `left` may be null. Sources must outlive the calculation. Throws UsageError for options that do not fit the
   /// sources, InputError when left and right do not belong together or a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
+  /// Of a rank of a team, see `plan_in_team`.
+  explicit Calculation(std::unique_ptr<const CalculationContext> context);
   Calculation(Calculation&&) noexcept;
   ~Calculation();
 
-  const CalculationOptions& options() const { return options_; }
-  const Problem& problem() const { return problem_; }
-  const Plan& plan() const { return plan_; }
+  const CalculationOptions& options() const;
+  const Problem& problem() const;
+  const Plan& plan() const;
   /// "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   std::string method(double omega2) const;
   /// Says which ROHF energy this is; empty for other references.
   std::string reference_note() const;
+  /// Hartree.
+  double largest_denominator() const;
 
   /// The GPUs that will be used; none on the CPU.
-  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  const std::vector<DeviceInfo>& devices() const;
+  int threads() const;
   /// Bytes of operands (amplitudes and integrals as the executor keeps them on the host) and of scratch for all
   /// threads.
-  std::int64_t operand_bytes() const { return operand_bytes_; }
-  std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
+  std::int64_t operand_bytes() const;
+  std::int64_t scratch_bytes() const;
   /// Of amplitudes and integrals in rotated orbitals, which stay beside the operands that are made of them.
   std::int64_t rotated_bytes() const;
-  int threads() const { return threads_; }
   /// Whether a team shares the operands.
   bool shares_operands() const;
-  /// Of shared operands that this rank keeps, about.
-  std::int64_t piece_bytes() const { return piece_bytes_; }
-  /// The least that this rank needs beside an equal part of the operands, to compute with one thread: also for the
-  /// panel with which its piece ends.
-  std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
-  double largest_denominator() const { return largest_denominator_; }
-
-  /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
-  /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
-  /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
-  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError where the
-  /// memory is too small.
-  void join(Team& team, const TeamShare& share);
 
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
   std::unique_ptr<Executor> make_executor() const;
-  /// `warn` is told at once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end; of
-  /// energies the first rank is told. Throws InputError where the maker of the amplitudes printed other energies.
+  /// The same if the executor of the options is `cuda`, for callers that want its report; else UsageError.
+  std::unique_ptr<CudaExecutor> make_cuda_executor() const;
+  /// All ranks of a team call it, and get the same result, but for the report of their own devices. `warn` is told at
+  /// once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end; of energies the first
+  /// rank is told. Throws InputError where the maker of the amplitudes printed other energies.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;
 
  private:
-  /// Of cores, for a process whose devices have failed; `panels`: what was read for these, or null.
-  std::unique_ptr<Executor> make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const;
-  /// Collective where there is a team. `reader`: who will work with them here, or null. `shared`: gets what the team
-  /// shares.
-  std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
-                                                  std::optional<TeamOperands>& shared) const;
-  int threads_on_cores() const;
-  std::unique_ptr<Journal> open_journal() const;
-  /// Rotates what is to be rotated: collective where there is a team. `stop` may be null.
-  void rotate_orbitals(const std::atomic<bool>* stop) const;
-  /// Of this rank, while orbitals are rotated and from then on, bytes.
-  std::int64_t peak_of_rotation() const;
-  std::int64_t kept_of_rotation() const;
-  void choose_orbitals();
-  void choose_form();
-  void check_left() const;
-  void check_denominators() const;
-  void plan_tasks();
-  void plan_memory();
-  void plan_shared_memory();
-  int users_of_operands() const;  ///< at a time
-  /// What this rank may use for operands, bytes.
-  std::int64_t memory_for_operands() const;
-  /// Without operands.
-  std::unique_ptr<Executor> prepare_executor(std::vector<std::string>* left_out) const;
-
-  CalculationOptions options_;
-  const TileSource* right_;
-  const TileSource* left_;
-  std::unique_ptr<SemicanonicalSource> semicanonical_right_, semicanonical_left_;
-  std::vector<DeviceInfo> devices_;
-  Problem problem_;
-  TileCut tiles_{};
-  Plan plan_;
-  double largest_denominator_ = 0.0;
-  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
-  std::optional<std::int64_t> memory_asked_;  ///< of the host
-  int threads_ = 1;
-  Team* team_ = nullptr;
-  TeamShare share_;
+  std::unique_ptr<const CalculationContext> context_;
 };
-
-/// Identifies the numbers of a problem and all that decides its energies but for rounding. With a team each rank reads
-/// a part of them, and all get the same: collective.
-Fingerprint fingerprint(const Problem& problem, Team* team = nullptr);
 
 }  // namespace trifuse

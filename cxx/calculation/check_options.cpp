@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation/calculation.hpp"
 
 namespace trifuse {

@@ -1,3 +1,5 @@
+#include "cxx/calculation/fingerprint.hpp"
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -10,7 +12,6 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "cxx/calculation/calculation.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
 

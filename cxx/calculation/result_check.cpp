@@ -20,19 +20,20 @@ constexpr double tolerated_difference = 1e-6, usual_difference = 1e-9;
 constexpr double no_energy = 1e-10;
 
 /// The energy that has the same meaning as the printed one: the plain one-sided correction; for ROHF, the maker's.
-const TriplesEnergy* comparable(const Calculation& calculation, const CalculationResult& result) {
-  const bool other_orbitals = calculation.options().rohf == RohfOrbitals::semicanonical &&
-                              calculation.problem().right->info().reference == Reference::rohf;
-  if (calculation.problem().two_sided() || other_orbitals) return nullptr;
+const TriplesEnergy* comparable(const Problem& problem, const CalculationOptions& options,
+                                const CalculationResult& result) {
+  const bool other_orbitals =
+      options.rohf == RohfOrbitals::semicanonical && problem.right->info().reference == Reference::rohf;
+  if (problem.two_sided() || other_orbitals) return nullptr;
   const auto plain = std::find_if(result.energies.begin(), result.energies.end(),
                                   [](const TriplesEnergy& energy) { return energy.omega2 == 0.0; });
   return plain == result.energies.end() ? nullptr : &*plain;
 }
 
-void compare_with_printed(const Calculation& calculation, const CalculationResult& result,
+void compare_with_printed(const Problem& problem, const CalculationOptions& options, const CalculationResult& result,
                           std::vector<std::string>& sentences) {
-  const SourceInfo& info = calculation.problem().right->info();
-  const TriplesEnergy* const energy = comparable(calculation, result);
+  const SourceInfo& info = problem.right->info();
+  const TriplesEnergy* const energy = comparable(problem, options, result);
   if (!info.printed_triples || energy == nullptr) return;
   const auto [bracket, paren] = *info.printed_triples;
   const std::pair<const char*, std::pair<double, double>> kinds[] = {{"E(T)", {energy->total.paren, paren}},
@@ -47,7 +48,7 @@ void compare_with_printed(const Calculation& calculation, const CalculationResul
                     info.path, name, found, printed);
     if (difference <= tolerated_difference) {
       sentences.push_back(told + "; the files may hold another step of its iterations.");
-    } else if (calculation.options().trust_input) {
+    } else if (options.trust_input) {
       sentences.push_back(told + "; the input was trusted all the same.");
     } else {
       throw InputError(told +
@@ -58,11 +59,10 @@ void compare_with_printed(const Calculation& calculation, const CalculationResul
   }
 }
 
-void compare_with_ccsd(const Calculation& calculation, const CalculationResult& result,
+void compare_with_ccsd(const Problem& problem, const CalculationOptions& options, const CalculationResult& result,
                        std::vector<std::string>& sentences) {
-  const SourceInfo& info = calculation.problem().right->info();
-  const std::optional<double> ccsd =
-      calculation.options().ccsd_energy ? calculation.options().ccsd_energy : info.correlation_energy;
+  const SourceInfo& info = problem.right->info();
+  const std::optional<double> ccsd = options.ccsd_energy ? options.ccsd_energy : info.correlation_energy;
   if (!ccsd) return;
   for (const TriplesEnergy& energy : result.energies) {
     const double triples = std::abs(energy.total.paren);
@@ -77,10 +77,11 @@ void compare_with_ccsd(const Calculation& calculation, const CalculationResult& 
 
 }  // namespace
 
-std::vector<std::string> check_result(const Calculation& calculation, const CalculationResult& result) {
+std::vector<std::string> check_result(const Problem& problem, const CalculationOptions& options,
+                                      const CalculationResult& result) {
   std::vector<std::string> sentences;
-  compare_with_printed(calculation, result, sentences);
-  compare_with_ccsd(calculation, result, sentences);
+  compare_with_printed(problem, options, result, sentences);
+  compare_with_ccsd(problem, options, result, sentences);
   return sentences;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cxx/base/hosts.hpp"
+#include "cxx/calculation/context.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 
 namespace trifuse {
@@ -29,7 +30,7 @@ RankResources resources_of_this_rank(const TeamOptions& options) {
 }
 
 /// What tells a calculation from others, as far as that costs nothing.
-std::vector<double> numbers_of(const Calculation& calculation) {
+std::vector<double> numbers_of(const CalculationContext& calculation) {
   const Problem& problem = calculation.problem();
   const std::span<const double> energies = problem.right->orbital_energies();
   double weighted = 0.0;
@@ -51,10 +52,7 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
   CalculationOptions chosen = options.calculation;
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
   chosen.devices.clear();
-  if (any_gpu) {
-    chosen.plan_for = ExecutorKind::cuda;
-    chosen.memory.reset();  // beside GPUs it is they whom it limits
-  }
+  if (any_gpu) chosen.memory.reset();  // beside GPUs it is they whom it limits
   if (!options.device) {
     if (chosen.executor == ExecutorKind::cuda) chosen.executor = ExecutorKind::cpu;
     chosen.kernel.clear();
@@ -81,15 +79,15 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
   expect_same(team, std::span(&keeps_journal, 1));
-  std::optional<TileCut> begun;
-  if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &team);
-  std::optional<Calculation> calculation;
+  RankOptions of_rank;
+  if (any_gpu) of_rank.plan_for = ExecutorKind::cuda;
+  if (keeps_journal != 0.0) of_rank.journal_tiles = Journal::tiles_in(options.calculation.journal, &team);
+  if (team.has_arrays()) of_rank.sharers = team.size();
+  std::unique_ptr<CalculationContext> calculation;
   together(&team, [&] {
     const int sharers = sharers_of_gpu(ranks, team.rank());
-    CalculationOptions chosen = options_of_this_rank(options, mine, sharers, any_gpu);
-    chosen.journal_tiles = begun;
-    if (team.has_arrays()) chosen.sharers = team.size();
-    calculation.emplace(right, left, chosen);
+    calculation = std::make_unique<CalculationContext>(right, left,
+                                                       options_of_this_rank(options, mine, sharers, any_gpu), of_rank);
   });
   expect_same(team, numbers_of(*calculation));
   const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
@@ -105,7 +103,7 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
     shares = share_out(ranks, calculation->plan().total_operations, shared ? Operands::shared : Operands::of_each);
     calculation->join(team, shares[static_cast<std::size_t>(team.rank())]);
   });
-  return {std::move(*calculation), std::move(ranks), std::move(shares)};
+  return {Calculation(std::move(calculation)), std::move(ranks), std::move(shares)};
 }
 
 std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank) {

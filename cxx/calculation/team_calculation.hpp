@@ -12,7 +12,7 @@
 namespace trifuse {
 
 struct TeamOptions {
-  /// As for one process, and the same on all ranks, but `executor`, `devices` and `plan_for`: they are set here. An
+  /// As for one process, and the same on all ranks, but `executor` and `devices`: they are set here. An
   /// executor that is `cuda` says no more than `device` does.
   CalculationOptions calculation;
   std::optional<DeviceInfo> device;        ///< the GPU of this rank, if it has one

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -22,12 +23,6 @@ struct JournalKey {
   std::uint64_t tasks = 0, energies_per_task = 0;
   bool operator==(const JournalKey&) const = default;
 };
-
-/// Who computed a task: energies of one kind agree to the bit, those of two kinds up to rounding.
-enum class WorkerKind : std::uint8_t { other, cpu, reference, cuda };
-constexpr std::size_t worker_kinds = 4;
-/// Of an executor of this name.
-WorkerKind worker_kind(const std::string& executor);
 
 /// One file with energies of finished tasks: a header and a checksummed record for each task, appended as tasks finish.
 /// A record that a kill cut short fails its checksum; it and what follows are dropped.

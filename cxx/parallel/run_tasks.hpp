@@ -10,17 +10,12 @@
 
 #include "cxx/base/team.hpp"
 #include "cxx/parallel/journal.hpp"
+#include "cxx/parallel/run_report.hpp"
 #include "cxx/parallel/units.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
-
-/// In a team: what all ranks together had been given before this one got its last units.
-struct RunProgress {
-  std::size_t tasks_done, tasks;
-  double operations_done, operations;  ///< as planned
-};
 
 struct RunSettings {
   int threads = 1;                                   ///< unless the executor wants another number of workers
@@ -37,17 +32,6 @@ struct RunSettings {
   /// `on_cores`.
   std::string failed_device = {};
   std::function<void(const std::string&)> warn = {};  ///< told of a device that has failed, at once; may be empty
-};
-
-/// What one rank did, or a process alone.
-struct RankWork {
-  WorkerKind kind = WorkerKind::other;  ///< as it began
-  bool computed = false;                ///< false: it only waited
-  bool device_failed = false;
-  std::size_t tasks = 0;
-  double operations = 0.0;    ///< as planned
-  double seconds_busy = 0.0;  ///< on average over its workers
-  double seconds_idle = 0.0;  ///< waiting for something to do, for other ranks, or for an executor on cores
 };
 
 struct RunOutcome {

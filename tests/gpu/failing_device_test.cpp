@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/context.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/broken_device.hpp"
 #include "tests/support/calculations.hpp"
@@ -33,9 +33,8 @@ namespace {
         std::fprintf(stderr, "%s\n", warning.c_str());
         ++warnings;
       });
-  options = {};
-  options.plan_for = ExecutorKind::cuda;
-  const double difference = relative_difference(numbers_of(found), numbers_of(calculate(*source, options)));
+  const CalculationContext on_cores(*source, nullptr, {}, {.plan_for = ExecutorKind::cuda});
+  const double difference = relative_difference(numbers_of(found), numbers_of(on_cores.run()));
   std::fprintf(stderr, "trap %d, %d warnings, difference %.2e\n", code.load(), warnings, difference);
   const bool good = code == 0 && warnings == 1 && found.warnings.size() == 1 && found.ranks.at(0).device_failed &&
                     difference <= 1e-12;

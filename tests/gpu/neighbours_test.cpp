@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/calculation/context.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/thread_team.hpp"
@@ -27,7 +28,7 @@ class NeighbourGpus : public OnGpu {
         [&](Team& team) {
           CalculationOptions mine = options;
           mine.devices = {team.rank() % gpus};
-          Calculation calculation(source, left, mine);
+          CalculationContext calculation(source, left, mine);
           calculation.join(team, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
           results[static_cast<std::size_t>(team.rank())] = calculation.run();
         },

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/fingerprint.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_team.hpp"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/context.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/made_up_executor.hpp"
@@ -357,9 +358,7 @@ TEST_F(CalculationWithAJournal, GoesOnWithAnotherKindOfWorkerAndSaysSo) {
 
 TEST_F(CalculationWithAJournal, TakesTheTilesWithWhichItWasBegun) {
   // As a run on GPUs cuts them.
-  options.plan_for = ExecutorKind::cuda;
-  const auto begun = calculate(*source, options);
-  options.plan_for.reset();
+  const auto begun = CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
   const auto result = calculate(*source, options);
   EXPECT_EQ(result.tasks_from_journal, result.tasks);
   EXPECT_EQ(numbers_of(result), numbers_of(begun));

@@ -10,6 +10,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/context.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_team.hpp"
@@ -256,9 +257,7 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
     return failures_of_ranks(
         4,
         [&](Team& team) {
-          CalculationOptions mine = options;
-          mine.sharers = team.size();
-          Calculation calculation(*source, nullptr, mine);
+          CalculationContext calculation(*source, nullptr, options, {.sharers = team.size()});
           EXPECT_NEAR(static_cast<double>(calculation.rotated_bytes()), bytes, 1.0);
           calculation.join(team, share);
           EXPECT_EQ(numbers_of(calculation.run()), alone);

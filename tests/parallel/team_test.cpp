@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/context.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/made_up_executor.hpp"
@@ -84,7 +85,7 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
         const auto source = open_dump_of(dump);
         CalculationOptions options = options_for({}, 3);
         options.omega2 = {0.0, 0.1};
-        Calculation calculation(*source, nullptr, options);
+        CalculationContext calculation(*source, nullptr, options);
         calculation.join(team, share(team.rank()));
         results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
       },
@@ -220,7 +221,7 @@ TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
           copy.write_doubles("t2amp", values);
         }
         const auto source = copy.open();
-        Calculation calculation(*source, nullptr, options_for());
+        CalculationContext calculation(*source, nullptr, options_for());
         calculation.join(team, {});
         calculation.run();
         ADD_FAILURE() << "a rank went on";
@@ -272,7 +273,7 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
         [&](Team& sound) {
           TeamWithBadArrays team(sound, 2, panels);
           const auto source = open_dump_of("ch2_631g_c1_uhf_t3");
-          Calculation calculation(*source, nullptr, options_for({}, 3));
+          CalculationContext calculation(*source, nullptr, options_for({}, 3));
           // The others wait, so that there is something to fetch for the one that fails.
           calculation.join(team, TeamShare{team.rank() == 2 ? Role::worker : Role::waiter, 1.0, 1.0, 1});
           calculation.run();
@@ -295,7 +296,7 @@ TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
     const auto failures = failures_of_ranks(
         4,
         [&](Team& team) {
-          Calculation calculation(*source, nullptr, options);
+          CalculationContext calculation(*source, nullptr, options);
           TeamShare share;
           share.operands = shares[static_cast<std::size_t>(team.rank())];
           calculation.join(team, share);
@@ -321,7 +322,7 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(Form::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
-  const Calculation planned(*source, nullptr, options);
+  const CalculationContext planned(*source, nullptr, options);
   const std::int64_t working = planned.working_bytes(), operands = planned.operand_bytes();
   for (const std::int64_t memory : {operands + 2 * working, operands / 3 + 2 * working}) {
     const auto failures = failures_of_ranks(
@@ -329,7 +330,7 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
         [&](Team& team) {
           CalculationOptions mine = options;
           mine.memory = memory;
-          Calculation calculation(*source, nullptr, mine);
+          CalculationContext calculation(*source, nullptr, mine);
           calculation.join(team, {});
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
@@ -353,7 +354,7 @@ TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
   const auto failures = failures_of_ranks(
       3,
       [&](Team& team) {
-        Calculation calculation(*source, nullptr, options);
+        CalculationContext calculation(*source, nullptr, options);
         TeamShare share{team.rank() == 2 ? Role::waiter : Role::worker, 1.0, 2.0, 1};
         share.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
         if (share.role == Role::worker) share.memory += static_cast<double>(calculation.working_bytes());
@@ -373,9 +374,9 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
       4,
       [&](Team& team) {
         CalculationOptions options = options_for(Form::spin_orbital, 4);
-        const Calculation planned(*source, nullptr, options);
+        const CalculationContext planned(*source, nullptr, options);
         if (team.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
-        Calculation calculation(*source, nullptr, options);
+        CalculationContext calculation(*source, nullptr, options);
         together(&team, [&] { calculation.join(team, {}); });
       },
       true);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/context.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
@@ -115,7 +116,7 @@ TEST_F(PrintedEnergies, SayNothingOfSemicanonicalOrbitals) {
 TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
   print(0.0, 1.0);
   const auto failures = failures_of_ranks(3, [&](Team& team) {
-    Calculation calculation(source_, nullptr, options_for());
+    CalculationContext calculation(source_, nullptr, options_for());
     calculation.join(team, {});
     calculation.run();
   });

@@ -3,20 +3,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/fingerprint.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/operands/team_operands.hpp"
 #include "cxx/parallel/panel_neighbours.hpp"
-#include "cxx/rotation/semicanonical.hpp"
 
-/// Carries out what calculation.cpp has planned.
+/// Carries out what context.cpp has planned.
 namespace trifuse {
 
 namespace {
@@ -51,43 +52,67 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }  // namespace
 
-void Calculation::rotate_orbitals(const std::atomic<bool>* stop) const {
+void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
     if (source != nullptr) source->rotate(team_, stop);
   }
 }
 
-std::unique_ptr<Executor> Calculation::make_executor() const {
+std::unique_ptr<Executor> CalculationContext::make_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<Executor> executor = prepare_executor(nullptr);
-  if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
-    reader->take_panels(std::make_shared<PanelStore>(problem_, reader->panel_tiles()));
+  PreparedExecutor prepared = prepare_executor(nullptr);
+  if (prepared.reader != nullptr) {
+    prepared.reader->take_panels(std::make_shared<PanelStore>(problem_, prepared.reader->panel_tiles()));
   }
+  return std::move(prepared.executor);
+}
+
+std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
+  if (options_.executor != ExecutorKind::cuda) throw UsageError("This calculation is not planned for GPUs.");
+  rotate_orbitals(nullptr);
+  const OpenMpThreads threads(threads_);
+  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr);
+  executor->take_panels(std::make_shared<PanelStore>(problem_, executor->panel_tiles()));
   return executor;
 }
 
-std::unique_ptr<Executor> Calculation::prepare_executor(std::vector<std::string>* left_out) const {
-  switch (options_.executor) {
-    case ExecutorKind::reference:
-      return make_reference_executor(problem_, plan_.tiles);
-    case ExecutorKind::cuda: {
-      CudaOptions options;
-      options.devices.clear();
-      for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
-      options.memory_per_device = options_.memory.value_or(0);
-      options.kernel = options_.kernel;
-      options.left_out = left_out;
-      return prepare_cuda_executor(problem_, plan_.tiles, options);
-    }
-    case ExecutorKind::cpu:
-      break;
-  }
-  return prepare_cpu_executor(problem_, plan_.tiles, {}, share_.threads_together ? threads_ : 1);
+std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out) const {
+  CudaOptions options;
+  options.devices.clear();
+  for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
+  options.memory_per_device = options_.memory.value_or(0);
+  options.kernel = options_.kernel;
+  options.left_out = left_out;
+  return prepare_cuda_executor(problem_, plan_.tiles, options);
 }
 
-std::unique_ptr<Executor> Calculation::make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const {
+PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* left_out) const {
+  PreparedExecutor prepared;
+  switch (options_.executor) {
+    case ExecutorKind::reference:
+      prepared.executor = make_reference_executor(problem_, plan_.tiles);
+      break;
+    case ExecutorKind::cuda: {
+      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(left_out);
+      prepared.reader = on_devices.get();
+      prepared.cuda = on_devices.get();
+      prepared.executor = std::move(on_devices);
+      break;
+    }
+    case ExecutorKind::cpu: {
+      std::unique_ptr<PanelExecutor> on_cores =
+          prepare_cpu_executor(problem_, plan_.tiles, {}, share_.threads_together ? threads_ : 1);
+      prepared.reader = on_cores.get();
+      prepared.executor = std::move(on_cores);
+      break;
+    }
+  }
+  return prepared;
+}
+
+std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const {
   const OpenMpThreads threads(threads_);
   // Tasks are as large as GPUs want them.
   std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
@@ -96,8 +121,8 @@ std::unique_ptr<Executor> Calculation::make_executor_on_cores(std::shared_ptr<co
   return executor;
 }
 
-std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor* reader,
-                                                             std::optional<TeamOperands>& shared) const {
+std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelExecutor* reader,
+                                                                    std::optional<TeamOperands>& shared) const {
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
@@ -107,7 +132,7 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
     return panels;
   }
   // Beside GPUs cores take what is cut for these, unless no GPU is left.
-  const bool of_others = options_.executor == ExecutorKind::cpu && options_.plan_for == ExecutorKind::cuda;
+  const bool of_others = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
   const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
   // Where devices keep them, or where few tasks will be done, panels of others pass through here: with room to come
   // ahead, and not more, since new memory takes longer to get than a panel.
@@ -123,29 +148,78 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
   return shared->panels();
 }
 
-std::unique_ptr<Journal> Calculation::open_journal() const {
+std::unique_ptr<Journal> CalculationContext::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
   const JournalKey key{fingerprint(problem_, team_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
   return std::make_unique<Journal>(options_.journal, key, team_, share_.role != TeamShare::Role::waiter);
 }
 
-CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
-                                   std::function<void(const std::string&)> warn) const {
+void CalculationContext::limit_threads_of_blas(RunSettings& settings) const {
+  together(team_, [&] {
+    if (options_.executor != ExecutorKind::cpu || share_.role == TeamShare::Role::waiter) return;
+    const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
+    if (!share_.threads_together) {
+      settings.threads = settings.threads_on_cores = threads;
+    } else if (threads < threads_) {
+      throw SystemError(
+          fmt::format("There is memory for {} of {} threads only; give fewer --threads.", threads, threads_));
+    }
+  });
+}
+
+/// `energies`: [omega2, task], omega2 fastest.
+std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<TaskEnergy>& energies) const {
+  const std::size_t count = problem_.omega2.size();
+  std::vector<TriplesEnergy> sums;
+  for (std::size_t w = 0; w < count; ++w) {
+    TriplesEnergy energy;
+    energy.omega2 = problem_.omega2[w];
+    energy.method = method(energy.omega2);
+    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
+      add_task(plan_.tiles, plan_.tasks[t], energies[t * count + w], energy.spin_cases);
+    }
+    for (const EnergyPair& pair : energy.spin_cases) {
+      energy.total.bracket += pair.bracket;
+      energy.total.paren += pair.paren;
+    }
+    sums.push_back(std::move(energy));
+  }
+  return sums;
+}
+
+void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& result) const {
+  result.tasks = plan_.tasks.size();
+  result.tasks_from_journal = outcome.from_journal;
+  result.tasks_from_other_kind = outcome.from_other_kind;
+  result.operations = outcome.operations;
+  result.energies = sum_energies(outcome.energies);
+  result.ranks = std::move(outcome.ranks);
+  result.warnings = std::move(outcome.warnings);
+}
+
+CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
+                                          std::function<void(const RunProgress&)> progress,
+                                          std::function<void(const std::string&)> warn) const {
   CalculationResult result;
+  const bool tells = warn && (team_ == nullptr || team_->rank() == 0);
   const double begin = wall_seconds();
   rotate_orbitals(stop);
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const std::string warning = journal ? journal->warning() : "";
-  if (!warning.empty() && warn && (team_ == nullptr || team_->rank() == 0)) warn(warning);
+  if (!warning.empty() && tells) warn(warning);
   const double start = wall_seconds();
   result.seconds_journal = start - rotated;
   const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;
   // One whose devices have failed may keep panels that other ranks read.
-  std::unique_ptr<Executor> executor, failed_executor;
+  PreparedExecutor executor, failed_executor;
+  const auto give_up = [&] { failed_executor = std::exchange(executor, {}); };
+  const auto exchange_of = [](const PreparedExecutor& of) {
+    return of.reader != nullptr ? of.reader->exchange() : nullptr;
+  };
   RunSettings settings;
   settings.threads = settings.threads_on_cores = threads_;
   settings.journal = journal.get();
@@ -154,14 +228,10 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   settings.warn = warn;
   settings.team = team_;
   settings.share = share_;
-  const auto reader = [](const std::unique_ptr<Executor>& of) { return dynamic_cast<PanelExecutor*>(of.get()); };
-  const auto exchange_of = [&](const std::unique_ptr<Executor>& of) {
-    return reader(of) != nullptr ? reader(of)->exchange() : nullptr;
-  };
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
     settings.on_cores = [&] {
-      if (executor) failed_executor = std::move(executor);
+      if (executor) give_up();
       return make_executor_on_cores(panels);
     };
   }
@@ -173,7 +243,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
         use();
       } catch (const DeviceError& error) {
         if (required) throw;
-        failed_executor = std::move(executor);
+        give_up();
         settings.failed_device = error.what();
       }
     });
@@ -184,52 +254,24 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
     executor = prepare_executor(required ? nullptr : &left_out);
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
-  panels = read_operands(reader(executor), operands);
+  panels = read_operands(executor.reader, operands);
   try_devices([&] {
-    if (reader(executor) != nullptr) reader(executor)->take_panels(panels);
+    if (executor.reader != nullptr) executor.reader->take_panels(panels);
   });
   if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
-  together(team_, [&] {
-    if (options_.executor != ExecutorKind::cpu || waits) return;
-    const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
-    if (!share_.threads_together) {
-      settings.threads = settings.threads_on_cores = threads;
-    } else if (threads < threads_) {
-      throw SystemError(
-          fmt::format("There is memory for {} of {} threads only; give fewer --threads.", threads, threads_));
-    }
-  });
+  limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
-  RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
+  RunOutcome outcome = run_tasks(plan_, executor.executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
-  result.tasks = plan_.tasks.size();
-  result.tasks_from_journal = outcome.from_journal;
-  result.tasks_from_other_kind = outcome.from_other_kind;
-  result.operations = outcome.operations;
-  const std::unique_ptr<Executor>& used = executor ? executor : failed_executor;
+  const PreparedExecutor& used = executor ? executor : failed_executor;
   if (operands) result.traffic = operands->traffic(*team_, leave_neighbours(*team_, exchange_of(used)));
-  result.ranks = std::move(outcome.ranks);
-  result.warnings = std::move(outcome.warnings);
+  put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
-  if (const auto* cuda = dynamic_cast<const CudaExecutor*>(used.get())) result.cuda = cuda->report();
-  const std::size_t count = problem_.omega2.size();
-  for (std::size_t w = 0; w < count; ++w) {
-    TriplesEnergy energy;
-    energy.omega2 = problem_.omega2[w];
-    energy.method = method(energy.omega2);
-    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
-      add_task(plan_.tiles, plan_.tasks[t], outcome.energies[t * count + w], energy.spin_cases);
-    }
-    for (const EnergyPair& pair : energy.spin_cases) {
-      energy.total.bracket += pair.bracket;
-      energy.total.paren += pair.paren;
-    }
-    result.energies.push_back(std::move(energy));
-  }
+  if (used.cuda != nullptr) result.cuda = used.cuda->report();
   together(team_, [&] {
-    for (std::string& sentence : check_result(*this, result)) {
-      if (warn && (team_ == nullptr || team_->rank() == 0)) warn(sentence);
+    for (std::string& sentence : check_result(problem_, options_, result)) {
+      if (tells) warn(sentence);
       result.warnings.push_back(std::move(sentence));
     }
   });
