@@ -138,14 +138,14 @@ std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;
   std::int64_t items = 0;
   for (const CudaReport::Kernel& kernel : report.kernels) {
-    if (kernel.items > 0) used.push_back(kernel);
-    items += kernel.items;
+    if (kernel.cta_tiles > 0) used.push_back(kernel);
+    items += kernel.cta_tiles;
   }
   if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
   std::string text = "kernels";
   for (const CudaReport::Kernel& kernel : used) {
     text += fmt::format("{} {} ({:.3g} % of the items)", &kernel == used.data() ? "" : ",", kernel.name,
-                        100.0 * static_cast<double>(kernel.items) / static_cast<double>(items));
+                        100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(items));
   }
   return text;
 }
@@ -259,7 +259,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
   }
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
   for (const CudaReport::Kernel& kernel : report.kernels)
-    kernels.push_back({{"name", kernel.name}, {"items", kernel.items}});
+    kernels.push_back({{"name", kernel.name}, {"items", kernel.cta_tiles}});
   const double peak = peak_rate(report);
   const auto known = [&](double value) {
     return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();

@@ -10,7 +10,7 @@
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/nwchem/device_operands.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"
 
@@ -53,7 +53,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
       : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
-        covers_(shapes_of(kernels_)),
+        selector_(shapes_of(kernels_)),
         buffers_(scratch_doubles(kernels_, form, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
@@ -75,14 +75,14 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   /// Whether kernels can take a task: most can, those of programs that are not NWChem may not.
   static bool fits(const RecordedTask& task);
   Energies execute_on_cpu(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps);
-  void list_products(const RecordedTask& task, int step);
+  void list_products(const RecordedTask& task, int k_step);
   void list_singles(const RecordedTask& task, const TaskData& data);
-  Work pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
+  KernelParameters pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
 
   int device_;
   cudaDeviceProp properties_;
   std::vector<const Kernel*> kernels_;
-  CoverChoice covers_;
+  ShapeSelector selector_;
   LaunchBuffers buffers_;
   MemoryBudget budget_;
   DeviceOperands operands_;
@@ -90,10 +90,10 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   PackingList list_;
   struct Product {
     std::size_t left;  ///< number of a panel; the next one is the right
-    std::int32_t steps;
+    std::int32_t k_steps;
   };
-  std::array<Product, phases_of_target> products_{};
-  std::vector<std::size_t> pairs_;  ///< numbers of panels
+  std::array<Product, products_per_target> products_{};
+  std::vector<std::size_t> vvoo_;  ///< numbers of panels
   int sets_ = 1;
   DeviceArray<double> packed_, lone_;
   PinnedArray<char> host_list_;
@@ -102,7 +102,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 };
 
 bool RecordedCudaExecutor::fits(const RecordedTask& task) {
-  // Items count particles in 16 bits and blocks of holes in eight.
+  // CTA tiles count particles in 16 bits and blocks of holes in eight.
   constexpr std::int64_t most_particles = std::numeric_limits<std::uint16_t>::max(),
                          most_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
   const auto& extent = task.extent();
@@ -111,7 +111,7 @@ bool RecordedCudaExecutor::fits(const RecordedTask& task) {
   }
   std::array<int, 9> calls{};
   for (const RecordedTask::Singles& one : task.singles()) {
-    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > most_sets) return false;
+    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > max_sets) return false;
   }
   return true;
 }
@@ -131,14 +131,14 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTa
 }
 
 /// Two panels for each product that has an inner index.
-void RecordedCudaExecutor::list_products(const RecordedTask& task, int step) {
+void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
-  for (std::size_t n = 0; n < phase_order.size(); ++n) {
-    const PhaseAxes& axes = phase_order[n];
+  for (std::size_t n = 0; n < product_order.size(); ++n) {
+    const ProductAxes& axes = product_order[n];
     const std::vector<RecordedTask::Piece> pieces = task.pieces(axes.particle, axes.hole);
     std::int64_t inner = 0;
     for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
-    products_[n] = {list_.next(), narrow(blocks(inner, step))};
+    products_[n] = {list_.next(), narrow(ceil_div(inner, k_step))};
     if (inner == 0) continue;
     const auto [p, pp] = others(axes.particle);
     const auto [h, hh] = others(axes.hole);
@@ -161,7 +161,7 @@ void RecordedCudaExecutor::list_products(const RecordedTask& task, int step) {
 /// Pair blocks of all terms, zeros where there is no call, and lone factors; a term that came twice is in both sets.
 void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData& data) {
   const std::vector<RecordedTask::Singles> singles = task.singles();
-  std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_pairs> of_term;
+  std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_vvoo_blocks> of_term;
   sets_ = 1;
   for (const RecordedTask::Singles& one : singles) {
     auto& calls = of_term[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)];
@@ -171,12 +171,12 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   for (int set = 0; set < sets_; ++set) {
-    for (int n = 0; n < spin_orbital_pairs; ++n) {
+    for (int n = 0; n < spin_orbital_vvoo_blocks; ++n) {
       const int particle = n / 3, hole = n % 3;
       const auto [p, pp] = others(particle);
       const auto [h, hh] = others(hole);
-      pairs_.push_back(list_.next());
-      PackedJob& job = list_.add(PanelKind::pairs, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
+      vvoo_.push_back(list_.next());
+      PackedJob& job = list_.add(PanelKind::vvoo, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
       const auto& calls = of_term[static_cast<std::size_t>(n)];
       if (calls.size() <= static_cast<std::size_t>(set)) continue;
       const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
@@ -188,9 +188,10 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
   }
 }
 
-/// Turns the operands into panels, after their arrival; what is not in panels is in the Work that is returned.
-Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
-                                const std::array<const double*, 6>& eps) {
+/// Turns the operands into panels, after their arrival; what is not in panels is in the KernelParameters that is
+/// returned.
+KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
+                                            const std::array<const double*, 6>& eps) {
   const cudaStream_t stream = buffers_.stream;
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
   const auto wanted = static_cast<std::size_t>(list_.doubles);
@@ -199,9 +200,10 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
   for (std::size_t n = 0; n < list_.jobs.size(); ++n) list_.jobs[n].packed = packed_.data() + list_.places[n];
   for (const Product& product : products_) {
     const PackedJob* left = list_.jobs.data() + product.left;
-    program_.phases.push_back(product.steps == 0 ? Phase{} : Phase{left[0].packed, left[1].packed, product.steps, 0});
+    program_.products.push_back(
+        product.k_steps == 0 ? KernelProduct{} : KernelProduct{left[0].packed, left[1].packed, product.k_steps, 0});
   }
-  for (const std::size_t n : pairs_) program_.pairs.push_back(list_.jobs[n].packed);
+  for (const std::size_t n : vvoo_) program_.vvoo.push_back(list_.jobs[n].packed);
 
   ArraysInOne arrays;
   const std::size_t jobs_at = arrays.add<PackedJob>(list_.jobs.size());
@@ -220,7 +222,7 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
   const LoneJob* lone = put(std::span<const LoneJob>(list_.lone), lone_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
-  Work work = work_of(form, 1, sets_);
+  KernelParameters work = work_of(form, 1, sets_);
   work.eps = put(std::span<const double>(energies), eps_at);
   constexpr double no_omega2 = 0.0;
   work.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
@@ -243,21 +245,21 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   if (!fits(task)) return execute_on_cpu(task, factor, eps);
   std::array<std::int32_t, 6> extent{};
   for (std::size_t q = 0; q < 6; ++q) extent[q] = narrow(task.extent()[q]);
-  TaskData data = lone_task(extent);
+  TaskData data = single_task(extent);
   data.factor = factor;
-  const std::size_t best = covers_.best({extent[0], extent[1], extent[2]});
+  const std::size_t best = selector_.best({extent[0], extent[1], extent[2]});
   const Kernel& kernel = *kernels_[best];
   program_.clear();
-  append_items(0, data, form, kernel.shape, covers_.cover(best), program_.items);
-  data.items = std::ssize(program_.items);
+  append_cta_tiles(0, data, form, kernel.shape, selector_.tiling(best), program_.cta_tiles);
+  data.cta_tiles = std::ssize(program_.cta_tiles);
   program_.tasks.push_back(data);
   list_ = {};
-  pairs_.clear();
+  vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
-  lone_.reserve(static_cast<std::size_t>(most_sets * orbitals * orbitals));
+  lone_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
   list_products(task, kernel.step);
   list_singles(task, data);
-  const Work work = pack(task, data, eps);
+  const KernelParameters work = pack(task, data, eps);
   const std::span<const double> sums =
       run_program(program_, kernel, form, false, properties_.multiProcessorCount, work, buffers_);
   return checked({sums[0], sums[1]});

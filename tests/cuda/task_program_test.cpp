@@ -27,7 +27,7 @@ std::size_t at(std::int64_t n) {
 }
 
 /// Inner indices of an instruction.
-constexpr int step = Fp64::step;
+constexpr int step = Fp64::k_step;
 
 /// A panel of the host seen through its packing: elements of the positions, each a row of inner indices.
 struct View {
@@ -58,16 +58,17 @@ class Evaluation {
  public:
   Evaluation(const Problem& problem, const PanelStore& panels, const TaskProgram& program, SpinCase spin_case)
       : problem_(problem), panels_(panels), program_(program), spin_case_(spin_case), targets_(problem.targets()) {
-    for (const auto& phase : program.phases) {
-      phases_.push_back(phase.steps == 0 ? std::array<View, 2>{} : std::array<View, 2>{view(phase.a), view(phase.b)});
-      if (phase.steps == 0) continue;
-      const auto& [a, b] = phases_.back();
+    for (const auto& product : program.products) {
+      products_.push_back(product.k_steps == 0 ? std::array<View, 2>{}
+                                               : std::array<View, 2>{view(product.a), view(product.b)});
+      if (product.k_steps == 0) continue;
+      const auto& [a, b] = products_.back();
       EXPECT_NE(a.data, nullptr);
       EXPECT_NE(b.data, nullptr);
       EXPECT_EQ(a.packing.inner, b.packing.inner);
-      EXPECT_EQ(phase.steps, blocks(a.packing.inner, step));
+      EXPECT_EQ(product.k_steps, ceil_div(a.packing.inner, step));
     }
-    for (const auto& pair : program.pairs) pairs_.push_back(pair.used ? view(pair.name) : View{});
+    for (const auto& vvoo : program.vvoo) vvoo_.push_back(vvoo.used ? view(vvoo.name) : View{});
   }
 
   std::vector<double> energies() const {
@@ -89,16 +90,16 @@ class Evaluation {
   View view(const PanelName& name) const { return view_of(panels_, problem_.form, name); }
   bool adapted() const { return problem_.form == Form::spin_adapted; }
 
-  /// The sum of a target's products, negated between phases in spin-orbital form.
+  /// The sum of a target's products, negated between products in spin-orbital form.
   double target(const Element& e, int t) const {
     double sum = 0.0;
-    for (int n = 0; n < phases_of_target; ++n) {
+    for (int n = 0; n < products_per_target; ++n) {
       if (!adapted()) sum = -sum;
-      const std::size_t number = at(t * phases_of_target + n);
-      if (program_.phases[number].steps == 0) continue;
-      const auto [x, y] = phase_order[at(n)];
+      const std::size_t number = at(t * products_per_target + n);
+      if (program_.products[number].k_steps == 0) continue;
+      const auto [x, y] = product_order[at(n)];
       const auto pp = others(x), hh = others(y);
-      const auto& [left, right] = phases_[number];
+      const auto& [left, right] = products_[number];
       const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
       const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
       for (int k = 0; k < left.packing.inner; ++k) sum += a[k] * b[k];
@@ -106,20 +107,20 @@ class Evaluation {
     return adapted() ? sum : final_sign * sum;
   }
 
-  /// t1 or f of particle x and hole y alone times the pair that is left, of pair block `place`.
+  /// t1 or f of particle x and hole y alone times the particle_pair that is left, of particle_pair block `place`.
   double single(const Element& e, int set, int x, int y, int place) const {
-    const int terms = adapted() ? spin_adapted_pairs : spin_orbital_pairs;
+    const int terms = adapted() ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
     const std::size_t number = at(set * terms + place);
-    if (!program_.pairs[number].used) return 0.0;
+    if (!program_.vvoo[number].used) return 0.0;
     const auto pp = others(x), hh = others(y);
     const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
     const double lone = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
-    return lone * *pairs_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+    return lone * *vvoo_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
   }
 
   double singles(const Element& e, int t) const {
     double sum = 0.0;
-    for (int set = 0; set < sets_of(problem_); ++set) {
+    for (int set = 0; set < disconnected_sets(problem_); ++set) {
       for (int x = 0; x < 3; ++x) {
         if (adapted()) {
           sum += single(e, set, x, assignments[at(t)][at(x)], x * 6 + t);
@@ -173,8 +174,8 @@ class Evaluation {
   const TaskProgram& program_;
   SpinCase spin_case_;
   int targets_;
-  std::vector<std::array<View, 2>> phases_;
-  std::vector<View> pairs_;
+  std::vector<std::array<View, 2>> products_;
+  std::vector<View> vvoo_;
 };
 
 void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {

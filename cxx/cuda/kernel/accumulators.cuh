@@ -10,7 +10,7 @@
 ///
 ///     p = r / 4 + 2 (e / 2),   q = r % 4,   y = n,   low bit of the doubled particle = e % 2
 ///
-/// The holes stand as (p, q, y) = (i, j, k) in the first three phases, (i, k, j) in the next, (j, k, i) in the last.
+/// The holes stand as (p, q, y) = (i, j, k) in the first three products, (i, k, j) in the next, (j, k, i) in the last.
 /// While c is the doubled particle ("straight"), `at[a][b][c / 2]` holds particles (a, b, c); when c is alone, b is
 /// doubled ("crossed") and `at[a][b & ~1 | c & 1][c / 2]` does.
 namespace trifuse::gpu {
@@ -18,15 +18,16 @@ namespace trifuse::gpu {
 template <typename Config>
 struct Accumulators {
   using Number = typename Config::Precision::Accumulator;
-  static constexpr int sub_a = Config::sub_a, sub_b = Config::sub_b, half_c = Config::sub_c / pair;
-  Number at[sub_a][sub_b][half_c][4];
+  static constexpr int warp_tile_a = Config::warp_tile_a, warp_tile_b = Config::warp_tile_b,
+                       half_c = Config::warp_tile_c / particle_pair;
+  Number at[warp_tile_a][warp_tile_b][half_c][4];
 
   template <typename Function>
   __device__ __forceinline__ void for_each_fragment(Function function) {
 #pragma unroll
-    for (int a = 0; a < sub_a; ++a)
+    for (int a = 0; a < warp_tile_a; ++a)
 #pragma unroll
-      for (int b = 0; b < sub_b; ++b)
+      for (int b = 0; b < warp_tile_b; ++b)
 #pragma unroll
         for (int c = 0; c < half_c; ++c) function(at[a][b][c]);
   }
@@ -45,7 +46,7 @@ struct Accumulators {
   }
 
   /// The fragment of row fragment `m` and column fragment (r, c) of a product with particle `x` alone: rows count x,
-  /// columns count the other two particles, the later one in pairs.
+  /// columns count the other two particles, the later one in vvoo.
   template <int x>
   __device__ __forceinline__ Number (&fragment(int m, int r, int c))[4] {
     if constexpr (x == 0) return at[m][r][c];
@@ -55,15 +56,15 @@ struct Accumulators {
 
   /// The number, among a lane's, of particles (a, b, c) and half `h` of the rows, crossed.
   static constexpr __device__ __forceinline__ int crossed(int a, int b, int c, int h) {
-    return ((a * sub_b + ((b & ~1) | (c & 1))) * half_c + (c >> 1)) * 4 + (b & 1) + 2 * h;
+    return ((a * warp_tile_b + ((b & ~1) | (c & 1))) * half_c + (c >> 1)) * 4 + (b & 1) + 2 * h;
   }
 
   /// Straight to crossed and back: interchanges the low bits of b and c.
   __device__ __forceinline__ void cross() {
 #pragma unroll
-    for (int a = 0; a < sub_a; ++a)
+    for (int a = 0; a < warp_tile_a; ++a)
 #pragma unroll
-      for (int b = 0; b < sub_b; b += 2)
+      for (int b = 0; b < warp_tile_b; b += 2)
 #pragma unroll
         for (int c = 0; c < half_c; ++c)
 #pragma unroll

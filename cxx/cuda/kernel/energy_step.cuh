@@ -26,28 +26,29 @@ __device__ __forceinline__ double warp_sum(double x) {
   return x;
 }
 
-/// The targets of an item that one warp has multiplied: puts them aside and turns them into sums.
+/// The targets of a CTA tile that one warp has multiplied: puts them aside and turns them into sums.
 template <Form form, bool two_sided, typename Config>
 class EnergyStep {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
   /// Elements that are turned into energies at a time: one a, one half, `slice_b` of b; there are registers for so
   /// many.
-  static constexpr int slice_elements = 8, slice_b = Config::sub_b * Config::sub_c <= slice_elements
-                                                         ? Config::sub_b
-                                                         : slice_elements / Config::sub_c;
-  using Slice = double[slice_b][Config::sub_c];
+  static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
+                                                         ? Config::warp_tile_b
+                                                         : slice_elements / Config::warp_tile_c;
+  using Slice = double[slice_b][Config::warp_tile_c];
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
-  static constexpr int pairs_count = adapted ? spin_adapted_pairs : spin_orbital_pairs;
+  static constexpr int pairs_count = adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
  public:
   static constexpr int one_side = adapted ? 6 : 1;
   static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
   static constexpr int targets = one_side * sides;
 
-  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData<form, Config>& data, int warp, int lane)
+  __device__ __forceinline__ EnergyStep(const KernelParameters& work, const ItemData<form, Config>& data, int warp,
+                                        int lane)
       : work_(work),
-        elements_(data, WarpPlace(data.item, warp), lane),
+        elements_(data, WarpPlace(data.cta_tile, warp), lane),
         kept_(kept(work, warp * 32 + lane)),
         warp_(warp),
         lane_(lane) {
@@ -56,7 +57,7 @@ class EnergyStep {
 
   /// Puts a target aside, each thread its own numbers; they stay in the second-level cache until the energies need
   /// them. There are not registers enough to hold a target and to compute energies.
-  static __device__ __forceinline__ void keep(const Work& work, Accumulators<Config>& sums, int target) {
+  static __device__ __forceinline__ void keep(const KernelParameters& work, Accumulators<Config>& sums, int target) {
     unsigned thread = threadIdx.x;
     asm volatile("" : "+r"(thread));  // not to be kept in registers while products are summed
     double* to = kept(work, static_cast<int>(thread)) + target * one_target;
@@ -67,7 +68,7 @@ class EnergyStep {
   }
 
   /// Writes the warp's sums for a set of disconnected factors; E[T] comes with the first.
-  __device__ __forceinline__ void write_sums(const char* pairs, int set) const {
+  __device__ __forceinline__ void write_sums(const char* vvoo, int set) const {
     double* out = work_.sums + (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps +
                                 static_cast<unsigned>(warp_)) *
                                    sums_count;
@@ -79,7 +80,7 @@ class EnergyStep {
         if constexpr (adapted) {
           sum_spin_adapted(set, shift, energy);
         } else {
-          sum_spin_orbital(pairs, set, shift, energy);
+          sum_spin_orbital(vvoo, set, shift, energy);
         }
       }
 #pragma unroll
@@ -93,7 +94,7 @@ class EnergyStep {
  private:
   static constexpr int one_target = Config::accumulators * threads;
   /// [thread, accumulator, target] of this block, from a thread's first number on.
-  static __device__ __forceinline__ double* kept(const Work& work, int thread) {
+  static __device__ __forceinline__ double* kept(const KernelParameters& work, int thread) {
     return work.scratch + static_cast<std::size_t>(blockIdx.x) * targets * one_target + thread;
   }
 
@@ -107,18 +108,18 @@ class EnergyStep {
     const double* first;
     int row;
 
-    __device__ __forceinline__ PairValues(const EnergyStep& energy_step, const char* pairs, int set, int half)
+    __device__ __forceinline__ PairValues(const EnergyStep& energy_step, const char* vvoo, int set, int half)
         : step(energy_step) {
       const auto& elements = step.elements_;
-      const Item& item = elements.data.item;
+      const CtaTile& cta_tile = elements.data.cta_tile;
       if constexpr (Config::staging == Staging::bulk) {
         const PairPart<Config> part(elements.data, x);
-        row = box_size<Config>(item, w) * column;
-        first = reinterpret_cast<const double*>(pairs + part.place + y * part.y_place) +
-                (elements.first[u] - item.particle[u]) * row + (elements.first[w] - item.particle[w]) * column;
+        row = box_size<Config>(cta_tile, w) * column;
+        first = reinterpret_cast<const double*>(vvoo + part.place + y * part.y_place) +
+                (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
       } else {
         row = elements.data.task.extent[w] * column;
-        first = elements.data.pairs[set * pairs_count + x * 3 + y] + step.pair_place(h1, h2, u, w, 0, 0);
+        first = elements.data.vvoo[set * pairs_count + x * 3 + y] + step.pair_place(h1, h2, u, w, 0, 0);
       }
       first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
     }
@@ -132,20 +133,20 @@ class EnergyStep {
     }
   };
 
-  /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2). With t1 and the pair v of
-  /// what stands beside it, singles are
+  /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2). With t1 and the
+  /// particle_pair v of what stands beside it, singles are
   ///
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
   /// for each hole that t1 has.
-  __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
+  __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
     double bracket = 0.0, singles = 0.0;
     if (__all_sync(~0u, elements_.used[0] == all && elements_.used[1] == all)) {
-      add_slices<false>(pairs, set, shift, bracket, singles);
+      add_slices<false>(vvoo, set, shift, bracket, singles);
     } else {
-      add_slices<true>(pairs, set, shift, bracket, singles);
+      add_slices<true>(vvoo, set, shift, bracket, singles);
     }
     // D carries `final_sign`, on either side.
     if (set == 0) energy[0] = bracket;
@@ -154,14 +155,14 @@ class EnergyStep {
 
   /// One slice after the other, while the next one is on its way. `masked`: not all elements are summed.
   template <bool masked>
-  __device__ __forceinline__ void add_slices(const char* pairs, int set, double shift, double& bracket,
+  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& bracket,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
       const double* from =
           kept_ + target * one_target + Accumulators<Config>::crossed(a, part / 2 * slice_b, 0, part % 2) * threads;
       for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
     };
-    constexpr int parts = 2 * (Config::sub_b / slice_b);
+    constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
     Slice next, next_left;
     load(targets - 1, 0, 0, next);
     if constexpr (two_sided) load(0, 0, 0, next_left);
@@ -169,21 +170,21 @@ class EnergyStep {
     for (int part = 0; part < parts; ++part) {
       const int half = part % 2, first_b = part / 2 * slice_b;
       const double eps_holes = elements_.eps_holes(half) - shift;
-      const PairValues<1, 0> ac0(*this, pairs, set, half);
-      const PairValues<1, 1> ac1(*this, pairs, set, half);
-      const PairValues<1, 2> ac2(*this, pairs, set, half);
-      const PairValues<2, 0> ab0(*this, pairs, set, half);
-      const PairValues<2, 1> ab1(*this, pairs, set, half);
-      const PairValues<2, 2> ab2(*this, pairs, set, half);
+      const PairValues<1, 0> ac0(*this, vvoo, set, half);
+      const PairValues<1, 1> ac1(*this, vvoo, set, half);
+      const PairValues<1, 2> ac2(*this, vvoo, set, half);
+      const PairValues<2, 0> ab0(*this, vvoo, set, half);
+      const PairValues<2, 1> ab1(*this, vvoo, set, half);
+      const PairValues<2, 2> ab2(*this, vvoo, set, half);
       Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
 #pragma unroll 1
-      for (int a = 0; a < Config::sub_a; ++a) {
+      for (int a = 0; a < Config::warp_tile_a; ++a) {
         Slice y, left;
         for_slice([&](int b, int c) {
           y[b][c] = next[b][c];
           if constexpr (two_sided) left[b][c] = next_left[b][c];
         });
-        const bool last_a = a + 1 == Config::sub_a;
+        const bool last_a = a + 1 == Config::warp_tile_a;
         const int next_a = last_a ? 0 : a + 1, next_part = last_a ? min(part + 1, parts - 1) : part;
         load(targets - 1, next_a, next_part, next);
         if constexpr (two_sided) load(0, next_a, next_part, next_left);
@@ -192,7 +193,7 @@ class EnergyStep {
         const double eps_a = eps_holes - elements_.eps_particle(0, a);
         for_slice([&](int b, int c) {
           // Elements that are not summed may hold anything.
-          const bool is_used = !masked || (used >> (b * Config::sub_c + c) & 1) != 0;
+          const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
           const double denominator = eps_a - elements_.eps_particle(1, first_b + b) - elements_.eps_particle(2, c);
           const double d = is_used ? y[b][c] : 0.0;
           y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
@@ -209,8 +210,8 @@ class EnergyStep {
         add_lone_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
         for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
       }
-      singles += lone_a<0>(pairs, set, first_b, half, over_a[0]) + lone_a<1>(pairs, set, first_b, half, over_a[1]) +
-                 lone_a<2>(pairs, set, first_b, half, over_a[2]);
+      singles += lone_a<0>(vvoo, set, first_b, half, over_a[0]) + lone_a<1>(vvoo, set, first_b, half, over_a[1]) +
+                 lone_a<2>(vvoo, set, first_b, half, over_a[2]);
     }
   }
 
@@ -219,7 +220,7 @@ class EnergyStep {
 #pragma unroll
     for (int b = 0; b < slice_b; ++b)
 #pragma unroll
-      for (int c = 0; c < Config::sub_c; ++c) function(b, c);
+      for (int c = 0; c < Config::warp_tile_c; ++c) function(b, c);
   }
 
   /// The parts of the singles for hole y, see above.
@@ -229,9 +230,9 @@ class EnergyStep {
     for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
   }
   template <int y>
-  __device__ __forceinline__ double lone_a(const char* pairs, int set, int first_b, int half,
+  __device__ __forceinline__ double lone_a(const char* vvoo, int set, int first_b, int half,
                                            const Slice& over_a) const {
-    const PairValues<0, y> bc(*this, pairs, set, half);
+    const PairValues<0, y> bc(*this, vvoo, set, half);
     double sum = 0.0;
     for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
     return alone_sign(0, y) * sum;
@@ -239,9 +240,9 @@ class EnergyStep {
   template <int y>
   __device__ __forceinline__ void add_lone_b_and_c(const PairValues<1, y>& ac, const PairValues<2, y>& ab, int set,
                                                    int a, int first_b, int half, Slice& sum) const {
-    double of_c[Config::sub_c], v_ac[Config::sub_c];
+    double of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
 #pragma unroll
-    for (int c = 0; c < Config::sub_c; ++c) {
+    for (int c = 0; c < Config::warp_tile_c; ++c) {
       of_c[c] = alone_sign(2, y) * elements_.lone(set, 2, c, y, half);
       v_ac[c] = ac.at(a, c);
     }
@@ -249,18 +250,18 @@ class EnergyStep {
     for (int b = 0; b < slice_b; ++b) {
       const double of_b = alone_sign(1, y) * elements_.lone(set, 1, first_b + b, y, half), v_ab = ab.at(a, first_b + b);
 #pragma unroll
-      for (int c = 0; c < Config::sub_c; ++c) {
+      for (int c = 0; c < Config::warp_tile_c; ++c) {
         sum[b][c] += of_b * v_ac[c];
         sum[b][c] += of_c[c] * v_ab;
       }
     }
   }
 
-  /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed pair block.
+  /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed particle_pair block.
   __device__ __forceinline__ int pair_place(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
-    return static_cast<int>(pair_block(d.item.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
-                                       d.item.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
+    return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
+                                       d.cta_tile.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
                                        particle_w));
   }
 
@@ -282,10 +283,10 @@ class EnergyStep {
 
   /// Several elements at a time, so that their loads are under way together.
   __device__ __forceinline__ void sum_spin_adapted(int set, double shift, double (&energy)[sums_count]) const {
-    constexpr int cs = Config::sub_c;
+    constexpr int cs = Config::warp_tile_c;
 #pragma unroll 1
     for (int n = 0; n < Config::accumulators / cs; ++n) {
-      const int half = n & 1, b = n / 2 % Config::sub_b, a = n / 2 / Config::sub_b;
+      const int half = n & 1, b = n / 2 % Config::warp_tile_b, a = n / 2 / Config::warp_tile_b;
       const double eps_ab =
           elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
       const double hole_weight = elements_.hole_weight(half);
@@ -329,28 +330,28 @@ class EnergyStep {
       constexpr auto all = assignments;
       const int y = all[static_cast<std::size_t>(t)][x];
       const int h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
-      const double* block = elements_.data.pairs[set * pairs_count + x * 6 + t];
+      const double* block = elements_.data.vvoo[set * pairs_count + x * 6 + t];
       singles[t] +=
           elements_.lone(set, x, n[x], y, half) *
           __ldg(block + place[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
     }
   }
 
-  const Work& work_;
+  const KernelParameters& work_;
   LaneElements<form, Config> elements_;
   const double* kept_;
   int warp_, lane_;
 };
 
-/// Writes the sums of the item at hand, each warp its own.
+/// Writes the sums of the CTA tile at hand, each warp its own.
 template <bool two_sided, Form form, typename Config>
-__device__ __forceinline__ void write_sums(const Work& work, Stages<form, Config>& stages) {
-  const EnergyStep<form, two_sided, Config> energy(work, stages.item(), warp_number(), lane_number());
+__device__ __forceinline__ void write_sums(const KernelParameters& work, Stages<form, Config>& stages) {
+  const EnergyStep<form, two_sided, Config> energy(work, stages.cta_tile(), warp_number(), lane_number());
 #pragma unroll 1
   for (int set = 0; set < work.sets; ++set) {
-    const char* pairs = nullptr;
-    if constexpr (form == Form::spin_orbital) pairs = stages.acquire_pairs();
-    energy.write_sums(pairs, set);
+    const char* vvoo = nullptr;
+    if constexpr (form == Form::spin_orbital) vvoo = stages.acquire_pairs();
+    energy.write_sums(vvoo, set);
     if constexpr (form == Form::spin_orbital) stages.release_pairs();
   }
 }

@@ -17,7 +17,7 @@ struct Fragments<Fp64> {
 
   /// Of inner step `step` of a chunk of A: two 16-byte loads.
   static __device__ __forceinline__ void load(Row& row, const char* chunk, int step) {
-    constexpr int step_bytes = Fp64::a_chunk / Fp64::chunk_steps * static_cast<int>(sizeof(double));
+    constexpr int step_bytes = Fp64::a_k_tile / Fp64::k_tile_steps * static_cast<int>(sizeof(double));
     const double2 low = *reinterpret_cast<const double2*>(chunk + step * step_bytes);
     const double2 high = *reinterpret_cast<const double2*>(chunk + step * step_bytes + step_bytes / 2);
     row[0] = low.x;
@@ -27,7 +27,7 @@ struct Fragments<Fp64> {
   }
   /// Of inner step `step` of a chunk of B: one 16-byte load.
   static __device__ __forceinline__ void load(Column& column, const char* chunk, int step) {
-    constexpr int step_bytes = Fp64::b_chunk / Fp64::chunk_steps * static_cast<int>(sizeof(double));
+    constexpr int step_bytes = Fp64::b_k_tile / Fp64::k_tile_steps * static_cast<int>(sizeof(double));
     const double2 both = *reinterpret_cast<const double2*>(chunk + step * step_bytes);
     column[0] = both.x;
     column[1] = both.y;

@@ -6,8 +6,8 @@
 namespace trifuse::gpu {
 
 /// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
-/// full block an element in ascending order stands: a pair of equal indices vanishes in spin-orbital form; in the
-/// spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
+/// full block an element in ascending order stands: a particle_pair of equal indices vanishes in spin-orbital form; in
+/// the spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
 template <Form form>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
@@ -31,7 +31,7 @@ struct LaneElements {
   __device__ __forceinline__ void find_used() {
     constexpr int elements = Config::accumulators / 2;
     constexpr int gap = form == Form::spin_orbital ? 1 : 0;
-    const auto last = [&](int q) { return first[q] + Config::sub(q) - 1; };
+    const auto last = [&](int q) { return first[q] + Config::warp_tile(q) - 1; };
     bool all = true, strict = true;
     for (int q = 0; q < 3; ++q) all = all && last(q) < data.task.extent[q];
     for (int q = 0; q < 2; ++q)
@@ -41,7 +41,8 @@ struct LaneElements {
       particles = 0;
 #pragma unroll 1
       for (int n = 0; n < elements; ++n) {
-        const int c = n % Config::sub_c, b = n / Config::sub_c % Config::sub_b, a = n / Config::sub_c / Config::sub_b;
+        const int c = n % Config::warp_tile_c, b = n / Config::warp_tile_c % Config::warp_tile_b,
+                  a = n / Config::warp_tile_c / Config::warp_tile_b;
         if (particle_weight(a, b, c) != 0.0) particles |= 1u << n;
       }
     }
@@ -50,8 +51,9 @@ struct LaneElements {
   /// Bits of the elements of one a and one half, `count_b` of b; c fastest.
   template <int count_b>
   __device__ __forceinline__ unsigned used_slice(int a, int first_b, int half) const {
-    constexpr int bits = count_b * Config::sub_c;
-    return (half == 0 ? used[0] : used[1]) >> ((a * Config::sub_b + first_b) * Config::sub_c) & (~0u >> (32 - bits));
+    constexpr int bits = count_b * Config::warp_tile_c;
+    return (half == 0 ? used[0] : used[1]) >> ((a * Config::warp_tile_b + first_b) * Config::warp_tile_c) &
+           (~0u >> (32 - bits));
   }
 
   __device__ __forceinline__ LaneElements(const ItemData<form, Config>& d, const WarpPlace& place, int lane) : data(d) {
@@ -61,9 +63,9 @@ struct LaneElements {
     int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
-      first[q] = data.item.particle[q] + place.at[q] * Config::sub(q);
-      in_box[q] = before + place.at[q] * Config::sub(q);
-      before += box_size<Config>(data.item, q);
+      first[q] = data.cta_tile.particle[q] + place.at[q] * Config::warp_tile(q);
+      in_box[q] = before + place.at[q] * Config::warp_tile(q);
+      before += box_size<Config>(data.cta_tile, q);
     }
   }
 
@@ -71,7 +73,7 @@ struct LaneElements {
     return local[q] + (q == 1 ? 2 * half : 0);
   }
   __device__ __forceinline__ int hole(int q, int half) const {
-    return data.item.hole_block[q] * hole_block + local_hole(q, half);
+    return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
   }
   /// Inside the tile; beyond its end the last one.
   __device__ __forceinline__ int tile_particle(int q, int n) const {
@@ -86,7 +88,7 @@ struct LaneElements {
   }
   /// Factor of particle n of position x and the lane's hole of position y.
   __device__ __forceinline__ double lone(int set, int x, int n, int y, int half) const {
-    return data.lone[set][(in_box[x] + n) * box_holes + y * hole_block + local_hole(y, half)];
+    return data.lone[set][(in_box[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
   }
 
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {

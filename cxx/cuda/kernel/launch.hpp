@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cxx/cuda/schedule/configuration.hpp"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The compiled kernels, without templates.
@@ -42,7 +42,8 @@ bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Makes the kernel's wish for shared memory known to the current device.
 void prepare(const Kernel& kernel, Form form, bool two_sided);
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream);
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& work,
+            cudaStream_t stream);
 
 /// Registers, local memory (spills) and shared memory of a compiled kernel.
 struct KernelResources {
@@ -51,9 +52,9 @@ struct KernelResources {
 };
 KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
 
-/// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task]. Sets the
-/// counter of items back to zero.
-void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
+/// Adds up the sums of each task's CTA tiles, always in the same order: out [sums of the form, omega2, task]. Sets the
+/// counter of CTA tiles back to zero.
+void launch_task_sums(const KernelParameters& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
 
 /// Packs what of a panel the raw data at hand fills.
 void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);

@@ -16,7 +16,7 @@ __global__ void pack_pieces(const PackedJob* jobs, const PackedPiece* pieces) {
   const PackedPiece* const of_job = pieces + job.first_piece;
   const std::int64_t elements = packed_size<Fp64>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
-    const PackedPlace place = packed_place<Fp64>(shape, n);
+    const PackedIndices place = packed_indices<Fp64>(shape, n);
     double value = 0.0;
     if (place.inside && job.pieces > 0) {
       // The last piece that begins at or before the inner index.

@@ -7,26 +7,27 @@
 #include "cxx/cuda/kernel/item_data.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
-/// How chunks come into shared memory and items to a block. Either way the warps that multiply see the same:
-/// `next_item` and, inside a phase, one stage after the other.
+/// How chunks come into shared memory and CTA tiles to a block. Either way the warps that multiply see the same:
+/// `next_cta_tile` and, inside a product, one stage after the other.
 namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_item = ~0u;
 
-/// Barriers and items of a block; the ring of items lets others begin the next one early.
+/// Barriers and CTA tiles of a block; the ring of CTA tiles lets others begin the next one early.
 template <Form form, typename Config>
 struct BulkShared {
-  static constexpr int items_count = 2;
-  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], item_full[items_count], item_empty[items_count],
-      pairs_full, pairs_empty;
-  ItemData<form, Config> items[items_count];
+  static constexpr int cta_tile_count = 2;
+  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], item_full[cta_tile_count],
+      item_empty[cta_tile_count], pairs_full, pairs_empty;
+  ItemData<form, Config> cta_tiles[cta_tile_count];
 };
 
 template <Form form, typename Config, Staging = Config::staging>
 class Stages;
 
 /// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
-/// phases, targets and items; the keeper gathers the next item, and brings the pair blocks for the energies.
+/// products, targets and CTA tiles; the keeper gathers the next CTA tile, and brings the particle_pair blocks for the
+/// energies.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -40,8 +41,8 @@ class Stages<form, Config, Staging::bulk> {
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
     if constexpr (form == Form::spin_orbital) {
       // Places beyond the end of a tile are not filled, and what stands there is multiplied by zero.
-      for (int n = thread_number(); n < Config::pair_bytes / 8; n += Config::threads) {
-        reinterpret_cast<double*>(storage + pairs_at)[n] = 0.0;
+      for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
+        reinterpret_cast<double*>(storage + vvoo_at)[n] = 0.0;
       }
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -52,7 +53,7 @@ class Stages<form, Config, Staging::bulk> {
         at(shared.full[s]).initialise(1);
         at(shared.empty[s]).initialise(Config::warps * 32);
       }
-      for (int s = 0; s < Shared::items_count; ++s) {
+      for (int s = 0; s < Shared::cta_tile_count; ++s) {
         at(shared.item_full[s]).initialise(32);
         at(shared.item_empty[s]).initialise((1 + Config::warps) * 32);  // the producer, too
       }
@@ -65,15 +66,15 @@ class Stages<form, Config, Staging::bulk> {
     __syncthreads();
   }
 
-  /// For the keeper: takes the next item from the launch's counter and passes it on.
-  __device__ __forceinline__ const Data& fetch_item(const Work& work) {
+  /// For the keeper: takes the next CTA tile from the launch's counter and passes it on.
+  __device__ __forceinline__ const Data& fetch_item(const KernelParameters& work) {
     const int lane = lane_number();
-    Data& data = shared_.items[slot()];
+    Data& data = shared_.cta_tiles[slot()];
     at(shared_.item_empty[slot()]).wait(round() ^ 1);
     std::uint32_t number = 0;
-    if (lane == 0) number = atomicAdd(work.next_item, 1);
+    if (lane == 0) number = atomicAdd(work.next_cta_tile, 1);
     number = __shfl_sync(~0u, number, 0);
-    if (number < work.items_count) {
+    if (number < work.cta_tile_count) {
       gather_item(work, number, data, lane, 32, [] { __syncwarp(); });
     } else {
       if (lane == 0) data.number = no_item;
@@ -84,12 +85,12 @@ class Stages<form, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the keeper: brings the pair blocks of a set of disconnected factors when those before are used.
+  /// For the keeper: brings the particle_pair blocks of a set of disconnected factors when those before are used.
   __device__ __forceinline__ void bring_pairs(const Data& data, int set) {
     const int lane = lane_number();
     const Barrier full = at(shared_.pairs_full);
-    at(shared_.pairs_empty).wait((pairs_ & 1) ^ 1);
-    ++pairs_;
+    at(shared_.pairs_empty).wait((vvoo_ & 1) ^ 1);
+    ++vvoo_;
     if (lane == 0) {
       int bytes = 0;
 #pragma unroll 1
@@ -103,29 +104,29 @@ class Stages<form, Config, Staging::bulk> {
 #pragma unroll 1
     for (int x = 0; x < 3; ++x) {
       const PairPart<Config> part(data, x);
-      const double* const* blocks = data.pairs + set * spin_orbital_pairs + x * 3;
+      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
 #pragma unroll 1
       for (int n = lane; n < 3 * part.rows; n += 32) {
         const int y = n / part.rows, row = n % part.rows;
-        full.copy(storage_ + pairs_at + part.place + y * part.y_place + row * part.row_place,
+        full.copy(storage_ + vvoo_at + part.place + y * part.y_place + row * part.row_place,
                   part.row(data, blocks[y], y, row), part.row_bytes);
       }
     }
   }
 
-  /// For the producer: brings all chunks of a phase.
-  __device__ __forceinline__ void produce(const Data& data, const Phase& phase, int number) {
+  /// For the producer: brings all chunks of a product.
+  __device__ __forceinline__ void produce(const Data& data, const KernelProduct& product, int number) {
     const int lane = lane_number();
-    const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
-    if (inner_chunks == 0) return;
-    const PhaseSource<Config> source(data.task, phase, data.item, number);
+    const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
+    if (k_tiles == 0) return;
+    const PhaseSource<Config> source(data.task, product, data.cta_tile, number);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
     const bool has_row = lane < source.rows;  // each lane brings a row
     const char* a = source.a;
     const char* b = source.b + lane * source.b_row;
     const int to_row = source.b_place + lane * source.row_place;
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
+    for (int n = 0; n < k_tiles; ++n) {
       const unsigned stage = chunks_ % Config::stages;
       char* to = storage_ + stage * Config::stage_bytes;
       const Barrier full = at(shared_.full[stage]);
@@ -142,35 +143,35 @@ class Stages<form, Config, Staging::bulk> {
     }
   }
 
-  /// For the others: the next item, until it is released.
-  __device__ __forceinline__ const Data& next_item(const Work&) {
+  /// For the others: the next CTA tile, until it is released.
+  __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
     at(shared_.item_full[slot()]).wait(round());
-    return item();
+    return cta_tile();
   }
   __device__ __forceinline__ void release_item() {
     at(shared_.item_empty[slot()]).arrive();
     ++items_;
   }
-  /// The item at hand, for those who do not want to remember where it is.
-  __device__ __forceinline__ const Data& item() const {
-    return shared_.items[slot()];
+  /// The CTA tile at hand, for those who do not want to remember where it is.
+  __device__ __forceinline__ const Data& cta_tile() const {
+    return shared_.cta_tiles[slot()];
   }
 
-  /// For the multiplying warps: the pair blocks of the next set, see PairPart, until they are released.
+  /// For the multiplying warps: the particle_pair blocks of the next set, see PairPart, until they are released.
   __device__ __forceinline__ const char* acquire_pairs() {
-    at(shared_.pairs_full).wait(pairs_ & 1);
-    ++pairs_;
-    return storage_ + pairs_at;
+    at(shared_.pairs_full).wait(vvoo_ & 1);
+    ++vvoo_;
+    return storage_ + vvoo_at;
   }
   __device__ __forceinline__ void release_pairs() {
     at(shared_.pairs_empty).arrive();
   }
 
-  /// Calls `use(stage, n)` with every chunk of a phase.
+  /// Calls `use(stage, n)` with every chunk of a product.
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, Use use) {
+  __device__ __forceinline__ void for_each_chunk(const KernelProduct&, int k_tiles, Use use) {
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
+    for (int n = 0; n < k_tiles; ++n) {
       const unsigned stage = chunks_ % Config::stages;
       at(shared_.full[stage]).wait(chunks_ / Config::stages & 1);
       use(storage_ + stage * Config::stage_bytes, n);
@@ -180,17 +181,17 @@ class Stages<form, Config, Staging::bulk> {
   }
 
  private:
-  static constexpr int pairs_at = Config::stages * Config::stage_bytes;
+  static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
   static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
     return {shared_address(&barrier)};
   }
 
   __device__ __forceinline__ unsigned slot() const {
-    return items_ % Shared::items_count;
+    return items_ % Shared::cta_tile_count;
   }
   __device__ __forceinline__ unsigned round() const {
-    return items_ / Shared::items_count & 1;
+    return items_ / Shared::cta_tile_count & 1;
   }
   __device__ __forceinline__ unsigned stage() const {
     return chunks_ % Config::stages;
@@ -201,10 +202,10 @@ class Stages<form, Config, Staging::bulk> {
 
   char* storage_;
   Shared& shared_;
-  unsigned chunks_ = 0, items_ = 0, pairs_ = 0;  ///< passed so far
+  unsigned chunks_ = 0, items_ = 0, vvoo_ = 0;  ///< passed so far
 };
 
-/// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
+/// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a product.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
@@ -213,46 +214,46 @@ class Stages<form, Config, Staging::cooperative> {
  public:
   struct Shared {
     std::uint32_t next;
-    Data item;
+    Data cta_tile;
   };
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
   static __device__ __forceinline__ void initialise(char*, Shared&) {}
 
-  __device__ __forceinline__ const Data& next_item(const Work& work) {
+  __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters& work) {
     const auto thread = static_cast<int>(threadIdx.x);
     __syncthreads();
-    if (thread == 0) shared_.next = atomicAdd(work.next_item, 1);
+    if (thread == 0) shared_.next = atomicAdd(work.next_cta_tile, 1);
     __syncthreads();
     const std::uint32_t number = shared_.next;
-    if (number < work.items_count) {
-      gather_item(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
+    if (number < work.cta_tile_count) {
+      gather_item(work, number, shared_.cta_tile, thread, Config::threads, [] { __syncthreads(); });
     } else {
-      if (thread == 0) shared_.item.number = no_item;
+      if (thread == 0) shared_.cta_tile.number = no_item;
       __syncthreads();
     }
-    return shared_.item;
+    return shared_.cta_tile;
   }
   __device__ __forceinline__ void release_item() {}
 
   /// Pair blocks are read from device memory.
   __device__ __forceinline__ const char* acquire_pairs() { return nullptr; }
   __device__ __forceinline__ void release_pairs() {}
-  __device__ __forceinline__ const Data& item() const { return shared_.item; }
+  __device__ __forceinline__ const Data& cta_tile() const { return shared_.cta_tile; }
 
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, Use use) {
-    if (inner_chunks == 0) return;
-    const PhaseSource<Config> source(shared_.item.task, phase, shared_.item.item, number);
+  __device__ __forceinline__ void for_each_chunk(const KernelProduct& product, int k_tiles, Use use) {
+    if (k_tiles == 0) return;
+    const PhaseSource<Config> source(shared_.cta_tile.task, product, shared_.cta_tile.cta_tile, number);
     constexpr int ahead = Config::stages - 1;
     const auto bring = [&](int n) {
-      if (n < inner_chunks) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);
+      if (n < k_tiles) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);
       __pipeline_commit();
     };
-    __syncthreads();  // the phase before may still be read
+    __syncthreads();  // the product before may still be read
     for (int n = 0; n < ahead; ++n) bring(n);
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
+    for (int n = 0; n < k_tiles; ++n) {
       if constexpr (ahead == 0) {
         if (n > 0) __syncthreads();
         bring(n);

@@ -5,13 +5,13 @@
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
-/// The triples kernel: one persistent grid works through a list of items. An item is a box of particles times a block
-/// of 4 x 4 x 4 holes of one task; its six-index block D (or, one after the other, the six W of the spin-adapted form)
-/// stays in registers from the first product to the energies. All products, all inner tiles and all items are one
-/// stream of chunks.
+/// The triples kernel: one persistent grid works through a list of cta_tiles. A CTA tile is a box of particles times a
+/// block of 4 x 4 x 4 holes of one task; its six-index block D (or, one after the other, the six W of the spin-adapted
+/// form) stays in registers from the first product to the energies. All products, all inner tiles and all CTA tiles are
+/// one stream of chunks.
 namespace trifuse::gpu {
 
 /// Adds one chunk of a product with particle x alone:
@@ -22,23 +22,24 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
                                                int steps) {
   using Precision = typename Config::Precision;
   constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
-  constexpr int rows = Config::sub(x), b_rows = Config::sub(u), b_pairs = Config::sub(w) / pair;
+  constexpr int rows = Config::warp_tile(x), b_rows = Config::warp_tile(u),
+                b_pairs = Config::warp_tile(w) / particle_pair;
   constexpr int size = sizeof(typename Precision::Operand);
-  constexpr int a_chunk = size * Precision::a_chunk, b_chunk = size * Precision::b_chunk;
+  constexpr int a_k_tile = size * Precision::a_k_tile, b_k_tile = size * Precision::b_k_tile;
 #pragma unroll
-  for (int s = 0; s < Precision::chunk_steps; ++s) {
+  for (int s = 0; s < Precision::k_tile_steps; ++s) {
     if (s >= steps) break;
     typename Fragments<Precision>::Row row[rows];
 #pragma unroll
     for (int m = 0; m < rows; ++m) {
-      Fragments<Precision>::load(row[m], a + m * a_chunk, s);
+      Fragments<Precision>::load(row[m], a + m * a_k_tile, s);
     }
 #pragma unroll
     for (int r = 0; r < b_rows; ++r) {
 #pragma unroll
       for (int c = 0; c < b_pairs; ++c) {
         typename Fragments<Precision>::Column column;
-        Fragments<Precision>::load(column, b + r * b_row + c * b_chunk, s);
+        Fragments<Precision>::load(column, b + r * b_row + c * b_k_tile, s);
 #pragma unroll
         for (int m = 0; m < rows; ++m) {
           Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row[m], column);
@@ -52,25 +53,26 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 template <int number, Form form, typename Config>
 __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<form, Config>& stages,
                                                int first_phase) {
-  constexpr int x = phase_order[number].particle;
-  constexpr int chunk_steps = Config::Precision::chunk_steps;
+  constexpr int x = product_order[number].particle;
+  constexpr int k_tile_steps = Config::Precision::k_tile_steps;
   constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
-  const WarpView& view = stages.item().views[warp_number()];
+  const WarpView& view = stages.cta_tile().views[warp_number()];
   const int lane = lane_number();
-  const Phase& phase = stages.item().phases[first_phase + number];
-  const int steps = phase.steps;
+  const KernelProduct& product = stages.cta_tile().products[first_phase + number];
+  const int steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.template for_each_chunk<number>(phase, (steps + chunk_steps - 1) / chunk_steps, [&](const char* stage, int n) {
-    if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
-  });
+  stages.template for_each_chunk<number>(
+      product, (steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
+        if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * k_tile_steps);
+      });
 }
 
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
 template <Form form, typename Config>
-__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages, const Work& work,
-                                             int first_phase) {
-  const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages,
+                                             const KernelParameters& work, int first_phase) {
+  const auto change_sign = [&] { sums.change_sign(work.product_sign); };
   sums.clear();
   multiply_phase<0>(sums, stages, first_phase);
   change_sign();
@@ -97,18 +99,18 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void produce_items(const Work& work, Stages<form, Config>& stages) {
+__device__ __forceinline__ void produce_items(const KernelParameters& work, Stages<form, Config>& stages) {
   for (;; stages.release_item()) {
-    const auto& data = stages.next_item(work);
+    const auto& data = stages.next_cta_tile(work);
     if (data.number == no_item) return;
 #pragma unroll 1
     for (int side = 0; side < work.sides; ++side) {
 #pragma unroll 1
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
-        for (int n = 0; n < phases_of_target; ++n) {
-          asm volatile("" : "+r"(n));  // one copy of the code for all phases
-          stages.produce(data, data.phases[(side * work.targets + t) * phases_of_target + n], n);
+        for (int n = 0; n < products_per_target; ++n) {
+          asm volatile("" : "+r"(n));  // one copy of the code for all products
+          stages.produce(data, data.products[(side * work.targets + t) * products_per_target + n], n);
         }
       }
     }
@@ -116,7 +118,7 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<form, Con
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void keep_items(const Work& work, Stages<form, Config>& stages) {
+__device__ __forceinline__ void keep_items(const KernelParameters& work, Stages<form, Config>& stages) {
   for (;;) {
     const auto& data = stages.fetch_item(work);
     if (data.number == no_item) return;
@@ -128,18 +130,18 @@ __device__ __forceinline__ void keep_items(const Work& work, Stages<form, Config
 }
 
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<form, Config>& stages) {
+__device__ __forceinline__ void multiply_items(const KernelParameters& work, Stages<form, Config>& stages) {
   using Energy = EnergyStep<form, two_sided, Config>;
   for (;; stages.release_item()) {
-    if (stages.next_item(work).number == no_item) return;
+    if (stages.next_cta_tile(work).number == no_item) return;
 #pragma unroll 1
     for (int side = 0; side < Energy::sides; ++side) {
       // One in spin-orbital form, which the compiler should know.
-      const int targets = Energy::one_side == 1 ? 1 : stages.item().targets;
+      const int targets = Energy::one_side == 1 ? 1 : stages.cta_tile().targets;
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, work, (side * Energy::one_side + t) * phases_of_target);
+        build_target(sums, stages, work, (side * Energy::one_side + t) * products_per_target);
 
         Energy::keep(work, sums, side * Energy::one_side + t);
       }
@@ -159,7 +161,7 @@ struct Registers {
 };
 
 template <Form form, bool two_sided, typename Config>
-__global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ Work work) {
+__global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ KernelParameters work) {
   // Compiled for every architecture of the program, of use where the instruction is.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {

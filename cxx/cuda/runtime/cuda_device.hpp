@@ -39,7 +39,7 @@ struct Device {
   std::int64_t budget;
   DeviceArray<double> eps, omega2;
   DeviceArray<double> lone[2];
-  DeviceArray<double> zeros;  ///< stands for pair blocks that vanish
+  DeviceArray<double> zeros;  ///< stands for particle_pair blocks that vanish
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
 };

@@ -17,7 +17,7 @@
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -32,10 +32,10 @@ constexpr std::int64_t fewest_workers = 3, most_workers = 8;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 /// Left to the driver and to what other programs may want in the meantime.
 constexpr std::int64_t reserve_bytes = 512 * mib;
-/// Programs, items and sums of a launch, for each worker.
+/// Programs, CTA tiles and sums of a launch, for each worker.
 constexpr std::int64_t launch_bytes = 192 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
-/// Larger tiles would make more items of one task than a launch has room for.
+/// Larger tiles would make more CTA tiles of one task than a launch has room for.
 constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
 /// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
 constexpr double launch_share = 0.45;
@@ -137,11 +137,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t largest_task_bytes() const {
     const std::int64_t inner = largest_inner();
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
-    const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
-    const std::int64_t particles = blocks(largest_particle, pair) * pair;
+    const std::int64_t holes = ceil_div(largest_hole, hole_block) * hole_block;
+    const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
     const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
-                                          sets_of(problem_) * particles * particles * holes * holes);
+                                          disconnected_sets(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
@@ -150,19 +150,19 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     std::int64_t holes = 0, particles = 0;
     for (const Tile& tile : fine_.tiles()) {
       if (problem_.form == Form::spin_adapted && tile.spin() == Spin::beta) continue;
-      (tile.space() == Space::hole ? holes : particles) += blocks(tile.size, hole_block) * hole_block;
+      (tile.space() == Space::hole ? holes : particles) += ceil_div(tile.size, hole_block) * hole_block;
     }
     const std::int64_t sides = problem_.sides();
     // Panels of coinciding tiles are packed in both orders.
     const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
-                                      sets_of(problem_) * particles * particles * holes * holes);
+                                      disconnected_sets(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
   std::int64_t largest_inner() const {
     std::int64_t inner = 1;
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       for (int irrep = 0; irrep < 8; ++irrep) {
-        inner = std::max(inner, chunks<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::depth);
+        inner = std::max(inner, k_tile_count<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
       }
     }
     return inner;
@@ -187,7 +187,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     upload(device.omega2, std::span<const double>(problem_.omega2));
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
-    for (int set = 0; set < sets_of(problem_); ++set) {
+    for (int set = 0; set < disconnected_sets(problem_); ++set) {
       const std::span<const double> lone = panels_->t1_factor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
         for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
@@ -195,7 +195,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       upload(device.lone[set], std::span<const double>(hole_fastest));
     }
     const auto [holes, particles] = largest_tiles(fine_);
-    const std::int64_t padded = blocks(holes, hole_block) * hole_block;
+    const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
@@ -225,7 +225,7 @@ class CudaWorker final : public Executor::Worker {
       : executor_(executor),
         device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
         buffers_(executor.scratch_doubles(device)),
-        covers_(shapes_of(device.kernels)) {
+        selector_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
       launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
     }
@@ -245,7 +245,7 @@ class CudaWorker final : public Executor::Worker {
       for (std::size_t q = 0; q < 3; ++q) {
         extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
       }
-      const std::size_t kernel = covers_.best(extent);
+      const std::size_t kernel = selector_.best(extent);
       if (!executor_.cut_) {
         add_piece(tasks[t], energies_of_task, kernel);
         continue;
@@ -261,7 +261,7 @@ class CudaWorker final : public Executor::Worker {
     executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
     for (std::size_t n = 0; n < launches_.size(); ++n) {
       executor_.report_.launches += done_[n].launches;
-      executor_.items_of_kernel_[launches_[n].kernel().name] += done_[n].items;
+      executor_.items_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
     }
   }
 
@@ -269,7 +269,7 @@ class CudaWorker final : public Executor::Worker {
 
  private:
   struct Done {
-    std::int64_t launches = 0, items = 0;
+    std::int64_t launches = 0, cta_tiles = 0;
   };
 
   /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
@@ -278,7 +278,7 @@ class CudaWorker final : public Executor::Worker {
     write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, recipe_, program_);
 
     const auto add = [&] {
-      return launches_[n].add(program_, task.spin_case, energies, covers_.cover(n), executor_.limit_);
+      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
     };
     std::optional<double> operations = add();
     if (!operations) {
@@ -290,14 +290,14 @@ class CudaWorker final : public Executor::Worker {
 
   void run(std::size_t n) {
     if (launches_[n].empty()) return;
-    done_[n].items += launches_[n].run(buffers_);
+    done_[n].cta_tiles += launches_[n].run(buffers_);
     ++done_[n].launches;
   }
 
   const CudaExecutorOfDevices& executor_;
   const Device& device_;
   LaunchBuffers buffers_;
-  CoverChoice covers_;
+  ShapeSelector selector_;
   std::vector<PendingLaunch> launches_;  ///< of each kernel
   std::vector<Done> done_;
   Recipe recipe_;
@@ -351,8 +351,8 @@ CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
   for (const Kernel* kernel : devices_.front().kernels) {
-    const auto items = items_of_kernel_.find(kernel->name);
-    report.kernels.push_back({kernel->name, items == items_of_kernel_.end() ? 0 : items->second});
+    const auto cta_tiles = items_of_kernel_.find(kernel->name);
+    report.kernels.push_back({kernel->name, cta_tiles == items_of_kernel_.end() ? 0 : cta_tiles->second});
   }
   for (const Device& device : devices_) {
     try {

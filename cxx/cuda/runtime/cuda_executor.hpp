@@ -27,7 +27,7 @@ struct CudaReport {
   std::vector<Device> devices;
   struct Kernel {
     std::string name;
-    std::int64_t items = 0;  ///< that it did
+    std::int64_t cta_tiles = 0;  ///< that it did
   };
   std::vector<Kernel> kernels;              ///< configurations of which one is chosen for each task
   std::int64_t panels_wanted = 0;           ///< panels that tasks asked for

@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-constexpr std::size_t most_items = 400000;
+constexpr std::size_t most_cta_tiles = 400000;
 
 /// A range in the profiler's timeline.
 class Range {
@@ -34,7 +34,7 @@ PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const P
     : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals) {}
 
 std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                                         BoxCover& cover, std::int64_t most_bytes) {
+                                         CtaTiling& tiling, std::int64_t most_bytes) {
   std::int64_t bytes = 0;
   new_names_.clear();
   const auto want = [&](const PanelName& name) {
@@ -42,15 +42,16 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
     new_names_.push_back(name);
     bytes += device_.panels->bytes_of(name);
   };
-  for (const auto& phase : program.phases) {
-    if (phase.steps == 0) continue;
-    want(phase.a);
-    want(phase.b);
+  for (const auto& product : program.products) {
+    if (product.k_steps == 0) continue;
+    want(product.a);
+    want(product.b);
   }
-  for (const auto& factors : program.pairs) {
+  for (const auto& factors : program.vvoo) {
     if (factors.used) want(factors.name);
   }
-  if (!empty() && (panel_bytes_ + bytes > most_bytes || program_.items.size() > most_items)) return std::nullopt;
+  if (!empty() && (panel_bytes_ + bytes > most_bytes || program_.cta_tiles.size() > most_cta_tiles))
+    return std::nullopt;
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {
@@ -59,18 +60,18 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
     names_.push_back(name);
   }
   TaskData data = program.data;
-  std::vector<Item>& items = program_.items;
-  data.first_item = std::ssize(items);
-  const double share =
-      append_items(static_cast<std::uint32_t>(pieces_.size()), data, problem_.form, kernel_.shape, cover, items);
-  data.items = std::ssize(items) - data.first_item;
+  std::vector<CtaTile>& cta_tiles = program_.cta_tiles;
+  data.first_cta_tile = std::ssize(cta_tiles);
+  const double share = append_cta_tiles(static_cast<std::uint32_t>(pieces_.size()), data, problem_.form, kernel_.shape,
+                                        tiling, cta_tiles);
+  data.cta_tiles = std::ssize(cta_tiles) - data.first_cta_tile;
   program_.tasks.push_back(data);
   const auto number = [&](const PanelName& name) { return static_cast<std::int64_t>(numbers_.at(name)); };
-  for (const auto& phase : program.phases) {
-    const bool used = phase.steps != 0;
-    phases_.push_back({used ? number(phase.a) : 0, used ? number(phase.b) : 0, phase.steps});
+  for (const auto& product : program.products) {
+    const bool used = product.k_steps != 0;
+    products_.push_back({used ? number(product.a) : 0, used ? number(product.b) : 0, product.k_steps});
   }
-  for (const auto& factors : program.pairs) pairs_.push_back(factors.used ? number(factors.name) : -1);
+  for (const auto& factors : program.vvoo) vvoo_.push_back(factors.used ? number(factors.name) : -1);
   pieces_.push_back({spin_case, energies});
   double operations = share * program.operations_of_element;
   for (const std::int32_t extent : data.extent) operations *= extent;
@@ -79,14 +80,14 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
 
 void PendingLaunch::resolve(std::span<const double* const> panels) {
   const auto panel = [&](std::int64_t n) { return panels[static_cast<std::size_t>(n)]; };
-  for (const auto& [a, b, steps] : phases_) {
-    program_.phases.push_back(steps == 0 ? Phase{} : Phase{panel(a), panel(b), steps, 0});
+  for (const auto& [a, b, steps] : products_) {
+    program_.products.push_back(steps == 0 ? KernelProduct{} : KernelProduct{panel(a), panel(b), steps, 0});
   }
-  for (const std::int64_t n : pairs_) program_.pairs.push_back(n < 0 ? device_.zeros.data() : panel(n));
+  for (const std::int64_t n : vvoo_) program_.vvoo.push_back(n < 0 ? device_.zeros.data() : panel(n));
 }
 
-Work PendingLaunch::work() const {
-  Work work = work_of(problem_.form, problem_.sides(), sets_of(problem_));
+KernelParameters PendingLaunch::work() const {
+  KernelParameters work = work_of(problem_.form, problem_.sides(), disconnected_sets(problem_));
   work.eps = device_.eps.data();
   work.omega2 = device_.omega2.data();
   work.lone[0] = device_.lone[0].data();
@@ -120,9 +121,9 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
       add_energy(pieces_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, pieces_[n].energies[w]);
     }
   }
-  const std::int64_t items = std::ssize(program_.items);
+  const std::int64_t cta_tiles = std::ssize(program_.cta_tiles);
   clear();
-  return items;
+  return cta_tiles;
 }
 
 void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
@@ -143,8 +144,8 @@ void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy
 void PendingLaunch::clear() {
   pieces_.clear();
   program_.clear();
-  phases_.clear();
-  pairs_.clear();
+  products_.clear();
+  vvoo_.clear();
   names_.clear();
   numbers_.clear();
   panel_bytes_ = 0;

@@ -8,7 +8,7 @@
 
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
@@ -26,11 +26,11 @@ class PendingLaunch {
 
   /// Adds a task, whose energies [omega2] will be added to `energies`, and returns the operations that it takes; or
   /// leaves everything as it was and returns nothing, where others are waiting and panels of all together would take
-  /// more than `most_bytes` or items are too many.
+  /// more than `most_bytes` or CTA tiles are too many.
   std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                            BoxCover& cover, std::int64_t most_bytes);
+                            CtaTiling& tiling, std::int64_t most_bytes);
 
-  /// Runs them, waits, and is empty again. Returns the number of items.
+  /// Runs them, waits, and is empty again. Returns the number of cta_tiles.
   std::int64_t run(LaunchBuffers& buffers);
 
  private:
@@ -46,7 +46,7 @@ class PendingLaunch {
 
   /// Puts the panels in the place of their numbers.
   void resolve(std::span<const double* const> panels);
-  Work work() const;
+  KernelParameters work() const;
   void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
   void clear();
 
@@ -55,9 +55,9 @@ class PendingLaunch {
   const Problem& problem_;
   std::int64_t orbitals_;
   std::vector<Piece> pieces_;
-  LaunchProgram program_;  ///< tasks and items at once, the others when panels have their places
-  std::vector<NumberedPhase> phases_;
-  std::vector<std::int64_t> pairs_;  ///< -1: zeros
+  LaunchProgram program_;  ///< tasks and CTA tiles at once, the others when panels have their places
+  std::vector<NumberedPhase> products_;
+  std::vector<std::int64_t> vvoo_;  ///< -1: zeros
   std::vector<PanelName> names_, new_names_;
   std::map<PanelName, std::size_t> numbers_;
   std::int64_t panel_bytes_ = 0;

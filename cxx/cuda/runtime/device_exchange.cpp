@@ -20,13 +20,13 @@ std::string DeviceExchange::description_of_home(int rank) const {
 }
 
 std::string DeviceExchange::offer(std::span<const int> home_of_rank, int rank) {
-  homes_ = std::make_shared<const PanelHomes>(panels_, [&](const PanelExtent& extent) {
+  homes_ = std::make_shared<const PanelOwnerMap>(panels_, [&](const PanelExtent& extent) {
     return home_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
   });
   rank_ = rank;
   if (!may_keep_(device_, homes_->bytes(rank))) return {};
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
-  device_.panels->keep(homes_->at(rank));
+  device_.panels->keep(homes_->panels_of(rank));
   const std::string name = NeighbourMemory::name_of(device_.panels->kept_memory());
   if (name.empty()) return name;
   std::string offer = description_of_home(rank) + name;

@@ -7,7 +7,7 @@
 
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/neighbour_memory.hpp"
-#include "cxx/cuda/schedule/panel_homes.hpp"
+#include "cxx/cuda/schedule/panel_owner_map.hpp"
 #include "cxx/operands/panel_executor.hpp"
 
 namespace trifuse::gpu {
@@ -34,7 +34,7 @@ class DeviceExchange final : public PanelExchange {
   const PanelLayout& panels_;
   MayKeep may_keep_;
   int rank_ = 0;
-  std::shared_ptr<const PanelHomes> homes_;
+  std::shared_ptr<const PanelOwnerMap> homes_;
   std::vector<std::unique_ptr<NeighbourMemory>> neighbours_;
 };
 

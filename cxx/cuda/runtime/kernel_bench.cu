@@ -11,8 +11,8 @@
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
-#include "cxx/cuda/schedule/phases.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/product_order.hpp"
 
 namespace trifuse {
 
@@ -109,7 +109,7 @@ struct Choice {
   Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
       : particles{which.extent[0], which.extent[1], which.extent[2]} {
     const std::vector<const Kernel*> candidates = choose_kernels(name, device);
-    kernel = candidates[CoverChoice(shapes_of(candidates)).best(particles)];
+    kernel = candidates[ShapeSelector(shapes_of(candidates)).best(particles)];
   }
 };
 
@@ -154,19 +154,19 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const cudaDeviceProp device = use_device(device_number);
   const Choice choice(which, name, device);
   const Kernel* kernel = choice.kernel;
-  BoxCover cover(kernel->shape);
+  CtaTiling tiling(kernel->shape);
   constexpr Form form = Form::spin_orbital;
   prepare(*kernel, form, false);
 
-  TaskData task = lone_task(which.extent);
+  TaskData task = single_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
-  std::vector<Item> items;
-  append_items(0, task, form, kernel->shape, cover, items);
-  task.items = static_cast<std::int64_t>(items.size());
+  std::vector<CtaTile> cta_tiles;
+  append_cta_tiles(0, task, form, kernel->shape, tiling, cta_tiles);
+  task.cta_tiles = static_cast<std::int64_t>(cta_tiles.size());
 
   std::vector<DeviceArray<double>> operands;
-  std::vector<Phase> phases;
-  std::vector<const double*> pairs;
+  std::vector<KernelProduct> products;
+  std::vector<const double*> vvoo;
   const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
     Packing packing{};
     packing.kind = kind;
@@ -175,45 +175,46 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
     return operands.back().data();
   };
-  for (const PhaseAxes& axes : phase_order) {
+  for (const ProductAxes& axes : product_order) {
     const auto [u, w] = others(axes.particle);
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
     const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
-    phases.push_back({a, b, static_cast<std::int32_t>(blocks(which.inner, kernel->step)), 0});
+    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.inner, kernel->step)), 0});
   }
   for (int x = 0; x < 3; ++x) {
     for (int y = 0; y < 3; ++y) {
-      pairs.push_back(operand(PanelKind::pairs, {others(x)[0], others(x)[1], 3 + others(y)[0], 3 + others(y)[1]}));
+      vvoo.push_back(operand(PanelKind::vvoo, {others(x)[0], others(x)[1], 3 + others(y)[0], 3 + others(y)[1]}));
     }
   }
   const auto tasks_on_device = to_device(std::vector<TaskData>{task});
-  const auto phases_on_device = to_device(phases);
-  const auto pairs_on_device = to_device(pairs);
-  const auto items_on_device = to_device(items);
+  const auto products_on_device = to_device(products);
+  const auto vvoo_on_device = to_device(vvoo);
+  const auto cta_tiles_on_device = to_device(cta_tiles);
   const auto omega2 = to_device(std::vector<double>{0.0});
   // Particles lie above holes.
   const auto eps = random_array(orbitals, 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
-  const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(items.size()));
+  const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
   const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
-  const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
+  const DeviceArray<double> item_sums(cta_tiles.size() *
+                                      static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
-  const auto next_item = to_device(std::vector<std::uint32_t>{0});
+  const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
 
-  Work work = work_of(form, 1, 1);
+  KernelParameters work = work_of(form, 1, 1);
   work.tasks = tasks_on_device.data();
-  work.phases = phases_on_device.data();
-  work.pairs = pairs_on_device.data();
-  work.items = items_on_device.data();
+  work.products = products_on_device.data();
+  work.vvoo = vvoo_on_device.data();
+  work.cta_tiles = cta_tiles_on_device.data();
   work.eps = eps.data();
   work.omega2 = omega2.data();
   work.lone[0] = lone.data();
   work.sums = item_sums.data();
   work.scratch = scratch.data();
-  work.next_item = next_item.data();
-  work.items_count = static_cast<std::uint32_t>(items.size());
+  work.next_cta_tile = next_cta_tile.data();
+  work.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
   work.orbitals = orbitals;
   work.omega2_count = 1;
 
@@ -224,10 +225,10 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
       launch_task_sums(work, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
-  KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
+  KernelTimes times{kernel->name, settled_times(repeats, once), task.cta_tiles, 0.0, 0, 0};
   double holes = 1.0;
-  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
-  times.modelled = holes * cover.cost(choice.particles) / device.multiProcessorCount;
+  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
+  times.modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, form, false);
   times.registers = used.registers;
   times.local_bytes = used.local_bytes;

@@ -22,8 +22,8 @@ std::vector<KernelCase> standard_kernel_cases();
 struct KernelTimes {
   std::string kernel;           ///< that was measured
   std::vector<double> seconds;  ///< of each repetition
-  std::int64_t items;
-  double modelled;  ///< in full items for each multiprocessor, products alone
+  std::int64_t cta_tiles;
+  double modelled;  ///< in full CTA tiles for each multiprocessor, products alone
   int registers;
   std::int64_t local_bytes;  ///< spilled
 };

@@ -24,9 +24,9 @@ struct ArraysInOne {
 /// What one launch computes, with pointers into the device's memory.
 struct LaunchProgram {
   std::vector<TaskData> tasks;
-  std::vector<Phase> phases;         ///< as in Work
-  std::vector<const double*> pairs;  ///< as in Work
-  std::vector<Item> items;
+  std::vector<KernelProduct> products;  ///< as in KernelParameters
+  std::vector<const double*> vvoo;      ///< as in KernelParameters
+  std::vector<CtaTile> cta_tiles;
   void clear();
 };
 
@@ -39,7 +39,7 @@ struct LaunchBuffers {
   Event kernel_begin, kernel_end;
   Event done{cudaEventDisableTiming | cudaEventBlockingSync};
   DeviceArray<double> scratch, item_sums, task_sums;
-  DeviceArray<std::uint32_t> next_item;
+  DeviceArray<std::uint32_t> next_cta_tile;
   DeviceArray<char> device_program;
   PinnedArray<char> host_program;
   PinnedArray<double> host_sums;
@@ -47,12 +47,12 @@ struct LaunchBuffers {
 };
 
 /// What a launch is told of the form, and of how many sides and sets of disconnected factors there are.
-Work work_of(Form form, int sides, int sets);
+KernelParameters work_of(Form form, int sides, int sets);
 
 /// Sends a program, runs it after what the stream does, and waits. `work` has what the program does not say: energies,
 /// omega2, lone factors and the numbers of the form. Returns the energies [sums of the form, omega2, task], good until
 /// the next launch.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, Work work, LaunchBuffers& buffers);
+                                    int multiprocessors, KernelParameters work, LaunchBuffers& buffers);
 
 }  // namespace trifuse::gpu

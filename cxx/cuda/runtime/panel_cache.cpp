@@ -40,7 +40,7 @@ PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, st
 PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   Panel panel = host_.acquire(name.on_host());
   const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
-  return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
+  return {std::move(panel), packing, name.kind == PanelKind::vvoo ? 1 : packing.inner};
 }
 
 void PanelCache::keep(std::span<const PanelName> names) {
@@ -65,7 +65,7 @@ void PanelCache::keep(std::span<const PanelName> names) {
   TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
 }
 
-void PanelCache::set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home) {
+void PanelCache::set_neighbours(std::shared_ptr<const PanelOwnerMap> homes, std::vector<const char*> memory_of_home) {
   homes_ = std::move(homes);
   memory_of_home_ = std::move(memory_of_home);
 }
@@ -73,8 +73,8 @@ void PanelCache::set_neighbours(std::shared_ptr<const PanelHomes> homes, std::ve
 const char* PanelCache::at_neighbour(const PanelName& name) const {
   if (homes_ == nullptr) return nullptr;
   const auto place = homes_->find(name);
-  if (!place || place->home >= std::ssize(memory_of_home_)) return nullptr;
-  const char* const home = memory_of_home_[static_cast<std::size_t>(place->home)];
+  if (!place || place->owner >= std::ssize(memory_of_home_)) return nullptr;
+  const char* const home = memory_of_home_[static_cast<std::size_t>(place->owner)];
   return home == nullptr ? nullptr : home + place->offset;
 }
 
@@ -145,7 +145,7 @@ void PanelCache::copy(const PanelName& name, const char* from, double* to) {
 
 bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock) {
   for (;;) {
-    if (const auto found = arena_.take(bytes)) {
+    if (const auto found = arena_.allocate(bytes)) {
       offset = *found;
       statistics_.most_bytes =
           std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(kept_.size()));
@@ -158,7 +158,7 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
       }
     }
     if (oldest != entries_.end()) {
-      arena_.give_back(oldest->second.offset);
+      arena_.release(oldest->second.offset);
       entries_.erase(oldest);
       ++statistics_.evicted;
     } else if (leases_ > 0) {
@@ -175,7 +175,7 @@ void PanelCache::drop_unused() {
       ++it;
       continue;
     }
-    arena_.give_back(it->second.offset);
+    arena_.release(it->second.offset);
     it = entries_.erase(it);
     ++statistics_.evicted;
   }
@@ -202,7 +202,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
     }
     // Nothing has been sent yet: what was reserved is given back, what was there is let go.
     for (std::size_t taken = 0; taken < m; ++taken) {
-      arena_.give_back(offsets[missing[taken]]);
+      arena_.release(offsets[missing[taken]]);
       entries_.erase(names[missing[taken]]);
     }
     for (const PanelName& name : names) {
@@ -240,7 +240,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     release(names);
     const std::lock_guard lock(state_);
     for (const std::size_t n : missing) {
-      arena_.give_back(offsets[n]);
+      arena_.release(offsets[n]);
       entries_.erase(names[n]);
     }
     throw;

@@ -10,7 +10,7 @@
 
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
-#include "cxx/cuda/schedule/panel_homes.hpp"
+#include "cxx/cuda/schedule/panel_owner_map.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/operands/panel_store.hpp"
 
@@ -38,7 +38,7 @@ class PanelCache {
   const char* kept_memory() const { return kept_.data(); }
   /// From now on panels at home elsewhere come from there. `memory_of_home`: where the first panel of each home lies,
   /// as this device sees it; null where it cannot. Nobody acquires panels meanwhile.
-  void set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home);
+  void set_neighbours(std::shared_ptr<const PanelOwnerMap> homes, std::vector<const char*> memory_of_home);
 
   /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
   void ask(const PanelName& name) const;
@@ -87,7 +87,7 @@ class PanelCache {
 
   const PanelStore& host_;
   Form form_;
-  std::shared_ptr<const PanelHomes> homes_;
+  std::shared_ptr<const PanelOwnerMap> homes_;
   std::vector<const char*> memory_of_home_;
   std::int64_t capacity_;
   Arena arena_;

@@ -11,8 +11,8 @@ class Arena {
  public:
   explicit Arena(std::int64_t bytes);
   /// Offset of a stretch of at least `bytes`, a multiple of 256; nothing where no free stretch is long enough.
-  std::optional<std::int64_t> take(std::int64_t bytes);
-  void give_back(std::int64_t offset);
+  std::optional<std::int64_t> allocate(std::int64_t bytes);
+  void release(std::int64_t offset);
 
   std::int64_t size() const { return size_; }
   std::int64_t used() const { return used_; }
@@ -22,8 +22,8 @@ class Arena {
  private:
   std::int64_t size_;
   std::int64_t used_ = 0;
-  std::map<std::int64_t, std::int64_t> free_;   ///< offset to length
-  std::map<std::int64_t, std::int64_t> taken_;  ///< offset to length
+  std::map<std::int64_t, std::int64_t> free_;       ///< offset to length
+  std::map<std::int64_t, std::int64_t> allocated_;  ///< offset to length
 };
 
 }  // namespace trifuse::gpu

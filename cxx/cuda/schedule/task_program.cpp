@@ -36,55 +36,55 @@ PanelKey PanelName::on_host() const {
       return PanelKey::left(three, side);
     case PanelKind::right:
       return PanelKey::right(three, side);
-    case PanelKind::pairs:
+    case PanelKind::vvoo:
       break;
   }
   return PanelKey::pairs(set, tiles);
 }
 
-int sets_of(const Problem& problem) {
+int disconnected_sets(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }
 
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
                    TaskProgram& program) {
   write_recipe(space, problem.form, task, recipe, Aliases::spelled_out);
   const bool adapted = problem.form == Form::spin_adapted;
   const int sides = problem.sides();
   program.data = task_data(space, problem.form, task);
-  program.phases.assign(at(problem.targets() * phases_of_target), {});
+  program.products.assign(at(problem.targets() * products_per_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : recipe.products) {
     const std::int64_t inner = inner_extent(space, product.inner).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
-      const int phase = phase_of(slot[0], slot[5] - 3);
+      const int number = product_number(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
         const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
-        TaskProgram::NamedPhase& named =
-            program.phases[at((n * recipe.targets + destination.target) * phases_of_target + phase)];
+        TaskProgram::NamedProduct& named =
+            program.products[at((n * recipe.targets + destination.target) * products_per_target + number)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
         named.b = {PanelKind::right, side, 0, slot[3] > slot[4], {r[0], r[1], r[2], 0}};
-        named.steps = static_cast<std::int32_t>(blocks(inner, step));
+        named.k_steps = static_cast<std::int32_t>(ceil_div(inner, k_step));
         program.operations_of_element += 2.0 * static_cast<double>(inner);
       }
     }
   }
   const int terms = pair_terms(problem.form);
-  program.pairs.assign(at(terms * sets_of(problem)), {});
+  program.vvoo.assign(at(terms * disconnected_sets(problem)), {});
   for (const DisconnectedTerm& term : recipe.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
-    for (int set = 0; set < sets_of(problem); ++set) {
+    for (int set = 0; set < disconnected_sets(problem); ++set) {
       const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };
       const auto hole = [&](std::size_t n) { return task.holes[at(term.pair_holes[n])]; };
-      program.pairs[at(set * terms + place)] = {true,
-                                                {PanelKind::pairs,
-                                                 Side::right,
-                                                 static_cast<std::uint8_t>(set),
-                                                 term.pair_holes[0] > term.pair_holes[1],
-                                                 {particle(0), particle(1), hole(0), hole(1)}}};
+      program.vvoo[at(set * terms + place)] = {true,
+                                               {PanelKind::vvoo,
+                                                Side::right,
+                                                static_cast<std::uint8_t>(set),
+                                                term.pair_holes[0] > term.pair_holes[1],
+                                                {particle(0), particle(1), hole(0), hole(1)}}};
     }
   }
 }
@@ -125,7 +125,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       if (name.swapped) exchange(0, 1);
       right_inner(space, form, tiles, inner);
       break;
-    case PanelKind::pairs:  // [p', p, h', h]
+    case PanelKind::vvoo:  // [p', p, h', h]
       set(0, 0, n1);
       set(1, 1, 1);
       set(2, 2, n0 * n1 * extent(3));
@@ -137,7 +137,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       break;
   }
-  p.inner = name.kind == PanelKind::pairs ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
+  p.inner = name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
-#include "cxx/cuda/schedule/phases.hpp"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/product_order.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/recipe.hpp"
@@ -19,7 +19,7 @@ namespace trifuse::gpu {
 struct PanelName {
   PanelKind kind;
   Side side;                 ///< of left and right panels
-  std::uint8_t set;          ///< of pairs: which disconnected factors
+  std::uint8_t set;          ///< of vvoo: which disconnected factors
   bool swapped;              ///< the later position comes first in `tiles`
   std::array<int, 4> tiles;  ///< as the host names it; left and right use three
   auto operator<=>(const PanelName&) const = default;
@@ -30,27 +30,27 @@ struct PanelName {
 /// A task with names instead of pointers.
 struct TaskProgram {
   TaskData data;
-  struct NamedPhase {
+  struct NamedProduct {
     PanelName a, b;
-    std::int32_t steps = 0;
+    std::int32_t k_steps = 0;
   };
-  std::vector<NamedPhase> phases;  ///< [phases_of_target, targets], left targets first
-  struct NamedPair {
+  std::vector<NamedProduct> products;  ///< [products_per_target, targets], left targets first
+  struct NamedVvoo {
     bool used = false;
     PanelName name{};
   };
-  std::vector<NamedPair> pairs;        ///< [terms of the form, sets]
+  std::vector<NamedVvoo> vvoo;         ///< [terms of the form, sets]
   double operations_of_element = 0.0;  ///< of one element of each target, all products
 };
 
 /// Sets of disconnected factors: t1 with integrals and, with Fock in the singles, f with t2.
-int sets_of(const Problem& problem);
+int disconnected_sets(const Problem& problem);
 
-/// `step`: inner indices of one instruction.
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
+/// `k_step`: inner indices of one instruction.
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
                    TaskProgram& program);
 
-/// Shape and strides of a panel. `stride`: doubles between rows of the host's panel (pairs: not used).
+/// Shape and strides of a panel. `stride`: doubles between rows of the host's panel (vvoo: not used).
 Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride);
 /// Of the packed panel, on the device.
 std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name);

@@ -1,4 +1,4 @@
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -16,35 +16,36 @@ constexpr int cut = 8;
 constexpr int quarters = 4;
 
 /// Bytes of a chunk of A and B with particle x alone.
-std::int64_t chunk_bytes(const Shape& shape, const std::array<int, 3>& warps, int x) {
+std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, int x) {
   const auto particles = [&](int q) {
-    return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.sub[static_cast<std::size_t>(q)];
+    return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];
   };
   const auto [u, w] = others(x);
-  return particles(x) * shape.a_chunk_bytes + particles(u) * particles(w) / pair * shape.b_chunk_bytes;
+  return particles(x) * shape.a_k_tile_bytes + particles(u) * particles(w) / particle_pair * shape.b_k_tile_bytes;
 }
 
 std::int64_t mean_stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
-  return (chunk_bytes(shape, warps, 0) + chunk_bytes(shape, warps, 1) + chunk_bytes(shape, warps, 2)) / 3;
+  return (k_tile_bytes(shape, warps, 0) + k_tile_bytes(shape, warps, 1) + k_tile_bytes(shape, warps, 2)) / 3;
 }
 
 }  // namespace
 
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
-  return std::max({chunk_bytes(shape, warps, 0), chunk_bytes(shape, warps, 1), chunk_bytes(shape, warps, 2)});
+  return std::max({k_tile_bytes(shape, warps, 0), k_tile_bytes(shape, warps, 1), k_tile_bytes(shape, warps, 2)});
 }
 
 bool fits(const Shape& shape, const std::array<int, 3>& warps) {
   if (warps[0] * warps[1] * warps[2] > shape.warps || stage_bytes(shape, warps) > shape.stage_bytes) return false;
-  const std::int64_t a = warps[0] * shape.sub[0], b = warps[1] * shape.sub[1], c = warps[2] * shape.sub[2];
+  const std::int64_t a = warps[0] * shape.warp_tile[0], b = warps[1] * shape.warp_tile[1],
+                     c = warps[2] * shape.warp_tile[2];
   constexpr std::int64_t block_bytes = hole_block * hole_block * static_cast<std::int64_t>(sizeof(double));
-  if (a + b + c > shape.box_particles) return false;
-  return shape.pair_bytes == 0 || 3 * block_bytes * (b * c + a * c + a * b) <= shape.pair_bytes;
+  if (a + b + c > shape.cta_particles) return false;
+  return shape.vvoo_bytes == 0 || 3 * block_bytes * (b * c + a * c + a * b) <= shape.vvoo_bytes;
 }
 
-BoxCover::BoxCover(const Shape& shape) : shape_(shape) {}
+CtaTiling::CtaTiling(const Shape& shape) : shape_(shape) {}
 
-double BoxCover::item_cost(const std::array<int, 3>& warps) const {
+double CtaTiling::cta_tile_cost(const std::array<int, 3>& warps) const {
   const int count = warps[0] * warps[1] * warps[2];
   const double busiest = static_cast<double>((count + quarters - 1) / quarters) /
                          static_cast<double>((shape_.warps + quarters - 1) / quarters);
@@ -56,11 +57,11 @@ double BoxCover::item_cost(const std::array<int, 3>& warps) const {
   return 0.04 + 0.94 * busiest + waiting + bytes;
 }
 
-const BoxCover::Choice& BoxCover::choose(const std::array<int, 3>& n) {
+const CtaTiling::Choice& CtaTiling::choose(const std::array<int, 3>& n) {
   const auto found = choices_.find(n);
   if (found != choices_.end()) return found->second;
   Choice best{std::numeric_limits<double>::infinity(), -1, 0};
-  if (fits(shape_, n)) best.cost = item_cost(n);
+  if (fits(shape_, n)) best.cost = cta_tile_cost(n);
   for (int axis = 0; axis < 3; ++axis) {
     const auto d = static_cast<std::size_t>(axis);
     const auto split = [&](int part) {
@@ -80,12 +81,13 @@ const BoxCover::Choice& BoxCover::choose(const std::array<int, 3>& n) {
   return choices_.emplace(n, best).first->second;
 }
 
-void BoxCover::collect(const std::array<int, 3>& first, const std::array<int, 3>& n, std::vector<WarpBox>& boxes) {
+void CtaTiling::collect(const std::array<int, 3>& first, const std::array<int, 3>& n,
+                        std::vector<CtaParticles>& tiles) {
   const Choice choice = choose(n);
   if (choice.axis < 0) {
-    WarpBox box{first, n};
-    for (std::size_t q = 0; q < 3; ++q) box.first[q] *= shape_.sub[q];
-    boxes.push_back(box);
+    CtaParticles part{first, n};
+    for (std::size_t q = 0; q < 3; ++q) part.first[q] *= shape_.warp_tile[q];
+    tiles.push_back(part);
     return;
   }
   const auto d = static_cast<std::size_t>(choice.axis);
@@ -94,40 +96,40 @@ void BoxCover::collect(const std::array<int, 3>& first, const std::array<int, 3>
   one[d] = n[d] - choice.first_part;
   other[d] = choice.first_part;
   other_first[d] += one[d];
-  collect(first, one, boxes);
-  collect(other_first, other, boxes);
+  collect(first, one, tiles);
+  collect(other_first, other, tiles);
 }
 
-std::array<int, 3> BoxCover::sub_boxes(const std::array<int, 3>& extent) const {
+std::array<int, 3> CtaTiling::warp_tiles(const std::array<int, 3>& extent) const {
   std::array<int, 3> n{};
-  for (std::size_t q = 0; q < 3; ++q) n[q] = static_cast<int>(blocks(extent[q], shape_.sub[q]));
+  for (std::size_t q = 0; q < 3; ++q) n[q] = static_cast<int>(ceil_div(extent[q], shape_.warp_tile[q]));
   return n;
 }
 
-const std::vector<WarpBox>& BoxCover::boxes(const std::array<int, 3>& extent) {
-  const auto found = covers_.find(extent);
-  if (found != covers_.end()) return found->second;
-  std::vector<WarpBox> boxes;
-  collect({0, 0, 0}, sub_boxes(extent), boxes);
-  return covers_.emplace(extent, std::move(boxes)).first->second;
+const std::vector<CtaParticles>& CtaTiling::tiles(const std::array<int, 3>& extent) {
+  const auto found = tilings_.find(extent);
+  if (found != tilings_.end()) return found->second;
+  std::vector<CtaParticles> tiles;
+  collect({0, 0, 0}, warp_tiles(extent), tiles);
+  return tilings_.emplace(extent, std::move(tiles)).first->second;
 }
 
-double BoxCover::cost(const std::array<int, 3>& extent) {
-  return choose(sub_boxes(extent)).cost;
+double CtaTiling::cost(const std::array<int, 3>& extent) {
+  return choose(warp_tiles(extent)).cost;
 }
 
-CoverChoice::CoverChoice(const std::vector<Shape>& shapes) : covers_(shapes.begin(), shapes.end()) {}
+ShapeSelector::ShapeSelector(const std::vector<Shape>& shapes) : tilings_(shapes.begin(), shapes.end()) {}
 
-std::size_t CoverChoice::best(const std::array<int, 3>& extent) {
+std::size_t ShapeSelector::best(const std::array<int, 3>& extent) {
   std::size_t best = 0;
-  for (std::size_t n = 1; n < covers_.size(); ++n) {
-    if (covers_[n].cost(extent) < covers_[best].cost(extent)) best = n;
+  for (std::size_t n = 1; n < tilings_.size(); ++n) {
+    if (tilings_[n].cost(extent) < tilings_[best].cost(extent)) best = n;
   }
   return best;
 }
 
-double append_items(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape, BoxCover& cover,
-                    std::vector<Item>& items) {
+double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape,
+                        CtaTiling& tiling, std::vector<CtaTile>& cta_tiles) {
   // In spin-orbital form equal indices vanish, so that ascending order is strict.
   const int gap = form == Form::spin_orbital ? 1 : 0;
   const auto ascending = [&](int equal, const std::array<int, 3>& first, const std::array<int, 3>& last) {
@@ -142,13 +144,13 @@ double append_items(std::uint32_t task_number, const TaskData& task, Form form, 
     double elements;  ///< of a full target
   };
   const auto equal_blocks = [&](const std::array<int, 3>& block) {
-    Item item{};
-    for (std::size_t q = 0; q < 3; ++q) item.hole_block[q] = static_cast<std::uint8_t>(block[q]);
-    return equal_hole_blocks(task, item);
+    CtaTile cta_tile{};
+    for (std::size_t q = 0; q < 3; ++q) cta_tile.hole_block[q] = static_cast<std::uint8_t>(block[q]);
+    return equal_hole_blocks(task, cta_tile);
   };
   std::vector<HoleBlocks> holes;
   std::array<int, 3> h{};
-  const auto count = [&](std::size_t q) { return static_cast<int>(blocks(extent(3 + q), hole_block)); };
+  const auto count = [&](std::size_t q) { return static_cast<int>(ceil_div(extent(3 + q), hole_block)); };
   for (h[2] = 0; h[2] < count(2); ++h[2]) {
     for (h[1] = 0; h[1] < count(1); ++h[1]) {
       for (h[0] = 0; h[0] < count(0); ++h[0]) {
@@ -167,23 +169,23 @@ double append_items(std::uint32_t task_number, const TaskData& task, Form form, 
   }
   double computed = 0.0, all = 1.0;
   for (std::size_t q = 0; q < 6; ++q) all *= extent(q);
-  for (const WarpBox& box : cover.boxes({extent(0), extent(1), extent(2)})) {
+  for (const CtaParticles& part : tiling.tiles({extent(0), extent(1), extent(2)})) {
     std::array<int, 3> last{};
     double particles = 1.0;
     for (std::size_t q = 0; q < 3; ++q) {
-      last[q] = std::min(box.first[q] + box.warps[q] * shape.sub[q], extent(q)) - 1;
-      particles *= last[q] - box.first[q] + 1;
+      last[q] = std::min(part.first[q] + part.warps[q] * shape.warp_tile[q], extent(q)) - 1;
+      particles *= last[q] - part.first[q] + 1;
     }
-    if (!ascending(task.equal_particles, box.first, last)) continue;
+    if (!ascending(task.equal_particles, part.first, last)) continue;
     for (const HoleBlocks& block : holes) {
-      Item item{};
-      item.task = task_number;
+      CtaTile cta_tile{};
+      cta_tile.task = task_number;
       for (std::size_t q = 0; q < 3; ++q) {
-        item.particle[q] = static_cast<std::uint16_t>(box.first[q]);
-        item.warps[q] = static_cast<std::uint8_t>(box.warps[q]);
-        item.hole_block[q] = static_cast<std::uint8_t>(block.block[q]);
+        cta_tile.particle[q] = static_cast<std::uint16_t>(part.first[q]);
+        cta_tile.warps[q] = static_cast<std::uint8_t>(part.warps[q]);
+        cta_tile.hole_block[q] = static_cast<std::uint8_t>(block.block[q]);
       }
-      items.push_back(item);
+      cta_tiles.push_back(cta_tile);
       computed += particles * block.elements;
     }
   }
