@@ -12,7 +12,7 @@
 ///
 /// The holes stand as (p, q, y) = (i, j, k) in the first three products, (i, k, j) in the next, (j, k, i) in the last.
 /// While c is the doubled particle ("straight"), `at[a][b][c / 2]` holds particles (a, b, c); when c is alone, b is
-/// doubled ("crossed") and `at[a][b & ~1 | c & 1][c / 2]` does.
+/// doubled ("index_with_b_doubled") and `at[a][b & ~1 | c & 1][c / 2]` does.
 namespace trifuse::gpu {
 
 template <typename Config>
@@ -54,13 +54,13 @@ struct Accumulators {
     if constexpr (x == 2) return at[r][2 * c + (m & 1)][m >> 1];
   }
 
-  /// The number, among a lane's, of particles (a, b, c) and half `h` of the rows, crossed.
-  static constexpr __device__ __forceinline__ int crossed(int a, int b, int c, int h) {
+  /// The number, among a lane's, of particles (a, b, c) and half `h` of the rows, index_with_b_doubled.
+  static constexpr __device__ __forceinline__ int index_with_b_doubled(int a, int b, int c, int h) {
     return ((a * warp_tile_b + ((b & ~1) | (c & 1))) * half_c + (c >> 1)) * 4 + (b & 1) + 2 * h;
   }
 
-  /// Straight to crossed and back: interchanges the low bits of b and c.
-  __device__ __forceinline__ void cross() {
+  /// Straight to index_with_b_doubled and back: interchanges the low bits of b and c.
+  __device__ __forceinline__ void exchange_doubled_index() {
 #pragma unroll
     for (int a = 0; a < warp_tile_a; ++a)
 #pragma unroll

@@ -9,7 +9,7 @@
 namespace trifuse::gpu {
 
 /// The large FP64 instruction: compute capability 9.0 and later.
-struct MatrixLarge {
+struct MmaM16N8K8 {
   static constexpr int architecture = 900;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
@@ -21,7 +21,7 @@ struct MatrixLarge {
 };
 
 /// Four small FP64 instructions: compute capability 8.0 and later.
-struct MatrixSmall {
+struct MmaM8N8K4 {
   static constexpr int architecture = 800;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #pragma unroll
@@ -40,7 +40,7 @@ struct MatrixSmall {
 
 /// Ordinary multiply-adds; lanes hand each other their numbers. For GPUs whose FP64 units, a thirty-second of the
 /// others, leave all the time in the world for that.
-struct MultiplyAdd {
+struct Fma {
   static constexpr int architecture = 750;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
     const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, column = lane % 4 * 2;

@@ -7,7 +7,7 @@ namespace trifuse::gpu {
 
 template <int warp_tile_a, int warp_tile_b, int warp_tile_c>
 Kernel bulk_kernel() {
-  return kernel_entry<Configuration<Fp64, MatrixLarge, Staging::bulk, warp_tile_a, warp_tile_b, warp_tile_c, 4>>(
+  return kernel_entry<Configuration<Fp64, MmaM16N8K8, Staging::bulk, warp_tile_a, warp_tile_b, warp_tile_c, 4>>(
       "bulk-m16n8k8", true);
 }
 

@@ -6,7 +6,7 @@
 namespace trifuse::gpu {
 
 template <Form form, typename Config>
-constexpr BlockMemory block_memory() {
+constexpr CtaMemory cta_memory() {
   return {Config::dynamic_shared_bytes(form), static_cast<int>(sizeof(typename Stages<form, Config>::Shared)),
           Config::accumulators * Config::warps * 32};
 }
@@ -31,8 +31,8 @@ Kernel kernel_entry(const std::string& family, bool exact_architecture = false) 
            Config::cta_particles},
           Precision::k_step,
           Config::threads,
-          block_memory<Form::spin_orbital, Config>(),
-          block_memory<Form::spin_adapted, Config>(),
+          cta_memory<Form::spin_orbital, Config>(),
+          cta_memory<Form::spin_adapted, Config>(),
           [](Form form, bool two_sided) {
             if (form == Form::spin_adapted) {
               return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)

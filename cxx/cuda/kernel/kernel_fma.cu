@@ -4,7 +4,7 @@
 namespace trifuse::gpu {
 
 Kernel fma_2x2x2() {
-  return kernel_entry<Configuration<Fp64, MultiplyAdd, Staging::cooperative, 2, 2, 2, 1>>("fma");
+  return kernel_entry<Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1>>("fma");
 }
 
 }  // namespace trifuse::gpu

@@ -4,7 +4,7 @@
 namespace trifuse::gpu {
 
 Kernel m8n8k4_4x4x2() {
-  return kernel_entry<Configuration<Fp64, MatrixSmall, Staging::cooperative, 4, 4, 2, 3>>("m8n8k4");
+  return kernel_entry<Configuration<Fp64, MmaM8N8K4, Staging::cooperative, 4, 4, 2, 3>>("m8n8k4");
 }
 
 }  // namespace trifuse::gpu

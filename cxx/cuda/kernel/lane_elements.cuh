@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cxx/cuda/kernel/item_data.cuh"
+#include "cxx/cuda/kernel/cta_tile_data.cuh"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse::gpu {
@@ -21,14 +21,14 @@ __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
 /// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
 template <Form form, typename Config>
 struct LaneElements {
-  const ItemData<form, Config>& data;
-  int first[3];      ///< first particle of the sub-box, inside the tile
-  int in_box[3];     ///< the same among the particles of the box, see ItemData
-  int local[3];      ///< i, j of half 0, k inside their hole blocks
-  unsigned used[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
+  const CtaTileData<form, Config>& data;
+  int first[3];        ///< first particle of the sub-box, inside the tile
+  int in_cta[3];       ///< the same among the particles of the box, see CtaTileData
+  int local[3];        ///< i, j of half 0, k inside their hole blocks
+  unsigned summed[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
   static_assert(Config::accumulators / 2 <= 32);
 
-  __device__ __forceinline__ void find_used() {
+  __device__ __forceinline__ void find_summed() {
     constexpr int elements = Config::accumulators / 2;
     constexpr int gap = form == Form::spin_orbital ? 1 : 0;
     const auto last = [&](int q) { return first[q] + Config::warp_tile(q) - 1; };
@@ -46,26 +46,27 @@ struct LaneElements {
         if (particle_weight(a, b, c) != 0.0) particles |= 1u << n;
       }
     }
-    for (int half = 0; half < 2; ++half) used[half] = hole_weight(half) != 0.0 ? particles : 0u;
+    for (int half = 0; half < 2; ++half) summed[half] = hole_weight(half) != 0.0 ? particles : 0u;
   }
   /// Bits of the elements of one a and one half, `count_b` of b; c fastest.
   template <int count_b>
-  __device__ __forceinline__ unsigned used_slice(int a, int first_b, int half) const {
+  __device__ __forceinline__ unsigned summed_slice(int a, int first_b, int half) const {
     constexpr int bits = count_b * Config::warp_tile_c;
-    return (half == 0 ? used[0] : used[1]) >> ((a * Config::warp_tile_b + first_b) * Config::warp_tile_c) &
+    return (half == 0 ? summed[0] : summed[1]) >> ((a * Config::warp_tile_b + first_b) * Config::warp_tile_c) &
            (~0u >> (32 - bits));
   }
 
-  __device__ __forceinline__ LaneElements(const ItemData<form, Config>& d, const WarpPlace& place, int lane) : data(d) {
+  __device__ __forceinline__ LaneElements(const CtaTileData<form, Config>& d, const WarpCoord& coord, int lane)
+      : data(d) {
     local[0] = lane & 3;
     local[1] = lane >> 4;
     local[2] = lane >> 2 & 3;
     int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
-      first[q] = data.cta_tile.particle[q] + place.at[q] * Config::warp_tile(q);
-      in_box[q] = before + place.at[q] * Config::warp_tile(q);
-      before += box_size<Config>(data.cta_tile, q);
+      first[q] = data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q);
+      in_cta[q] = before + coord.at[q] * Config::warp_tile(q);
+      before += cta_extent<Config>(data.cta_tile, q);
     }
   }
 
@@ -80,15 +81,15 @@ struct LaneElements {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
   __device__ __forceinline__ double eps_particle(int q, int n) const {
-    return data.eps_particles[in_box[q] + n];
+    return data.eps_particles[in_cta[q] + n];
   }
   __device__ __forceinline__ double eps_holes(int half) const {
     return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local[2]];
   }
   /// Factor of particle n of position x and the lane's hole of position y.
-  __device__ __forceinline__ double lone(int set, int x, int n, int y, int half) const {
-    return data.lone[set][(in_box[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
+  __device__ __forceinline__ double ov_factor(int set, int x, int n, int y, int half) const {
+    return data.ov_factors[set][(in_cta[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
   }
 
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {

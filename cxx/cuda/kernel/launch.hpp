@@ -13,10 +13,10 @@
 namespace trifuse::gpu {
 
 /// Memory of a block.
-struct BlockMemory {
-  int shared_at_launch;  ///< bytes asked for by the launch
-  int shared_fixed;      ///< bytes besides
-  int kept;              ///< doubles in device memory for each target
+struct CtaMemory {
+  int dynamic_shared;  ///< bytes asked for by the launch
+  int static_shared;   ///< bytes besides
+  int scratch;         ///< doubles in device memory for each target
 };
 
 struct Kernel {
@@ -25,13 +25,13 @@ struct Kernel {
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< machine code for this compute capability alone
   Shape shape;
-  int step;  ///< inner indices of one instruction
+  int k_step;  ///< inner indices of one instruction
   int threads;
-  BlockMemory spin_orbital, spin_adapted;
+  CtaMemory spin_orbital, spin_adapted;
   /// The device function of a form.
   const void* (*function)(Form form, bool two_sided);
 
-  const BlockMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
+  const CtaMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
 };
 
 /// All kernels, best first.
@@ -41,8 +41,8 @@ std::span<const Kernel> kernels();
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Makes the kernel's wish for shared memory known to the current device.
-void prepare(const Kernel& kernel, Form form, bool two_sided);
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& work,
+void set_dynamic_shared_limit(const Kernel& kernel, Form form, bool two_sided);
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& parameters,
             cudaStream_t stream);
 
 /// Registers, local memory (spills) and shared memory of a compiled kernel.
@@ -54,7 +54,8 @@ KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
 
 /// Adds up the sums of each task's CTA tiles, always in the same order: out [sums of the form, omega2, task]. Sets the
 /// counter of CTA tiles back to zero.
-void launch_task_sums(const KernelParameters& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
+void launch_task_sums(const KernelParameters& parameters, Form form, int warps, int tasks, double* out,
+                      cudaStream_t stream);
 
 /// Packs what of a panel the raw data at hand fills.
 void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);

@@ -10,7 +10,7 @@
 namespace trifuse::gpu {
 
 /// Part of the inner index of a panel: one operand.
-struct PackedPiece {
+struct PackingSegment {
   const double* data;
   std::int64_t inner_stride;
   std::int64_t stride[4];  ///< along the positions of `Packing`
@@ -18,25 +18,26 @@ struct PackedPiece {
   std::int32_t padding;
 };
 
-/// A panel made of `pieces` from `first_piece` on, in ascending order of inner indices; zeros without pieces. Extents,
-/// kind and inner index of `shape` count, its strides do not.
-struct PackedJob {
+/// A panel made of `segments` from `first_segment` on, in ascending order of inner indices; zeros without segments.
+/// Extents, kind and inner index of `shape` count, its strides do not.
+struct PackingJob {
   Packing shape;
   double* packed;
-  std::int32_t first_piece, pieces;
+  std::int32_t first_segment, segments;
 };
 
 /// Packs all panels in one launch.
-void launch_recorded_packing(const PackedJob* jobs, int jobs_count, const PackedPiece* pieces, cudaStream_t stream);
+void launch_recorded_packing(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
+                             cudaStream_t stream);
 
 /// A block t1 [particle, hole], particle fastest, on its way to the table [hole, particle] over all orbitals.
-struct LoneJob {
+struct OvFactorJob {
   const double* t1;
   double* table;  ///< of its set
   std::int32_t particles, holes;
   std::int32_t first_particle, first_hole;  ///< orbitals
 };
 
-void launch_lone_factors(const LoneJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
+void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
 
 }  // namespace trifuse::gpu

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/kernel/accumulators.cuh"
-#include "cxx/cuda/kernel/energy_step.cuh"
+#include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
@@ -18,8 +18,8 @@ namespace trifuse::gpu {
 ///
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
 template <int x, typename Config>
-__device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
-                                               int steps) {
+__device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
+                                                int k_steps) {
   using Precision = typename Config::Precision;
   constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
   constexpr int rows = Config::warp_tile(x), b_rows = Config::warp_tile(u),
@@ -28,7 +28,7 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
   constexpr int a_k_tile = size * Precision::a_k_tile, b_k_tile = size * Precision::b_k_tile;
 #pragma unroll
   for (int s = 0; s < Precision::k_tile_steps; ++s) {
-    if (s >= steps) break;
+    if (s >= k_steps) break;
     typename Fragments<Precision>::Row row[rows];
 #pragma unroll
     for (int m = 0; m < rows; ++m) {
@@ -51,66 +51,66 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 
 /// One product: sums += A B over the whole inner index.
 template <int number, Form form, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<form, Config>& stages,
-                                               int first_phase) {
+__device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<form, Config>& stages,
+                                                 int first_product) {
   constexpr int x = product_order[number].particle;
   constexpr int k_tile_steps = Config::Precision::k_tile_steps;
   constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
-  const WarpView& view = stages.cta_tile().views[warp_number()];
+  const WarpView& view = stages.tile_data().views[warp_number()];
   const int lane = lane_number();
-  const KernelProduct& product = stages.cta_tile().products[first_phase + number];
-  const int steps = product.k_steps;
+  const KernelProduct& product = stages.tile_data().products[first_product + number];
+  const int k_steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.template for_each_chunk<number>(
-      product, (steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
-        if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * k_tile_steps);
+  stages.template for_each_k_tile<number>(
+      product, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
+        if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
       });
 }
 
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
 template <Form form, typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages,
-                                             const KernelParameters& work, int first_phase) {
-  const auto change_sign = [&] { sums.change_sign(work.product_sign); };
+                                             const KernelParameters& parameters, int first_product) {
+  const auto change_sign = [&] { sums.change_sign(parameters.product_sign); };
   sums.clear();
-  multiply_phase<0>(sums, stages, first_phase);
+  multiply_product<0>(sums, stages, first_product);
   change_sign();
-  multiply_phase<1>(sums, stages, first_phase);
+  multiply_product<1>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<2>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<2>(sums, stages, first_product);
   change_sign();
   sums.exchange_q_y(lane_number());
-  multiply_phase<3>(sums, stages, first_phase);
+  multiply_product<3>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<4>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<4>(sums, stages, first_product);
   change_sign();
-  multiply_phase<5>(sums, stages, first_phase);
+  multiply_product<5>(sums, stages, first_product);
   change_sign();
   sums.exchange_p_y(lane_number());
-  multiply_phase<6>(sums, stages, first_phase);
+  multiply_product<6>(sums, stages, first_product);
   change_sign();
-  multiply_phase<7>(sums, stages, first_phase);
+  multiply_product<7>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<8>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<8>(sums, stages, first_product);
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void produce_items(const KernelParameters& work, Stages<form, Config>& stages) {
-  for (;; stages.release_item()) {
-    const auto& data = stages.next_cta_tile(work);
-    if (data.number == no_item) return;
+__device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
+  for (;; stages.release_cta_tile()) {
+    const auto& data = stages.next_cta_tile(parameters);
+    if (data.number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < work.sides; ++side) {
+    for (int side = 0; side < parameters.sides; ++side) {
 #pragma unroll 1
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
         for (int n = 0; n < products_per_target; ++n) {
           asm volatile("" : "+r"(n));  // one copy of the code for all products
-          stages.produce(data, data.products[(side * work.targets + t) * products_per_target + n], n);
+          stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + n], n);
         }
       }
     }
@@ -118,37 +118,37 @@ __device__ __forceinline__ void produce_items(const KernelParameters& work, Stag
 }
 
 template <Form form, typename Config>
-__device__ __forceinline__ void keep_items(const KernelParameters& work, Stages<form, Config>& stages) {
+__device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
   for (;;) {
-    const auto& data = stages.fetch_item(work);
-    if (data.number == no_item) return;
+    const auto& data = stages.fetch_cta_tile(parameters);
+    if (data.number == no_cta_tile) return;
     if constexpr (form == Form::spin_orbital) {
 #pragma unroll 1
-      for (int set = 0; set < work.sets; ++set) stages.bring_pairs(data, set);
+      for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
     }
   }
 }
 
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const KernelParameters& work, Stages<form, Config>& stages) {
-  using Energy = EnergyStep<form, two_sided, Config>;
-  for (;; stages.release_item()) {
-    if (stages.next_cta_tile(work).number == no_item) return;
+__device__ __forceinline__ void run_math_warps(const KernelParameters& parameters, Stages<form, Config>& stages) {
+  using Targets = Epilogue<form, two_sided, Config>;
+  for (;; stages.release_cta_tile()) {
+    if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < Energy::sides; ++side) {
+    for (int side = 0; side < Targets::sides; ++side) {
       // One in spin-orbital form, which the compiler should know.
-      const int targets = Energy::one_side == 1 ? 1 : stages.cta_tile().targets;
+      const int targets = Targets::targets_per_side == 1 ? 1 : stages.tile_data().targets;
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, work, (side * Energy::one_side + t) * products_per_target);
+        build_target(sums, stages, parameters, (side * Targets::targets_per_side + t) * products_per_target);
 
-        Energy::keep(work, sums, side * Energy::one_side + t);
+        Targets::spill(parameters, sums, side * Targets::targets_per_side + t);
       }
     }
     __syncwarp();  // lanes read each other's numbers
     // What only the energies need is worked out there, so that it takes no registers while products are summed.
-    write_sums<two_sided>(work, stages);
+    write_sums<two_sided>(parameters, stages);
   }
 }
 
@@ -156,12 +156,13 @@ __device__ __forceinline__ void multiply_items(const KernelParameters& work, Sta
 /// was launched with; asking for more would wait for ever.
 template <typename Config>
 struct Registers {
-  static constexpr int multiply = 224, others = 56;
-  static_assert(Config::warps * 32 * multiply + 128 * others <= Config::threads * (65536 / Config::threads / 8 * 8));
+  static constexpr int math = 224, other = 56;
+  static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
 template <Form form, bool two_sided, typename Config>
-__global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ KernelParameters work) {
+__global__ void __launch_bounds__(Config::threads, 1)
+    triples_kernel(const __grid_constant__ KernelParameters parameters) {
   // Compiled for every architecture of the program, of use where the instruction is.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
@@ -171,24 +172,24 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      using Held = Registers<Config>;
+      using RegisterSplit = Registers<Config>;
       if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Held::others));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(RegisterSplit::other));
 #endif
         if (warp_number() == Config::warps) {
-          produce_items(work, stages);
+          run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
-          keep_items(work, stages);
+          run_scheduler_warp(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Held::multiply));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(RegisterSplit::math));
 #endif
-        multiply_items<form, two_sided>(work, stages);
+        run_math_warps<form, two_sided>(parameters, stages);
       }
     } else {
-      multiply_items<form, two_sided>(work, stages);
+      run_math_warps<form, two_sided>(parameters, stages);
     }
   }
 #endif

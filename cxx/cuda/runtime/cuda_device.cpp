@@ -66,7 +66,7 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
                              const cudaDeviceProp& device) {
   int kept = 0;
-  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(form).kept);
+  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(form).scratch);
   return std::int64_t{device.multiProcessorCount} * targets * kept;
 }
 

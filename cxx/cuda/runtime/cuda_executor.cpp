@@ -66,7 +66,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       TRIFUSE_CUDA(cudaSetDevice(number));
       TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
       device.kernels = choose_kernels(options.kernel, device.properties);
-      for (const Kernel* kernel : device.kernels) prepare(*kernel, problem_.form, problem_.two_sided());
+      for (const Kernel* kernel : device.kernels)
+        set_dynamic_shared_limit(*kernel, problem_.form, problem_.two_sided());
       std::size_t free = 0, total = 0;
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
@@ -275,7 +276,7 @@ class CudaWorker final : public Executor::Worker {
   /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
   /// no room in it.
   void add_piece(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, recipe_, program_);
+    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, recipe_, program_);
 
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);

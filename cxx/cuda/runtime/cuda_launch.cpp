@@ -86,15 +86,15 @@ void PendingLaunch::resolve(std::span<const double* const> panels) {
   for (const std::int64_t n : vvoo_) program_.vvoo.push_back(n < 0 ? device_.zeros.data() : panel(n));
 }
 
-KernelParameters PendingLaunch::work() const {
-  KernelParameters work = work_of(problem_.form, problem_.sides(), disconnected_sets(problem_));
-  work.eps = device_.eps.data();
-  work.omega2 = device_.omega2.data();
-  work.lone[0] = device_.lone[0].data();
-  work.lone[1] = device_.lone[1].data();
-  work.orbitals = static_cast<std::int32_t>(orbitals_);
-  work.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
-  return work;
+KernelParameters PendingLaunch::parameters() const {
+  KernelParameters result = work_of(problem_.form, problem_.sides(), disconnected_sets(problem_));
+  result.eps = device_.eps.data();
+  result.omega2 = device_.omega2.data();
+  result.ov_factors[0] = device_.lone[0].data();
+  result.ov_factors[1] = device_.lone[1].data();
+  result.orbitals = static_cast<std::int32_t>(orbitals_);
+  result.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
+  return result;
 }
 
 std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
@@ -112,7 +112,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Range range("launch");
     resolve(panels);
     energies = run_program(program_, kernel_, problem_.form, problem_.two_sided(),
-                           device_.properties.multiProcessorCount, work(), buffers);
+                           device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
   const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (pieces_.size() * omega2_count);

@@ -46,7 +46,7 @@ class PendingLaunch {
 
   /// Puts the panels in the place of their numbers.
   void resolve(std::span<const double* const> panels);
-  KernelParameters work() const;
+  KernelParameters parameters() const;
   void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
   void clear();
 

@@ -156,7 +156,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Kernel* kernel = choice.kernel;
   CtaTiling tiling(kernel->shape);
   constexpr Form form = Form::spin_orbital;
-  prepare(*kernel, form, false);
+  set_dynamic_shared_limit(*kernel, form, false);
 
   TaskData task = single_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
@@ -180,7 +180,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
     const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
-    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.inner, kernel->step)), 0});
+    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.inner, kernel->k_step)), 0});
   }
   for (int x = 0; x < 3; ++x) {
     for (int y = 0; y < 3; ++y) {
@@ -197,32 +197,32 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).scratch));
   const DeviceArray<double> item_sums(cta_tiles.size() *
                                       static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
 
-  KernelParameters work = work_of(form, 1, 1);
-  work.tasks = tasks_on_device.data();
-  work.products = products_on_device.data();
-  work.vvoo = vvoo_on_device.data();
-  work.cta_tiles = cta_tiles_on_device.data();
-  work.eps = eps.data();
-  work.omega2 = omega2.data();
-  work.lone[0] = lone.data();
-  work.sums = item_sums.data();
-  work.scratch = scratch.data();
-  work.next_cta_tile = next_cta_tile.data();
-  work.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
-  work.orbitals = orbitals;
-  work.omega2_count = 1;
+  KernelParameters parameters = work_of(form, 1, 1);
+  parameters.tasks = tasks_on_device.data();
+  parameters.products = products_on_device.data();
+  parameters.vvoo = vvoo_on_device.data();
+  parameters.cta_tiles = cta_tiles_on_device.data();
+  parameters.eps = eps.data();
+  parameters.omega2 = omega2.data();
+  parameters.ov_factors[0] = lone.data();
+  parameters.warp_sums = item_sums.data();
+  parameters.scratch = scratch.data();
+  parameters.next_cta_tile = next_cta_tile.data();
+  parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
+  parameters.orbitals = orbitals;
+  parameters.omega2_count = 1;
 
   const Event begin, end;
   const auto once = [&] {
     return timed(begin, end, [&] {
-      launch(*kernel, form, false, grid, work, nullptr);
-      launch_task_sums(work, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
+      launch(*kernel, form, false, grid, parameters, nullptr);
+      launch_task_sums(parameters, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
   KernelTimes times{kernel->name, settled_times(repeats, once), task.cta_tiles, 0.0, 0, 0};
@@ -274,12 +274,12 @@ double time_matrix_instruction(int device_number) {
   const std::vector<double> seconds = settled_times(5, [&] {
     return timed(begin, end, [&] {
       const auto blocks_count = static_cast<unsigned>(device.multiProcessorCount);
-      if (capability >= MatrixLarge::architecture) {
-        multiply_only<MatrixLarge><<<blocks_count, warps * 32>>>(out.data(), repetitions);
-      } else if (capability >= MatrixSmall::architecture) {
-        multiply_only<MatrixSmall><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      if (capability >= MmaM16N8K8::architecture) {
+        multiply_only<MmaM16N8K8><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      } else if (capability >= MmaM8N8K4::architecture) {
+        multiply_only<MmaM8N8K4><<<blocks_count, warps * 32>>>(out.data(), repetitions);
       } else {
-        multiply_only<MultiplyAdd><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+        multiply_only<Fma><<<blocks_count, warps * 32>>>(out.data(), repetitions);
       }
       TRIFUSE_CUDA(cudaGetLastError());
     });

@@ -11,7 +11,7 @@ namespace trifuse::gpu {
 namespace {
 
 /// Sends the arrays of a program and makes `work` point to them.
-void send(const LaunchProgram& program, KernelParameters& work, LaunchBuffers& buffers) {
+void send(const LaunchProgram& program, KernelParameters& parameters, LaunchBuffers& buffers) {
   ArraysInOne arrays;
   const std::size_t tasks_at = arrays.add<TaskData>(program.tasks.size());
   const std::size_t products_at = arrays.add<KernelProduct>(program.products.size());
@@ -23,11 +23,11 @@ void send(const LaunchProgram& program, KernelParameters& work, LaunchBuffers& b
     std::copy(from.begin(), from.end(), reinterpret_cast<T*>(buffers.host_program.data() + offset));
     return reinterpret_cast<const T*>(buffers.device_program.data() + offset);
   };
-  work.tasks = put(program.tasks, tasks_at);
-  work.products = put(program.products, products_at);
-  work.vvoo = put(program.vvoo, vvoo_at);
-  work.cta_tiles = put(program.cta_tiles, cta_tiles_at);
-  work.cta_tile_count = static_cast<std::uint32_t>(program.cta_tiles.size());
+  parameters.tasks = put(program.tasks, tasks_at);
+  parameters.products = put(program.products, products_at);
+  parameters.vvoo = put(program.vvoo, vvoo_at);
+  parameters.cta_tiles = put(program.cta_tiles, cta_tiles_at);
+  parameters.cta_tile_count = static_cast<std::uint32_t>(program.cta_tiles.size());
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.device_program.data(), buffers.host_program.data(), arrays.bytes,
                                cudaMemcpyHostToDevice, buffers.stream));
 }
@@ -48,35 +48,35 @@ LaunchBuffers::LaunchBuffers(std::int64_t scratch_doubles)
 
 KernelParameters work_of(Form form, int sides, int sets) {
   const bool adapted = form == Form::spin_adapted;
-  KernelParameters work{};
-  work.sides = sides;
-  work.sets = sets;
-  work.targets = adapted ? 6 : 1;
-  work.terms = pair_terms(form);
-  work.product_sign = adapted ? 0u : 0x80000000u;
-  return work;
+  KernelParameters parameters{};
+  parameters.sides = sides;
+  parameters.sets = sets;
+  parameters.targets = adapted ? 6 : 1;
+  parameters.vvoo_per_set = pair_terms(form);
+  parameters.product_sign = adapted ? 0u : 0x80000000u;
+  return parameters;
 }
 
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, KernelParameters work, LaunchBuffers& buffers) {
+                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers) {
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
   const auto sums = static_cast<std::size_t>(form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
-                    static_cast<std::size_t>(work.omega2_count);
+                    static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
-  send(program, work, buffers);
+  send(program, parameters, buffers);
   buffers.item_sums.reserve(cta_tiles * warps * sums);
   buffers.task_sums.reserve(sums_count);
   buffers.host_sums.reserve(sums_count);
-  work.sums = buffers.item_sums.data();
-  work.scratch = buffers.scratch.data();
-  work.next_cta_tile = buffers.next_cta_tile.data();
+  parameters.warp_sums = buffers.item_sums.data();
+  parameters.scratch = buffers.scratch.data();
+  parameters.next_cta_tile = buffers.next_cta_tile.data();
   const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
-  if (grid > 0) launch(kernel, form, two_sided, grid, work, stream);
+  if (grid > 0) launch(kernel, form, two_sided, grid, parameters, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
-  launch_task_sums(work, form, kernel.shape.warps, static_cast<int>(program.tasks.size()), buffers.task_sums.data(),
-                   stream);
+  launch_task_sums(parameters, form, kernel.shape.warps, static_cast<int>(program.tasks.size()),
+                   buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),
                                cudaMemcpyDeviceToHost, stream));
   TRIFUSE_CUDA(cudaEventRecord(buffers.done, stream));

@@ -53,6 +53,6 @@ KernelParameters work_of(Form form, int sides, int sets);
 /// omega2, lone factors and the numbers of the form. Returns the energies [sums of the form, omega2, task], good until
 /// the next launch.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, KernelParameters work, LaunchBuffers& buffers);
+                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers);
 
 }  // namespace trifuse::gpu

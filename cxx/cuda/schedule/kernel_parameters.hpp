@@ -105,9 +105,9 @@ struct KernelParameters {
   const double* eps;  ///< orbital energies, hartree
   const double* omega2;
   const double*
-      lone[max_sets];  ///< t1 and, with Fock in the singles, f: [hole, particle] over all orbitals, hole fastest
-  double* sums;        ///< [sums of the form, warp, omega2, CTA tile]
-  double* scratch;     ///< [thread, accumulator, target, block]
+      ov_factors[max_sets];  ///< t1 and, with Fock in the singles, f: [hole, particle] over all orbitals, hole fastest
+  double* warp_sums;         ///< [sums of the form, warp, omega2, CTA tile]
+  double* scratch;           ///< [thread, accumulator, target, block]
   std::uint32_t* next_cta_tile;  ///< zero at launch
   std::uint32_t cta_tile_count;
   std::int32_t orbitals;
@@ -115,7 +115,7 @@ struct KernelParameters {
   std::int32_t sets;           ///< disconnected factors: 1 or 2
   std::int32_t sides;          ///< 1, or 2 where left and right amplitudes differ
   std::int32_t targets;        ///< of a side: 1 or 6
-  std::int32_t terms;          ///< particle_pair blocks of a task for each set of disconnected factors
+  std::int32_t vvoo_per_set;   ///< particle_pair blocks of a task for each set of disconnected factors
   std::uint32_t product_sign;  ///< sign bit where signs alternate from product to product: spin-orbital form
 };
 

@@ -8,7 +8,7 @@ namespace trifuse::gpu {
 
 /// Particles along a position of a CTA tile's box; the end of the tile may cut them off.
 template <typename Config>
-__device__ __forceinline__ int box_size(const CtaTile& cta_tile, int position) {
+__device__ __forceinline__ int cta_extent(const CtaTile& cta_tile, int position) {
   return cta_tile.warps[position] * Config::warp_tile(position);
 }
 
@@ -38,17 +38,17 @@ __device__ __forceinline__ int second_other(int alone) {
 /// are not filled: nothing that is used later is computed from them. In the packed panels A chunks of one inner chunk
 /// are contiguous, B chunks are so along a row.
 template <typename Config>
-struct PhaseSource {
+struct ProductSource {
   const char* a;
   const char* b;
   std::int64_t a_step, b_step;  ///< bytes to the next inner chunk
   int b_row;                    ///< bytes to the next row
   int a_bytes;                  ///< to fill with A
   int rows, row_bytes;          ///< to fill with B
-  int b_place, row_place;       ///< bytes from the begin of a stage to B, and from row to row
+  int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from row to row
 
-  __device__ __forceinline__ PhaseSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
-                                         int number) {
+  __device__ __forceinline__ ProductSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
+                                           int number) {
     using Precision = typename Config::Precision;
     constexpr int size = sizeof(typename Precision::Operand);
     constexpr int a_k_tile = Precision::a_k_tile * size, b_k_tile = Precision::b_k_tile * size;
@@ -68,22 +68,22 @@ struct PhaseSource {
     a_step = std::int64_t{a_k_tile} * task.extent[x];
     b_row = b_k_tile * particle_pairs;
     b_step = std::int64_t{b_row} * task.extent[u];
-    a_bytes = a_k_tile * min(box_size<Config>(cta_tile, x), task.extent[x] - cta_tile.particle[x]);
-    rows = min(box_size<Config>(cta_tile, u), task.extent[u] - cta_tile.particle[u]);
+    a_bytes = a_k_tile * min(cta_extent<Config>(cta_tile, x), task.extent[x] - cta_tile.particle[x]);
+    rows = min(cta_extent<Config>(cta_tile, u), task.extent[u] - cta_tile.particle[u]);
     row_bytes =
-        b_k_tile * ((min(box_size<Config>(cta_tile, w), task.extent[w] - cta_tile.particle[w]) + particle_pair - 1) /
+        b_k_tile * ((min(cta_extent<Config>(cta_tile, w), task.extent[w] - cta_tile.particle[w]) + particle_pair - 1) /
                     particle_pair);
-    b_place = a_k_tile * box_size<Config>(cta_tile, x);
-    row_place = b_k_tile * (box_size<Config>(cta_tile, w) / particle_pair);
+    b_offset = a_k_tile * cta_extent<Config>(cta_tile, x);
+    row_stride = b_k_tile * (cta_extent<Config>(cta_tile, w) / particle_pair);
   }
 };
 
 /// A warp's sub-box in the box of its CTA tile, counted along a, b, c.
-struct WarpPlace {
+struct WarpCoord {
   int at[3];
   bool inside;  ///< the box has a sub-box for this warp
 
-  __device__ __forceinline__ WarpPlace(const CtaTile& cta_tile, int warp) {
+  __device__ __forceinline__ WarpCoord(const CtaTile& cta_tile, int warp) {
     const int b = cta_tile.warps[1], c = cta_tile.warps[2];
     at[2] = warp % c;
     at[1] = warp / c % b;
@@ -93,19 +93,19 @@ struct WarpPlace {
 };
 
 template <typename Config>
-__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpPlace& place, bool active) {
+__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord, bool active) {
   using Precision = typename Config::Precision;
   constexpr int size = sizeof(typename Precision::Operand);
   WarpView view;
 #pragma unroll
   for (int x = 0; x < 3; ++x) {
     const int u = first_other(x), w = second_other(x);
-    const int particle_pairs = box_size<Config>(cta_tile, w) / particle_pair;
-    view.a[x] = size * Precision::a_k_tile * place.at[x] * Config::warp_tile(x);
+    const int particle_pairs = cta_extent<Config>(cta_tile, w) / particle_pair;
+    view.a[x] = size * Precision::a_k_tile * coord.at[x] * Config::warp_tile(x);
     view.b[x] =
         size *
-        (box_size<Config>(cta_tile, x) * Precision::a_k_tile +
-         (place.at[u] * Config::warp_tile(u) * particle_pairs + place.at[w] * Config::warp_tile(w) / particle_pair) *
+        (cta_extent<Config>(cta_tile, x) * Precision::a_k_tile +
+         (coord.at[u] * Config::warp_tile(u) * particle_pairs + coord.at[w] * Config::warp_tile(w) / particle_pair) *
              Precision::b_k_tile);
     view.row[x] = size * particle_pairs * Precision::b_k_tile;
   }

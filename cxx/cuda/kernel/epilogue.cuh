@@ -28,7 +28,7 @@ __device__ __forceinline__ double warp_sum(double x) {
 
 /// The targets of a CTA tile that one warp has multiplied: puts them aside and turns them into sums.
 template <Form form, bool two_sided, typename Config>
-class EnergyStep {
+class Epilogue {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
   /// Elements that are turned into energies at a time: one a, one half, `slice_b` of b; there are registers for so
@@ -38,29 +38,30 @@ class EnergyStep {
                                                          : slice_elements / Config::warp_tile_c;
   using Slice = double[slice_b][Config::warp_tile_c];
   static constexpr int sums_count = adapted ? spin_adapted_sums : spin_orbital_sums;
-  static constexpr int pairs_count = adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
+  static constexpr int vvoo_count = adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
  public:
-  static constexpr int one_side = adapted ? 6 : 1;
+  static constexpr int targets_per_side = adapted ? 6 : 1;
   static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
-  static constexpr int targets = one_side * sides;
+  static constexpr int targets = targets_per_side * sides;
 
-  __device__ __forceinline__ EnergyStep(const KernelParameters& work, const ItemData<form, Config>& data, int warp,
-                                        int lane)
-      : work_(work),
-        elements_(data, WarpPlace(data.cta_tile, warp), lane),
-        kept_(kept(work, warp * 32 + lane)),
+  __device__ __forceinline__ Epilogue(const KernelParameters& parameters, const CtaTileData<form, Config>& data,
+                                      int warp, int lane)
+      : parameters_(parameters),
+        elements_(data, WarpCoord(data.cta_tile, warp), lane),
+        scratch_(scratch_of_thread(parameters, warp * 32 + lane)),
         warp_(warp),
         lane_(lane) {
-    elements_.find_used();
+    elements_.find_summed();
   }
 
   /// Puts a target aside, each thread its own numbers; they stay in the second-level cache until the energies need
   /// them. There are not registers enough to hold a target and to compute energies.
-  static __device__ __forceinline__ void keep(const KernelParameters& work, Accumulators<Config>& sums, int target) {
+  static __device__ __forceinline__ void spill(const KernelParameters& parameters, Accumulators<Config>& sums,
+                                               int target) {
     unsigned thread = threadIdx.x;
     asm volatile("" : "+r"(thread));  // not to be kept in registers while products are summed
-    double* to = kept(work, static_cast<int>(thread)) + target * one_target;
+    double* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * doubles_per_target;
     sums.for_each_fragment([&](double(&f)[4]) {
 #pragma unroll
       for (int e = 0; e < 4; ++e, to += threads) *to = f[e];
@@ -69,14 +70,15 @@ class EnergyStep {
 
   /// Writes the warp's sums for a set of disconnected factors; E[T] comes with the first.
   __device__ __forceinline__ void write_sums(const char* vvoo, int set) const {
-    double* out = work_.sums + (static_cast<std::size_t>(elements_.data.number) * work_.omega2_count * Config::warps +
-                                static_cast<unsigned>(warp_)) *
-                                   sums_count;
+    double* out = parameters_.warp_sums +
+                  (static_cast<std::size_t>(elements_.data.number) * parameters_.omega2_count * Config::warps +
+                   static_cast<unsigned>(warp_)) *
+                      sums_count;
 #pragma unroll 1
-    for (int w = 0; w < work_.omega2_count; ++w, out += Config::warps * sums_count) {
+    for (int w = 0; w < parameters_.omega2_count; ++w, out += Config::warps * sums_count) {
       double energy[sums_count] = {};
       if (elements_.data.views[warp_].active != 0) {
-        const double shift = 3.0 * work_.omega2[w];
+        const double shift = 3.0 * parameters_.omega2[w];
         if constexpr (adapted) {
           sum_spin_adapted(set, shift, energy);
         } else {
@@ -92,34 +94,34 @@ class EnergyStep {
   }
 
  private:
-  static constexpr int one_target = Config::accumulators * threads;
+  static constexpr int doubles_per_target = Config::accumulators * threads;
   /// [thread, accumulator, target] of this block, from a thread's first number on.
-  static __device__ __forceinline__ double* kept(const KernelParameters& work, int thread) {
-    return work.scratch + static_cast<std::size_t>(blockIdx.x) * targets * one_target + thread;
+  static __device__ __forceinline__ double* scratch_of_thread(const KernelParameters& parameters, int thread) {
+    return parameters.scratch + static_cast<std::size_t>(blockIdx.x) * targets * doubles_per_target + thread;
   }
 
   /// v2[u w, h1 h2] for the lane's holes and the particles of its warp other than x, in shared memory (what lies beyond
   /// the end of a tile is some number) or in the panel.
   template <int x, int y>
-  struct PairValues {
+  struct VvooValues {
     static constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
     static constexpr int column = hole_block * hole_block;
-    const EnergyStep& step;
+    const Epilogue& epilogue;
     const double* first;
     int row;
 
-    __device__ __forceinline__ PairValues(const EnergyStep& energy_step, const char* vvoo, int set, int half)
-        : step(energy_step) {
-      const auto& elements = step.elements_;
+    __device__ __forceinline__ VvooValues(const Epilogue& owner, const char* vvoo, int set, int half)
+        : epilogue(owner) {
+      const auto& elements = epilogue.elements_;
       const CtaTile& cta_tile = elements.data.cta_tile;
       if constexpr (Config::staging == Staging::bulk) {
-        const PairPart<Config> part(elements.data, x);
-        row = box_size<Config>(cta_tile, w) * column;
-        first = reinterpret_cast<const double*>(vvoo + part.place + y * part.y_place) +
+        const VvooPart<Config> part(elements.data, x);
+        row = cta_extent<Config>(cta_tile, w) * column;
+        first = reinterpret_cast<const double*>(vvoo + part.offset + y * part.y_stride) +
                 (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
       } else {
         row = elements.data.task.extent[w] * column;
-        first = elements.data.vvoo[set * pairs_count + x * 3 + y] + step.pair_place(h1, h2, u, w, 0, 0);
+        first = elements.data.vvoo[set * vvoo_count + x * 3 + y] + epilogue.vvoo_offset(h1, h2, u, w, 0, 0);
       }
       first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
     }
@@ -127,8 +129,8 @@ class EnergyStep {
       if constexpr (Config::staging == Staging::bulk) {
         return first[n_u * row + n_w * column];
       } else {
-        return __ldg(first + step.elements_.tile_particle(u, n_u) * row +
-                     step.elements_.tile_particle(w, n_w) * column);
+        return __ldg(first + epilogue.elements_.tile_particle(u, n_u) * row +
+                     epilogue.elements_.tile_particle(w, n_w) * column);
       }
     }
   };
@@ -143,7 +145,7 @@ class EnergyStep {
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
     double bracket = 0.0, singles = 0.0;
-    if (__all_sync(~0u, elements_.used[0] == all && elements_.used[1] == all)) {
+    if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
       add_slices<false>(vvoo, set, shift, bracket, singles);
     } else {
       add_slices<true>(vvoo, set, shift, bracket, singles);
@@ -158,9 +160,10 @@ class EnergyStep {
   __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& bracket,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
-      const double* from =
-          kept_ + target * one_target + Accumulators<Config>::crossed(a, part / 2 * slice_b, 0, part % 2) * threads;
-      for_slice([&](int b, int c) { to[b][c] = from[Accumulators<Config>::crossed(0, b, c, 0) * threads]; });
+      const double* from = scratch_ + target * doubles_per_target +
+                           Accumulators<Config>::index_with_b_doubled(a, part / 2 * slice_b, 0, part % 2) * threads;
+      for_slice(
+          [&](int b, int c) { to[b][c] = from[Accumulators<Config>::index_with_b_doubled(0, b, c, 0) * threads]; });
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
     Slice next, next_left;
@@ -170,12 +173,12 @@ class EnergyStep {
     for (int part = 0; part < parts; ++part) {
       const int half = part % 2, first_b = part / 2 * slice_b;
       const double eps_holes = elements_.eps_holes(half) - shift;
-      const PairValues<1, 0> ac0(*this, vvoo, set, half);
-      const PairValues<1, 1> ac1(*this, vvoo, set, half);
-      const PairValues<1, 2> ac2(*this, vvoo, set, half);
-      const PairValues<2, 0> ab0(*this, vvoo, set, half);
-      const PairValues<2, 1> ab1(*this, vvoo, set, half);
-      const PairValues<2, 2> ab2(*this, vvoo, set, half);
+      const VvooValues<1, 0> ac0(*this, vvoo, set, half);
+      const VvooValues<1, 1> ac1(*this, vvoo, set, half);
+      const VvooValues<1, 2> ac2(*this, vvoo, set, half);
+      const VvooValues<2, 0> ab0(*this, vvoo, set, half);
+      const VvooValues<2, 1> ab1(*this, vvoo, set, half);
+      const VvooValues<2, 2> ab2(*this, vvoo, set, half);
       Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
 #pragma unroll 1
       for (int a = 0; a < Config::warp_tile_a; ++a) {
@@ -188,7 +191,7 @@ class EnergyStep {
         const int next_a = last_a ? 0 : a + 1, next_part = last_a ? min(part + 1, parts - 1) : part;
         load(targets - 1, next_a, next_part, next);
         if constexpr (two_sided) load(0, next_a, next_part, next_left);
-        const unsigned used = elements_.template used_slice<slice_b>(a, first_b, half);
+        const unsigned used = elements_.template summed_slice<slice_b>(a, first_b, half);
         if (masked && __all_sync(~0u, used == 0)) continue;
         const double eps_a = eps_holes - elements_.eps_particle(0, a);
         for_slice([&](int b, int c) {
@@ -201,17 +204,17 @@ class EnergyStep {
           if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
           bracket += d_left * y[b][c];
         });
-        add_lone_a<0>(set, a, half, y, over_a[0]);
-        add_lone_a<1>(set, a, half, y, over_a[1]);
-        add_lone_a<2>(set, a, half, y, over_a[2]);
+        add_ov_a<0>(set, a, half, y, over_a[0]);
+        add_ov_a<1>(set, a, half, y, over_a[1]);
+        add_ov_a<2>(set, a, half, y, over_a[2]);
         Slice s = {};
-        add_lone_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
-        add_lone_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
-        add_lone_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
+        add_ov_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
+        add_ov_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
+        add_ov_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
         for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
       }
-      singles += lone_a<0>(vvoo, set, first_b, half, over_a[0]) + lone_a<1>(vvoo, set, first_b, half, over_a[1]) +
-                 lone_a<2>(vvoo, set, first_b, half, over_a[2]);
+      singles += ov_a<0>(vvoo, set, first_b, half, over_a[0]) + ov_a<1>(vvoo, set, first_b, half, over_a[1]) +
+                 ov_a<2>(vvoo, set, first_b, half, over_a[2]);
     }
   }
 
@@ -225,30 +228,30 @@ class EnergyStep {
 
   /// The parts of the singles for hole y, see above.
   template <int y>
-  __device__ __forceinline__ void add_lone_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
-    const double factor = elements_.lone(set, 0, a, y, half);
+  __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
+    const double factor = elements_.ov_factor(set, 0, a, y, half);
     for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
   }
   template <int y>
-  __device__ __forceinline__ double lone_a(const char* vvoo, int set, int first_b, int half,
-                                           const Slice& over_a) const {
-    const PairValues<0, y> bc(*this, vvoo, set, half);
+  __device__ __forceinline__ double ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
+    const VvooValues<0, y> bc(*this, vvoo, set, half);
     double sum = 0.0;
     for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
     return alone_sign(0, y) * sum;
   }
   template <int y>
-  __device__ __forceinline__ void add_lone_b_and_c(const PairValues<1, y>& ac, const PairValues<2, y>& ab, int set,
-                                                   int a, int first_b, int half, Slice& sum) const {
+  __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab, int set, int a,
+                                                 int first_b, int half, Slice& sum) const {
     double of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
 #pragma unroll
     for (int c = 0; c < Config::warp_tile_c; ++c) {
-      of_c[c] = alone_sign(2, y) * elements_.lone(set, 2, c, y, half);
+      of_c[c] = alone_sign(2, y) * elements_.ov_factor(set, 2, c, y, half);
       v_ac[c] = ac.at(a, c);
     }
 #pragma unroll
     for (int b = 0; b < slice_b; ++b) {
-      const double of_b = alone_sign(1, y) * elements_.lone(set, 1, first_b + b, y, half), v_ab = ab.at(a, first_b + b);
+      const double of_b = alone_sign(1, y) * elements_.ov_factor(set, 1, first_b + b, y, half),
+                   v_ab = ab.at(a, first_b + b);
 #pragma unroll
       for (int c = 0; c < Config::warp_tile_c; ++c) {
         sum[b][c] += of_b * v_ac[c];
@@ -258,7 +261,7 @@ class EnergyStep {
   }
 
   /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed particle_pair block.
-  __device__ __forceinline__ int pair_place(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
+  __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
     return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
                                        d.cta_tile.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
@@ -269,13 +272,15 @@ class EnergyStep {
   /// another lane of the warp has.
   __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
-    const double* first = kept_ + side * one_side * one_target - lane_;
+    const double* first = scratch_ + side * targets_per_side * doubles_per_target - lane_;
     const auto read = [&](int t) {
       const TargetSource source = target_source(elements_.data.equal_blocks, t);
       const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
       const int i = hole(source.order[0]), j = hole(source.order[1]), k = hole(source.order[2]);
       const int lane = i | k << 2 | (j & 1) << 4;
-      return first[(source.target * Config::accumulators + Accumulators<Config>::crossed(a, b, c, j >> 1)) * threads +
+      return first[(source.target * Config::accumulators +
+                    Accumulators<Config>::index_with_b_doubled(a, b, c, j >> 1)) *
+                       threads +
                    lane];
     };
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
@@ -322,37 +327,37 @@ class EnergyStep {
     constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
     const int n[3] = {a, b, c};
     const int particle_u = elements_.tile_particle(u, n[u]), particle_w = elements_.tile_particle(w, n[w]);
-    const int place[3] = {pair_place(1, 2, u, w, particle_u, particle_w),
-                          pair_place(0, 2, u, w, particle_u, particle_w),
-                          pair_place(0, 1, u, w, particle_u, particle_w)};
+    const int offset[3] = {vvoo_offset(1, 2, u, w, particle_u, particle_w),
+                           vvoo_offset(0, 2, u, w, particle_u, particle_w),
+                           vvoo_offset(0, 1, u, w, particle_u, particle_w)};
 #pragma unroll
     for (int t = 0; t < 6; ++t) {
       constexpr auto all = assignments;
       const int y = all[static_cast<std::size_t>(t)][x];
       const int h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
-      const double* block = elements_.data.vvoo[set * pairs_count + x * 6 + t];
+      const double* block = elements_.data.vvoo[set * vvoo_count + x * 6 + t];
       singles[t] +=
-          elements_.lone(set, x, n[x], y, half) *
-          __ldg(block + place[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
+          elements_.ov_factor(set, x, n[x], y, half) *
+          __ldg(block + offset[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
     }
   }
 
-  const KernelParameters& work_;
+  const KernelParameters& parameters_;
   LaneElements<form, Config> elements_;
-  const double* kept_;
+  const double* scratch_;
   int warp_, lane_;
 };
 
 /// Writes the sums of the CTA tile at hand, each warp its own.
 template <bool two_sided, Form form, typename Config>
-__device__ __forceinline__ void write_sums(const KernelParameters& work, Stages<form, Config>& stages) {
-  const EnergyStep<form, two_sided, Config> energy(work, stages.cta_tile(), warp_number(), lane_number());
+__device__ __forceinline__ void write_sums(const KernelParameters& parameters, Stages<form, Config>& stages) {
+  const Epilogue<form, two_sided, Config> energy(parameters, stages.tile_data(), warp_number(), lane_number());
 #pragma unroll 1
-  for (int set = 0; set < work.sets; ++set) {
+  for (int set = 0; set < parameters.sets; ++set) {
     const char* vvoo = nullptr;
-    if constexpr (form == Form::spin_orbital) vvoo = stages.acquire_pairs();
+    if constexpr (form == Form::spin_orbital) vvoo = stages.acquire_vvoo();
     energy.write_sums(vvoo, set);
-    if constexpr (form == Form::spin_orbital) stages.release_pairs();
+    if constexpr (form == Form::spin_orbital) stages.release_vvoo();
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cxx/cuda/kernel/chunk_walk.cuh"
+#include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -9,9 +9,9 @@ namespace trifuse::gpu {
 /// All that a block must know of a CTA tile, in shared memory. Particles count those of the box along a, then b, then
 /// c; holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
 template <Form form, typename Config>
-struct ItemData {
-  static constexpr int targets_of_side = form == Form::spin_adapted ? 6 : 1;
-  static constexpr int terms = form == Form::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
+struct CtaTileData {
+  static constexpr int targets_per_side = form == Form::spin_adapted ? 6 : 1;
+  static constexpr int vvoo_per_set = form == Form::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
   std::uint32_t number;
   std::int32_t equal_blocks;  ///< see equal_hole_blocks
@@ -19,9 +19,9 @@ struct ItemData {
   CtaTile cta_tile;
   TaskData task;
   double eps_particles[Config::cta_particles], eps_holes[cta_holes];
-  double lone[max_sets][Config::cta_particles * cta_holes];  ///< t1 and f, hole fastest
-  const double* vvoo[max_sets * terms];                      ///< as in KernelParameters, of this task
-  KernelProduct products[max_sides * targets_of_side * products_per_target];
+  double ov_factors[max_sets][Config::cta_particles * cta_holes];  ///< t1 and f, hole fastest
+  const double* vvoo[max_sets * vvoo_per_set];                     ///< as in KernelParameters, of this task
+  KernelProduct products[max_sides * targets_per_side * products_per_target];
   WarpView views[Config::warps];
 };
 
@@ -35,10 +35,10 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
 
 /// Whether a warp has an element in ascending order.
 template <Form form, typename Config>
-__device__ __forceinline__ bool any_canonical(const ItemData<form, Config>& data, const WarpPlace& place) {
+__device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& data, const WarpCoord& coord) {
   constexpr int gap = form == Form::spin_orbital ? 1 : 0;
-  const auto first = [&](int q) { return data.cta_tile.particle[q] + place.at[q] * Config::warp_tile(q); };
-  bool any = place.inside;
+  const auto first = [&](int q) { return data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q); };
+  bool any = coord.inside;
   for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
   for (int q = 0; q < 2; ++q) {
     const int last = min(first(q + 1) + Config::warp_tile(q + 1), data.task.extent[q + 1]) - 1;
@@ -50,25 +50,29 @@ __device__ __forceinline__ bool any_canonical(const ItemData<form, Config>& data
 /// Gathers what a block must know of a CTA tile. `synchronise` makes what one of the threads wrote visible to the
 /// others.
 template <Form form, typename Config, typename Synchronise>
-__device__ __forceinline__ void gather_item(const KernelParameters& work, std::uint32_t number,
-                                            ItemData<form, Config>& data, int thread, int threads,
-                                            Synchronise synchronise) {
+__device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& parameters, std::uint32_t number,
+                                                     CtaTileData<form, Config>& data, int thread, int threads,
+                                                     Synchronise synchronise) {
   static_assert(sizeof(CtaTile) % 4 == 0 && sizeof(TaskData) % 4 == 0);
-  copy_words(&data.cta_tile, &work.cta_tiles[number], sizeof(CtaTile), thread, threads);
+  copy_words(&data.cta_tile, &parameters.cta_tiles[number], sizeof(CtaTile), thread, threads);
   if (thread == 0) data.number = number;
   synchronise();
   const unsigned task_number = data.cta_tile.task;
-  copy_words(&data.task, &work.tasks[task_number], sizeof(TaskData), thread, threads);
+  copy_words(&data.task, &parameters.tasks[task_number], sizeof(TaskData), thread, threads);
   copy_words(
       data.products,
-      work.products + std::size_t{task_number} * static_cast<unsigned>(work.sides * work.targets * products_per_target),
-      work.sides * work.targets * products_per_target * static_cast<int>(sizeof(KernelProduct)), thread, threads);
-  copy_words(data.vvoo, work.vvoo + std::size_t{task_number} * static_cast<unsigned>(work.sets * work.terms),
-             work.sets * work.terms * static_cast<int>(sizeof(double*)), thread, threads);
+      parameters.products +
+          std::size_t{task_number} * static_cast<unsigned>(parameters.sides * parameters.targets * products_per_target),
+      parameters.sides * parameters.targets * products_per_target * static_cast<int>(sizeof(KernelProduct)), thread,
+      threads);
+  copy_words(
+      data.vvoo,
+      parameters.vvoo + std::size_t{task_number} * static_cast<unsigned>(parameters.sets * parameters.vvoo_per_set),
+      parameters.sets * parameters.vvoo_per_set * static_cast<int>(sizeof(double*)), thread, threads);
   synchronise();
   const TaskData& task = data.task;
-  const int size_a = box_size<Config>(data.cta_tile, 0), size_b = box_size<Config>(data.cta_tile, 1);
-  const int particles = size_a + size_b + box_size<Config>(data.cta_tile, 2);
+  const int size_a = cta_extent<Config>(data.cta_tile, 0), size_b = cta_extent<Config>(data.cta_tile, 1);
+  const int particles = size_a + size_b + cta_extent<Config>(data.cta_tile, 2);
   const auto particle_orbital = [&](int n) {
     const int q = n < size_a ? 0 : n < size_a + size_b ? 1 : 2;
     const int first = q == 0 ? 0 : q == 1 ? size_a : size_a + size_b;
@@ -83,17 +87,18 @@ __device__ __forceinline__ void gather_item(const KernelParameters& work, std::u
     data.targets = form == Form::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
   if (thread < Config::warps) {
-    const WarpPlace place(data.cta_tile, thread);
-    data.views[thread] = warp_view<Config>(data.cta_tile, place, any_canonical(data, place));
+    const WarpCoord coord(data.cta_tile, thread);
+    data.views[thread] = warp_view<Config>(data.cta_tile, coord, any_canonical(data, coord));
   }
-  if (thread < cta_holes) data.eps_holes[thread] = work.eps[hole_orbital(thread)];
+  if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
-  for (int n = thread; n < particles; n += threads) data.eps_particles[n] = work.eps[particle_orbital(n)];
-  for (int set = 0; set < work.sets; ++set) {
+  for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+  for (int set = 0; set < parameters.sets; ++set) {
 #pragma unroll 1
     for (int n = thread; n < particles * cta_holes; n += threads) {
-      data.lone[set][n] =
-          work.lone[set][hole_orbital(n % cta_holes) + std::int64_t{work.orbitals} * particle_orbital(n / cta_holes)];
+      data.ov_factors[set][n] =
+          parameters.ov_factors[set][hole_orbital(n % cta_holes) +
+                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)];
     }
   }
   synchronise();
@@ -103,25 +108,26 @@ __device__ __forceinline__ void gather_item(const KernelParameters& work, std::u
 /// each [holes of the particle_pair, w, u, y], y being the hole that is alone, u and w the particles of the
 /// particle_pair.
 template <typename Config>
-struct PairPart {
+struct VvooPart {
   static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
   int u, w;
-  int place;               ///< bytes to the part
-  int y_place, row_place;  ///< bytes from one y to the next, and from one u
-  int rows, row_bytes;     ///< to fill, for each y
+  int offset;                ///< bytes to the part
+  int y_stride, row_stride;  ///< bytes from one y to the next, and from one u
+  int rows, row_bytes;       ///< to fill, for each y
 
-  __device__ __forceinline__ PairPart(const ItemData<Form::spin_orbital, Config>& data, int x)
+  __device__ __forceinline__ VvooPart(const CtaTileData<Form::spin_orbital, Config>& data, int x)
       : u(first_other(x)), w(second_other(x)) {
     const CtaTile& cta_tile = data.cta_tile;
-    const int a = box_size<Config>(cta_tile, 0), b = box_size<Config>(cta_tile, 1), c = box_size<Config>(cta_tile, 2);
-    place = 3 * block_bytes * (x == 0 ? 0 : x == 1 ? b * c : b * c + a * c);
-    row_place = block_bytes * box_size<Config>(cta_tile, w);
-    y_place = row_place * box_size<Config>(cta_tile, u);
-    rows = min(box_size<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
-    row_bytes = block_bytes * min(box_size<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
+    const int a = cta_extent<Config>(cta_tile, 0), b = cta_extent<Config>(cta_tile, 1),
+              c = cta_extent<Config>(cta_tile, 2);
+    offset = 3 * block_bytes * (x == 0 ? 0 : x == 1 ? b * c : b * c + a * c);
+    row_stride = block_bytes * cta_extent<Config>(cta_tile, w);
+    y_stride = row_stride * cta_extent<Config>(cta_tile, u);
+    rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
+    row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
   /// First element of a row in device memory.
-  __device__ __forceinline__ const double* row(const ItemData<Form::spin_orbital, Config>& data, const double* block,
+  __device__ __forceinline__ const double* row(const CtaTileData<Form::spin_orbital, Config>& data, const double* block,
                                                int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
     return block + vvoo_block(data.cta_tile.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
