@@ -222,7 +222,7 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   const OvFactorJob* lone = put(std::span<const OvFactorJob>(list_.lone), lone_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
-  KernelParameters parameters = work_of(form, 1, sets_);
+  KernelParameters parameters = base_parameters(form, 1, sets_);
   parameters.eps = put(std::span<const double>(energies), eps_at);
   constexpr double no_omega2 = 0.0;
   parameters.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);

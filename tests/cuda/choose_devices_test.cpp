@@ -54,27 +54,27 @@ TEST(ChosenDevices, DoNotExistWithoutAGpu) {
 }
 
 /// What each rank gets, -1 for none.
-std::vector<int> dealt(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
+std::vector<int> assigned(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
   std::vector<int> places;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto place = dealt_place(hosts, lists, rank, share);
+    const auto place = assigned_device(hosts, lists, rank, share);
     places.push_back(place ? static_cast<int>(*place) : -1);
   }
   return places;
 }
 
-TEST(DealtDevices, AreHadByOneRankOfAHostEach) {
-  EXPECT_EQ(dealt({"a", "b", "a", "a", "b"}, {"0 1", "0 1", "0 1", "0 1", "0 1"}, false),
+TEST(AssignedDevices, AreHadByOneRankOfAHostEach) {
+  EXPECT_EQ(assigned({"a", "b", "a", "a", "b"}, {"0 1", "0 1", "0 1", "0 1", "0 1"}, false),
             (std::vector<int>{0, 0, 1, -1, 1}));
-  EXPECT_EQ(dealt({"a", "a"}, {"", "3"}, false), (std::vector<int>{-1, 0}));
+  EXPECT_EQ(assigned({"a", "a"}, {"", "3"}, false), (std::vector<int>{-1, 0}));
 }
 
-TEST(DealtDevices, AreThoseThatTheLauncherShowsToEachRank) {
-  EXPECT_EQ(dealt({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (std::vector<int>{0, 0, -1}));
+TEST(AssignedDevices, AreThoseThatTheLauncherShowsToEachRank) {
+  EXPECT_EQ(assigned({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (std::vector<int>{0, 0, -1}));
 }
 
-TEST(DealtDevices, AreSharedInTurnWhereThatIsAskedFor) {
-  EXPECT_EQ(dealt({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
+TEST(AssignedDevices, AreSharedInTurnWhereThatIsAskedFor) {
+  EXPECT_EQ(assigned({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
 }
 
 TEST(DevicesOfRank, BeginInTurnForSoManyRanksOfANode) {

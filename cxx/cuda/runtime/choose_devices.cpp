@@ -13,7 +13,7 @@
 
 namespace trifuse {
 
-bool new_enough(const DeviceInfo& device) {
+bool is_supported(const DeviceInfo& device) {
   return device.major > 7 || (device.major == 7 && device.minor >= 5);
 }
 
@@ -28,7 +28,7 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
   };
   std::vector<DeviceInfo> chosen;
   if (numbers.empty()) {
-    std::copy_if(visible.begin(), visible.end(), std::back_inserter(chosen), new_enough);
+    std::copy_if(visible.begin(), visible.end(), std::back_inserter(chosen), is_supported);
     if (chosen.empty()) throw UsageError(too_old(visible.front()));
     return chosen;
   }
@@ -43,7 +43,7 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
           fmt::format("--devices names GPU {}, but CUDA sees {} (trifuse --version lists them).", numbers[n],
                       visible.size() == 1 ? "only GPU 0" : fmt::format("only 0 to {}", visible.size() - 1)));
     }
-    if (!new_enough(*found)) throw UsageError(too_old(*found));
+    if (!is_supported(*found)) throw UsageError(too_old(*found));
     chosen.push_back(*found);
   }
   return chosen;
@@ -53,13 +53,13 @@ std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, 
                                         std::int64_t gpus_per_node) {
   if (rank_on_node >= gpus_per_node) return {};
   std::vector<DeviceInfo> usable;
-  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
+  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), is_supported);
   if (!usable.empty()) std::rotate(usable.begin(), usable.begin() + rank_on_node % std::ssize(usable), usable.end());
   return usable;
 }
 
-std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
-                                       std::size_t rank, bool share) {
+std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                           std::size_t rank, bool share) {
   std::map<std::pair<std::string, std::string>, int> had;
   std::optional<std::size_t> place;
   for (std::size_t r = 0; r <= rank; ++r) {

@@ -10,7 +10,7 @@
 namespace trifuse {
 
 /// Whether the kernels run on this GPU: compute capability 7.5 or more.
-bool new_enough(const DeviceInfo& device);
+bool is_supported(const DeviceInfo& device);
 
 /// The GPUs of `visible` that have these numbers, in this order; without numbers all that are new enough. Throws
 /// UsageError for a number that is not there or there twice, for a GPU that is too old, and where there is no GPU.
@@ -25,8 +25,8 @@ std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, 
 /// Which GPU of its list a rank gets where each of a host is had by one rank: the first that fewest ranks before it
 /// have. `hosts` and `lists` are those of all ranks, a list being identities with spaces between them. None where all
 /// are had by others, unless they are to be shared.
-std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
-                                       std::size_t rank, bool share);
+std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                           std::size_t rank, bool share);
 
 /// The number or name by which users know a GPU, as far as this process can tell. `visible_devices`: the value of
 /// CUDA_VISIBLE_DEVICES, or null. Where a container or Slurm hides the others, GPUs of several ranks have the same.

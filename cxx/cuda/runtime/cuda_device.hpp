@@ -38,7 +38,7 @@ struct Device {
   std::vector<const Kernel*> kernels;  ///< of which the best for its extents is chosen for each task
   std::int64_t budget;
   DeviceArray<double> eps, omega2;
-  DeviceArray<double> lone[2];
+  DeviceArray<double> ov_factors[2];
   DeviceArray<double> zeros;  ///< stands for particle_pair blocks that vanish
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;

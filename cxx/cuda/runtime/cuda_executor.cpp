@@ -97,7 +97,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       }
       fine_ = coarse_.refined(holes, particles);
     }
-    cut_ = !(fine_ == coarse_);
+    refined_ = !(fine_ == coarse_);
     // On the device fragments are filled up, which makes panels of ragged tiles larger.
     constexpr double fill = 1.3;
     const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
@@ -109,9 +109,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
-    const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
+    const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
+      return reserve_for_owned_panels(device, bytes);
+    };
     if (devices_.size() > 1) return;
-    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), may_keep);
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }
@@ -170,7 +172,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   }
 
   /// Whether a device has room for so many bytes of panels that never go, beside those of two launches.
-  bool make_room_to_keep(const Device& device, std::int64_t kept) {
+  bool reserve_for_owned_panels(const Device& device, std::int64_t kept) {
     const std::int64_t capacity = device.panels->capacity();
     if (kept > capacity / 4 * 3) return false;
     if (capacity >= all_panels_bytes()) return true;
@@ -193,7 +195,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       for (std::size_t h = 0; h < n; ++h) {
         for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
       }
-      upload(device.lone[set], std::span<const double>(hole_fastest));
+      upload(device.ov_factors[set], std::span<const double>(hole_fastest));
     }
     const auto [holes, particles] = largest_tiles(fine_);
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
@@ -207,7 +209,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   Problem problem_;
   TileSpace coarse_, fine_;
-  bool cut_ = false;  ///< whether a task is more than one piece
+  bool refined_ = false;  ///< whether a task is more than one piece
   bool keeps_panels_ = false;
   std::int64_t workers_per_device_ = 0;
   std::int64_t limit_ = 0;  ///< bytes of panels for one launch
@@ -217,7 +219,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
   mutable CudaReport report_;
-  mutable std::map<std::string, std::int64_t> items_of_kernel_;
+  mutable std::map<std::string, std::int64_t> cta_tiles_of_kernel_;
 };
 
 class CudaWorker final : public Executor::Worker {
@@ -247,12 +249,12 @@ class CudaWorker final : public Executor::Worker {
         extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
       }
       const std::size_t kernel = selector_.best(extent);
-      if (!executor_.cut_) {
-        add_piece(tasks[t], energies_of_task, kernel);
+      if (!executor_.refined_) {
+        add_subtask(tasks[t], energies_of_task, kernel);
         continue;
       }
-      for (const Task& piece : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
-        add_piece(piece, energies_of_task, kernel);
+      for (const Task& subtask : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
+        add_subtask(subtask, energies_of_task, kernel);
       }
     }
     for (std::size_t n = 0; n < launches_.size(); ++n) run(n);
@@ -262,7 +264,7 @@ class CudaWorker final : public Executor::Worker {
     executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
     for (std::size_t n = 0; n < launches_.size(); ++n) {
       executor_.report_.launches += done_[n].launches;
-      executor_.items_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
+      executor_.cta_tiles_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
     }
   }
 
@@ -275,7 +277,7 @@ class CudaWorker final : public Executor::Worker {
 
   /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
   /// no room in it.
-  void add_piece(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
+  void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
     write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, recipe_, program_);
 
     const auto add = [&] {
@@ -339,9 +341,9 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_sent += panels.sent;
   report.panels_evicted += panels.evicted;
   report.bytes_sent += panels.bytes_sent;
-  report.panels_kept += panels.kept;
-  report.panels_from_neighbours += panels.from_neighbours;
-  report.bytes_from_neighbours += panels.bytes_from_neighbours;
+  report.panels_owned += panels.owned;
+  report.panels_from_peers += panels.from_peers;
+  report.bytes_from_peers += panels.bytes_from_peers;
   report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
@@ -352,8 +354,8 @@ CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
   for (const Kernel* kernel : devices_.front().kernels) {
-    const auto cta_tiles = items_of_kernel_.find(kernel->name);
-    report.kernels.push_back({kernel->name, cta_tiles == items_of_kernel_.end() ? 0 : cta_tiles->second});
+    const auto found = cta_tiles_of_kernel_.find(kernel->name);
+    report.kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
   }
   for (const Device& device : devices_) {
     try {

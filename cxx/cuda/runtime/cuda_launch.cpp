@@ -55,14 +55,14 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {
-    device_.panels->ask(name);
+    device_.panels->prefetch(name);
     numbers_.emplace(name, names_.size());
     names_.push_back(name);
   }
   TaskData data = program.data;
   std::vector<CtaTile>& cta_tiles = program_.cta_tiles;
   data.first_cta_tile = std::ssize(cta_tiles);
-  const double share = append_cta_tiles(static_cast<std::uint32_t>(pieces_.size()), data, problem_.form, kernel_.shape,
+  const double share = append_cta_tiles(static_cast<std::uint32_t>(results_.size()), data, problem_.form, kernel_.shape,
                                         tiling, cta_tiles);
   data.cta_tiles = std::ssize(cta_tiles) - data.first_cta_tile;
   program_.tasks.push_back(data);
@@ -72,7 +72,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
     products_.push_back({used ? number(product.a) : 0, used ? number(product.b) : 0, product.k_steps});
   }
   for (const auto& factors : program.vvoo) vvoo_.push_back(factors.used ? number(factors.name) : -1);
-  pieces_.push_back({spin_case, energies});
+  results_.push_back({spin_case, energies});
   double operations = share * program.operations_of_element;
   for (const std::int32_t extent : data.extent) operations *= extent;
   return operations;
@@ -87,11 +87,11 @@ void PendingLaunch::resolve(std::span<const double* const> panels) {
 }
 
 KernelParameters PendingLaunch::parameters() const {
-  KernelParameters result = work_of(problem_.form, problem_.sides(), disconnected_sets(problem_));
+  KernelParameters result = base_parameters(problem_.form, problem_.sides(), disconnected_sets(problem_));
   result.eps = device_.eps.data();
   result.omega2 = device_.omega2.data();
-  result.ov_factors[0] = device_.lone[0].data();
-  result.ov_factors[1] = device_.lone[1].data();
+  result.ov_factors[0] = device_.ov_factors[0].data();
+  result.ov_factors[1] = device_.ov_factors[1].data();
   result.orbitals = static_cast<std::int32_t>(orbitals_);
   result.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
   return result;
@@ -115,10 +115,10 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
                            device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
-  const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (pieces_.size() * omega2_count);
-  for (std::size_t n = 0; n < pieces_.size(); ++n) {
+  const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (results_.size() * omega2_count);
+  for (std::size_t n = 0; n < results_.size(); ++n) {
     for (std::size_t w = 0; w < omega2_count; ++w) {
-      add_energy(pieces_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, pieces_[n].energies[w]);
+      add_energy(results_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, results_[n].energies[w]);
     }
   }
   const std::int64_t cta_tiles = std::ssize(program_.cta_tiles);
@@ -142,7 +142,7 @@ void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy
 }
 
 void PendingLaunch::clear() {
-  pieces_.clear();
+  results_.clear();
   program_.clear();
   products_.clear();
   vvoo_.clear();

@@ -22,7 +22,7 @@ class PendingLaunch {
   PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals);
 
   const Kernel& kernel() const { return kernel_; }
-  bool empty() const { return pieces_.empty(); }
+  bool empty() const { return results_.empty(); }
 
   /// Adds a task, whose energies [omega2] will be added to `energies`, and returns the operations that it takes; or
   /// leaves everything as it was and returns nothing, where others are waiting and panels of all together would take
@@ -34,12 +34,12 @@ class PendingLaunch {
   std::int64_t run(LaunchBuffers& buffers);
 
  private:
-  struct Piece {
+  struct ResultSlot {
     SpinCase spin_case;
     std::span<TaskEnergy> energies;
   };
   /// Panels by their number in `names_`.
-  struct NumberedPhase {
+  struct NumberedProduct {
     std::int64_t a, b;
     std::int32_t steps;
   };
@@ -54,9 +54,9 @@ class PendingLaunch {
   const Kernel& kernel_;
   const Problem& problem_;
   std::int64_t orbitals_;
-  std::vector<Piece> pieces_;
+  std::vector<ResultSlot> results_;
   LaunchProgram program_;  ///< tasks and CTA tiles at once, the others when panels have their places
-  std::vector<NumberedPhase> products_;
+  std::vector<NumberedProduct> products_;
   std::vector<std::int64_t> vvoo_;  ///< -1: zeros
   std::vector<PanelName> names_, new_names_;
   std::map<PanelName, std::size_t> numbers_;

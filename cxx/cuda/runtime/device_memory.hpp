@@ -28,10 +28,10 @@ struct DestroyEvent {
 
 /// Uninitialised memory, grown on demand; growing loses what was in it.
 template <typename T, cudaError_t (*allocate)(void**, std::size_t), typename Free>
-class GrownArray {
+class GrowingArray {
  public:
-  GrownArray() = default;
-  explicit GrownArray(std::size_t count) { reserve(count); }
+  GrowingArray() = default;
+  explicit GrowingArray(std::size_t count) { reserve(count); }
   void reserve(std::size_t count) {
     if (count <= size_) return;
     memory_.reset();
@@ -51,10 +51,10 @@ class GrownArray {
 
 /// Memory of the device.
 template <typename T>
-using DeviceArray = GrownArray<T, cudaMalloc, detail::FreeDevice>;
+using DeviceArray = GrowingArray<T, cudaMalloc, detail::FreeDevice>;
 /// Memory of the host that devices read and write themselves.
 template <typename T>
-using PinnedArray = GrownArray<T, cudaMallocHost, detail::FreePinned>;
+using PinnedArray = GrowingArray<T, cudaMallocHost, detail::FreePinned>;
 
 class Stream {
  public:

@@ -195,23 +195,23 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   // Particles lie above holes.
   const auto eps = random_array(orbitals, 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
-  const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
+  const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
   const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).scratch));
-  const DeviceArray<double> item_sums(cta_tiles.size() *
+  const DeviceArray<double> warp_sums(cta_tiles.size() *
                                       static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
 
-  KernelParameters parameters = work_of(form, 1, 1);
+  KernelParameters parameters = base_parameters(form, 1, 1);
   parameters.tasks = tasks_on_device.data();
   parameters.products = products_on_device.data();
   parameters.vvoo = vvoo_on_device.data();
   parameters.cta_tiles = cta_tiles_on_device.data();
   parameters.eps = eps.data();
   parameters.omega2 = omega2.data();
-  parameters.ov_factors[0] = lone.data();
-  parameters.warp_sums = item_sums.data();
+  parameters.ov_factors[0] = ov_factors.data();
+  parameters.warp_sums = warp_sums.data();
   parameters.scratch = scratch.data();
   parameters.next_cta_tile = next_cta_tile.data();
   parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());

@@ -46,7 +46,7 @@ LaunchBuffers::LaunchBuffers(std::int64_t scratch_doubles)
   TRIFUSE_CUDA(cudaMemsetAsync(next_cta_tile.data(), 0, sizeof(std::uint32_t), stream));
 }
 
-KernelParameters work_of(Form form, int sides, int sets) {
+KernelParameters base_parameters(Form form, int sides, int sets) {
   const bool adapted = form == Form::spin_adapted;
   KernelParameters parameters{};
   parameters.sides = sides;
@@ -65,10 +65,10 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
                     static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
   send(program, parameters, buffers);
-  buffers.item_sums.reserve(cta_tiles * warps * sums);
+  buffers.warp_sums.reserve(cta_tiles * warps * sums);
   buffers.task_sums.reserve(sums_count);
   buffers.host_sums.reserve(sums_count);
-  parameters.warp_sums = buffers.item_sums.data();
+  parameters.warp_sums = buffers.warp_sums.data();
   parameters.scratch = buffers.scratch.data();
   parameters.next_cta_tile = buffers.next_cta_tile.data();
   const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));

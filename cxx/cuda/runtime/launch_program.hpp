@@ -38,7 +38,7 @@ struct LaunchBuffers {
   Stream stream;
   Event kernel_begin, kernel_end;
   Event done{cudaEventDisableTiming | cudaEventBlockingSync};
-  DeviceArray<double> scratch, item_sums, task_sums;
+  DeviceArray<double> scratch, warp_sums, task_sums;
   DeviceArray<std::uint32_t> next_cta_tile;
   DeviceArray<char> device_program;
   PinnedArray<char> host_program;
@@ -47,7 +47,7 @@ struct LaunchBuffers {
 };
 
 /// What a launch is told of the form, and of how many sides and sets of disconnected factors there are.
-KernelParameters work_of(Form form, int sides, int sets);
+KernelParameters base_parameters(Form form, int sides, int sets);
 
 /// Sends a program, runs it after what the stream does, and waits. `work` has what the program does not say: energies,
 /// omega2, lone factors and the numbers of the form. Returns the energies [sums of the form, omega2, task], good until

@@ -43,43 +43,43 @@ PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   return {std::move(panel), packing, name.kind == PanelKind::vvoo ? 1 : packing.inner};
 }
 
-void PanelCache::keep(std::span<const PanelName> names) {
+void PanelCache::load_owned(std::span<const PanelName> names) {
   std::int64_t bytes = 0;
   for (const PanelName& name : names) bytes += bytes_of(name);
   // Memory that others are to see is as small as can be, because the larger it is the longer it takes until they do.
   // And it has pages of its own.
   constexpr std::int64_t page = std::int64_t{1} << 21;
   bytes = (bytes + page - 1) / page * page;
-  kept_.reserve(static_cast<std::size_t>(bytes));
+  owned_.reserve(static_cast<std::size_t>(bytes));
   arena_ = Arena(std::max<std::int64_t>(0, capacity_ - bytes));
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
   for (const PanelName& name : names) host_.prefetch(name.on_host());
   std::int64_t offset = arena_.size();
   for (const PanelName& name : names) {
-    send(name, place(offset));
+    send(name, address(offset));
     const std::lock_guard lock(state_);
     entries_[name] = {offset, 1, clock_};  // in use for ever
     offset += bytes_of(name);
-    ++statistics_.kept;
+    ++statistics_.owned;
   }
   TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
 }
 
-void PanelCache::set_neighbours(std::shared_ptr<const PanelOwnerMap> homes, std::vector<const char*> memory_of_home) {
-  homes_ = std::move(homes);
-  memory_of_home_ = std::move(memory_of_home);
+void PanelCache::set_peers(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const char*> memory_of_owner) {
+  owners_ = std::move(owners);
+  memory_of_owner_ = std::move(memory_of_owner);
 }
 
-const char* PanelCache::at_neighbour(const PanelName& name) const {
-  if (homes_ == nullptr) return nullptr;
-  const auto place = homes_->find(name);
-  if (!place || place->owner >= std::ssize(memory_of_home_)) return nullptr;
-  const char* const home = memory_of_home_[static_cast<std::size_t>(place->owner)];
-  return home == nullptr ? nullptr : home + place->offset;
+const char* PanelCache::at_peer(const PanelName& name) const {
+  if (owners_ == nullptr) return nullptr;
+  const auto location = owners_->find(name);
+  if (!location || location->owner >= std::ssize(memory_of_owner_)) return nullptr;
+  const char* const owner = memory_of_owner_[static_cast<std::size_t>(location->owner)];
+  return owner == nullptr ? nullptr : owner + location->offset;
 }
 
-void PanelCache::ask(const PanelName& name) const {
-  if (!host_.has_others() || at_neighbour(name) != nullptr) return;
+void PanelCache::prefetch(const PanelName& name) const {
+  if (!host_.has_others() || at_peer(name) != nullptr) return;
   {
     const std::lock_guard lock(state_);
     if (entries_.contains(name)) return;
@@ -139,8 +139,8 @@ void PanelCache::copy(const PanelName& name, const char* from, double* to) {
   const std::int64_t bytes = packed_bytes(host_.tiles(), form_, name);
   TRIFUSE_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_));
   const std::lock_guard lock(state_);
-  ++statistics_.from_neighbours;
-  statistics_.bytes_from_neighbours += bytes;
+  ++statistics_.from_peers;
+  statistics_.bytes_from_peers += bytes;
 }
 
 bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock) {
@@ -148,7 +148,7 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
     if (const auto found = arena_.allocate(bytes)) {
       offset = *found;
       statistics_.most_bytes =
-          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(kept_.size()));
+          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(owned_.size()));
       return true;
     }
     auto oldest = entries_.end();
@@ -246,12 +246,12 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     throw;
   }
   pointers.resize(names.size());
-  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = place(offsets[n]);
+  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = address(offsets[n]);
   return true;
 }
 
-double* PanelCache::place(std::int64_t offset) const {
-  char* const memory = offset < arena_.size() ? memory_.data() + offset : kept_.data() + (offset - arena_.size());
+double* PanelCache::address(std::int64_t offset) const {
+  char* const memory = offset < arena_.size() ? memory_.data() + offset : owned_.data() + (offset - arena_.size());
   return reinterpret_cast<double*>(memory);
 }
 
@@ -266,14 +266,14 @@ void PanelCache::send_missing(std::span<const PanelName> names, const std::vecto
       copies_timed_ = false;
     }
     for (const std::size_t n : missing) {
-      if (at_neighbour(names[n]) == nullptr) host_.prefetch(names[n].on_host());
+      if (at_peer(names[n]) == nullptr) host_.prefetch(names[n].on_host());
     }
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
     for (const std::size_t n : missing) {
-      if (const char* from = at_neighbour(names[n])) {
-        copy(names[n], from, place(offsets[n]));
+      if (const char* from = at_peer(names[n])) {
+        copy(names[n], from, address(offsets[n]));
       } else {
-        send(names[n], place(offsets[n]));
+        send(names[n], address(offsets[n]));
         const std::lock_guard lock(state_);
         ++statistics_.sent;
       }
@@ -295,9 +295,9 @@ void PanelCache::release(std::span<const PanelName> names) {
   released_.notify_all();
 }
 
-std::int64_t PanelCache::bytes_from_neighbours() const {
+std::int64_t PanelCache::bytes_from_peers() const {
   const std::lock_guard lock(state_);
-  return statistics_.bytes_from_neighbours;
+  return statistics_.bytes_from_peers;
 }
 
 PanelCache::Statistics PanelCache::statistics() const {

@@ -23,8 +23,8 @@ namespace trifuse::gpu {
 class PanelCache {
  public:
   struct Statistics {
-    std::int64_t wanted = 0, sent = 0, from_neighbours = 0, kept = 0, evicted = 0;  ///< panels
-    std::int64_t bytes_sent = 0, bytes_from_neighbours = 0, most_bytes = 0;
+    std::int64_t wanted = 0, sent = 0, from_peers = 0, owned = 0, evicted = 0;  ///< panels
+    std::int64_t bytes_sent = 0, bytes_from_peers = 0, most_bytes = 0;
     double seconds_copies = 0.0;
   };
 
@@ -32,16 +32,16 @@ class PanelCache {
   /// of a pinned buffer, see `least_slot_bytes`.
   PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
 
-  /// Sends these panels, before any others, into memory of their own, one right after another from `kept_memory` on,
+  /// Sends these panels, before any others, into memory of their own, one right after another from `owned_memory` on,
   /// and keeps them there to the end. They are there when it returns. The others have so much less.
-  void keep(std::span<const PanelName> names);
-  const char* kept_memory() const { return kept_.data(); }
-  /// From now on panels at home elsewhere come from there. `memory_of_home`: where the first panel of each home lies,
+  void load_owned(std::span<const PanelName> names);
+  const char* owned_memory() const { return owned_.data(); }
+  /// From now on panels at home elsewhere come from there. `memory_of_owner`: where the first panel of each home lies,
   /// as this device sees it; null where it cannot. Nobody acquires panels meanwhile.
-  void set_neighbours(std::shared_ptr<const PanelOwnerMap> homes, std::vector<const char*> memory_of_home);
+  void set_peers(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const char*> memory_of_owner);
 
   /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
-  void ask(const PanelName& name) const;
+  void prefetch(const PanelName& name) const;
   /// Makes all panels of a list, without repetitions, present and keeps them until they are released. `consumer` waits
   /// for those on their way. Waits while others hold too much; returns false where the list alone is too large. Where
   /// it throws, nothing of the list is held.
@@ -49,7 +49,7 @@ class PanelCache {
   void release(std::span<const PanelName> names);
 
   Statistics statistics() const;
-  std::int64_t bytes_from_neighbours() const;  ///< also of a device that has failed
+  std::int64_t bytes_from_peers() const;  ///< also of a device that has failed
   std::int64_t capacity() const { return capacity_; }
   /// Bytes that a panel takes.
   std::int64_t bytes_of(const PanelName& name) const;
@@ -76,22 +76,22 @@ class PanelCache {
                std::unique_lock<std::mutex>& lock);
   void drop_unused();
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
-  double* place(std::int64_t offset) const;
+  double* address(std::int64_t offset) const;
   /// Sends what is missing of a list that has its places, and lets `consumer` wait for all of it.
   void send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
                     const std::vector<std::size_t>& missing, cudaStream_t consumer);
   void send(const PanelName& name, double* to);
   void copy(const PanelName& name, const char* from, double* to);
   /// Where a neighbour has it, or null.
-  const char* at_neighbour(const PanelName& name) const;
+  const char* at_peer(const PanelName& name) const;
 
   const PanelStore& host_;
   Form form_;
-  std::shared_ptr<const PanelOwnerMap> homes_;
-  std::vector<const char*> memory_of_home_;
+  std::shared_ptr<const PanelOwnerMap> owners_;
+  std::vector<const char*> memory_of_owner_;
   std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<char> memory_, kept_;
+  DeviceArray<char> memory_, owned_;
   mutable std::mutex state_;
   std::mutex acquiring_;
   std::condition_variable released_;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-class NeighbourGpus : public OnGpu {
+class PeerGpus : public OnGpu {
  protected:
   static constexpr int ranks = 3;
 
@@ -44,7 +44,7 @@ class NeighbourGpus : public OnGpu {
   }
 };
 
-TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
+TEST_F(PeerGpus, GiveTheBitsOfOneAlone) {
   std::vector<OwnedProblem> problems;
   problems.emplace_back(closed_shell(8, 60), Form::spin_adapted);
   problems.emplace_back(closed_shell(6, 40), Form::spin_adapted, true);
@@ -53,22 +53,22 @@ TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
     SCOPED_TRACE(to_string(owned.problem.form));
     const CalculationOptions options = on_gpu(owned.problem.form, 4096 * mebibyte);
     const CalculationResult alone = calculate(*owned.right, options, owned.left.get());
-    EXPECT_EQ(alone.cuda->panels_kept, 0);
-    EXPECT_EQ(alone.cuda->panels_from_neighbours, 0);
+    EXPECT_EQ(alone.cuda->panels_owned, 0);
+    EXPECT_EQ(alone.cuda->panels_from_peers, 0);
     std::int64_t kept = 0, copied = 0;
     for (const CalculationResult& result : results_of_ranks(*owned.right, owned.left.get(), options)) {
       EXPECT_EQ(numbers_of(result), numbers_of(alone));
       // Each panel goes to its home once, and nobody has one sent that a neighbour keeps.
       EXPECT_EQ(result.cuda->panels_sent, 0);
-      kept += result.cuda->panels_kept;
-      copied += result.cuda->bytes_from_neighbours;
+      kept += result.cuda->panels_owned;
+      copied += result.cuda->bytes_from_peers;
     }
     EXPECT_EQ(kept, alone.cuda->panels_sent);
     EXPECT_GT(copied, 0);
   }
 }
 
-TEST_F(NeighbourGpus, MayHaveLittleMemory) {
+TEST_F(PeerGpus, MayHaveLittleMemory) {
   const OwnedProblem owned(closed_shell(16, 90), Form::spin_adapted);
   CalculationOptions options = on_gpu(Form::spin_adapted, 4096 * mebibyte);
   const std::vector<double> expected = numbers_of(calculate(*owned.right, options));
@@ -80,8 +80,8 @@ TEST_F(NeighbourGpus, MayHaveLittleMemory) {
     for (const CalculationResult& result : results_of_ranks(*owned.right, nullptr, options)) {
       // In tiles that are cut sums have another order.
       EXPECT_LT(relative_difference(numbers_of(result), expected), 1e-12);
-      dropped = dropped || (result.cuda->panels_kept > 0 && result.cuda->panels_evicted > 0);
-      kept_none = kept_none || result.cuda->panels_kept == 0;
+      dropped = dropped || (result.cuda->panels_owned > 0 && result.cuda->panels_evicted > 0);
+      kept_none = kept_none || result.cuda->panels_owned == 0;
     }
   }
   EXPECT_TRUE(dropped) << "panels were dropped beside those that stay";
