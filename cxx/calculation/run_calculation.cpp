@@ -13,7 +13,7 @@
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/operands/team_operands.hpp"
-#include "cxx/parallel/panel_neighbours.hpp"
+#include "cxx/parallel/peer_exchange.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
 /// Carries out what calculation.cpp has planned.
@@ -188,7 +188,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   try_devices([&] {
     if (reader(executor) != nullptr) reader(executor)->take_panels(panels);
   });
-  if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
+  if (operands) open_peer_exchange(*team_, exchange_of(executor), try_devices);
   together(team_, [&] {
     if (options_.executor != ExecutorKind::cpu || waits) return;
     const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
@@ -208,7 +208,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
   const std::unique_ptr<Executor>& used = executor ? executor : failed_executor;
-  if (operands) result.traffic = operands->traffic(*team_, leave_neighbours(*team_, exchange_of(used)));
+  if (operands) result.traffic = operands->traffic(*team_, close_peer_exchange(*team_, exchange_of(used)));
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);

@@ -19,7 +19,7 @@ std::string DeviceExchange::description_of_owner(int rank) const {
   return fmt::format("{} {} {} ", holes, particles, owners_->bytes(rank));
 }
 
-std::string DeviceExchange::offer(std::span<const int> owner_of_rank, int rank) {
+std::string DeviceExchange::export_panels(std::span<const int> owner_of_rank, int rank) {
   owners_ = std::make_shared<const PanelOwnerMap>(panels_, [&](const PanelExtent& extent) {
     return owner_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
   });
@@ -29,26 +29,26 @@ std::string DeviceExchange::offer(std::span<const int> owner_of_rank, int rank) 
   device_.panels->load_owned(owners_->panels_of(rank));
   const std::string name = PeerMemory::export_handle(device_.panels->owned_memory());
   if (name.empty()) return name;
-  std::string offer = description_of_owner(rank) + name;
-  if (offer.size() > longest_offer) throw Error("An offer of panels is too long to be passed round.");
-  return offer;
+  std::string handle = description_of_owner(rank) + name;
+  if (handle.size() > longest_handle) throw Error("The handle of exported panels is too long.");
+  return handle;
 }
 
-void DeviceExchange::take(std::span<const std::string> offers) {
+void DeviceExchange::import_panels(std::span<const std::string> handles) {
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
   std::vector<const char*> memory;
-  for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+  for (std::size_t rank = 0; rank < handles.size(); ++rank) {
     memory.push_back(nullptr);
     if (static_cast<int>(rank) == rank_) continue;
     const std::string expected = description_of_owner(static_cast<int>(rank));
-    if (!offers[rank].starts_with(expected)) continue;
-    peers_.push_back(std::make_unique<PeerMemory>(offers[rank].substr(expected.size())));
+    if (!handles[rank].starts_with(expected)) continue;
+    peers_.push_back(std::make_unique<PeerMemory>(handles[rank].substr(expected.size())));
     memory.back() = peers_.back()->data();
   }
   device_.panels->set_peers(owners_, std::move(memory));
 }
 
-void DeviceExchange::let_go() {
+void DeviceExchange::close() {
   device_.panels->set_peers(nullptr, {});
   peers_.clear();
 }

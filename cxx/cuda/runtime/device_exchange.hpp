@@ -22,10 +22,10 @@ class DeviceExchange final : public PanelExchange {
   /// `device`, with its panel cache, and `panels` outlive it.
   DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned);
 
-  std::string offer(std::span<const int> owner_of_rank, int rank) override;
-  void take(std::span<const std::string> offers) override;
-  void let_go() override;
-  std::int64_t bytes_taken() const override { return device_.panels->bytes_from_peers(); }
+  std::string export_panels(std::span<const int> owner_of_rank, int rank) override;
+  void import_panels(std::span<const std::string> handles) override;
+  void close() override;
+  std::int64_t bytes_imported() const override { return device_.panels->bytes_from_peers(); }
 
  private:
   std::string description_of_owner(int rank) const;
