@@ -9,13 +9,13 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Larger extents are cut before the search; it would take long and gain nothing.
+/// Extents of more warp tiles than this are cut before the search, which would take long and gain nothing.
 constexpr int largest_search = 20;
-constexpr int cut = 8;
-/// A multiprocessor has four quarters, and warps are dealt to them in turn.
+constexpr int cut = 8;  ///< warp tiles that are cut off
+/// A multiprocessor has four quarters. Warp n runs on quarter n % 4.
 constexpr int quarters = 4;
 
-/// Bytes of a chunk of A and B with particle x alone.
+/// Bytes of a k-tile of A and B of a product with particle x alone.
 std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, int x) {
   const auto particles = [&](int q) {
     return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];
@@ -49,9 +49,9 @@ double CtaTiling::cta_tile_cost(const std::array<int, 3>& warps) const {
   const int count = warps[0] * warps[1] * warps[2];
   const double busiest = static_cast<double>((count + quarters - 1) / quarters) /
                          static_cast<double>((shape_.warps + quarters - 1) / quarters);
-  // A lone warp on a quarter waits for its operands.
+  // A single warp on a quarter waits for its operands.
   const double waiting = busiest < 1.0 ? 0.05 : 0.0;
-  // Bytes come in time for all arrangements that fit; among equals the one that asks for less leaves more to others.
+  // The operands of every shape that fits arrive in time. A shape with fewer bytes leaves more bandwidth to others.
   const double bytes =
       0.02 * static_cast<double>(mean_stage_bytes(shape_, warps)) / static_cast<double>(shape_.stage_bytes);
   return 0.04 + 0.94 * busiest + waiting + bytes;
@@ -91,7 +91,7 @@ void CtaTiling::collect(const std::array<int, 3>& first, const std::array<int, 3
     return;
   }
   const auto d = static_cast<std::size_t>(choice.axis);
-  // The larger part first.
+  // The larger part comes first.
   std::array<int, 3> one = n, other = n, other_first = first;
   one[d] = n[d] - choice.first_part;
   other[d] = choice.first_part;
@@ -130,7 +130,7 @@ std::size_t ShapeSelector::best(const std::array<int, 3>& extent) {
 
 double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape,
                         CtaTiling& tiling, std::vector<CtaTile>& cta_tiles) {
-  // In spin-orbital form equal indices vanish, so that ascending order is strict.
+  // In spin-orbital form elements with equal indices vanish, so ascending order is strict.
   const int gap = form == Form::spin_orbital ? 1 : 0;
   const auto ascending = [&](int equal, const std::array<int, 3>& first, const std::array<int, 3>& last) {
     for (std::size_t q = 0; q < 2; ++q) {
@@ -141,7 +141,7 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form fo
   const auto extent = [&](std::size_t q) { return static_cast<int>(task.extent[q]); };
   struct HoleBlocks {
     std::array<int, 3> block;
-    double elements;  ///< of a full target
+    double elements;  ///< for one set of particles, in units of full targets
   };
   const auto equal_blocks = [&](const std::array<int, 3>& block) {
     CtaTile cta_tile{};

@@ -6,7 +6,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Names of the left, right or pair panels that are made of a panel of the host, but for the order of its positions.
+/// The name of the packed panel that is made of a panel of the host. `swapped` is false.
 PanelName name_of(const PanelKey& key, Side side) {
   switch (key.kind) {
     case PanelKey::Kind::left:
@@ -28,7 +28,8 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(
     owner.names.push_back(name);
     owner.bytes += Arena::rounded(packed_bytes(panels.tiles(), panels.form(), name));
   };
-  // Positions run as tiles do. Tiles that coincide have both orders, unless antisymmetry makes one of the other.
+  // The two indices of one kind stand in the order of their tiles. If the tiles coincide, tasks read both orders,
+  // unless antisymmetry turns one order into the other.
   const bool both = panels.form() == Form::spin_adapted;
   const auto add_orders = [&](PanelName name, int owner) {
     const std::size_t first = name.kind == PanelKind::left ? 1 : name.kind == PanelKind::right ? 0 : 2;
@@ -42,7 +43,7 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(
     const int owner = owner_of(extent);
     if (owner < 0) return;
     add_orders(name_of(key, key.side), owner);
-    // Either side reads its part of a right panel.
+    // The left and the right side each read a part of a right panel.
     if (key.kind == PanelKey::Kind::right && panels.two_sided()) add_orders(name_of(key, Side::left), owner);
   });
 }

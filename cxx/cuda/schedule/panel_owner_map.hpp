@@ -11,22 +11,24 @@
 
 namespace trifuse::gpu {
 
-/// PanelOwners of packed panels on GPUs that can read each other's memory: one of them sends a panel to its owner,
-/// once, and keeps it there to the end; the others get it from there instead of from the host. Who has the same panels
-/// in the same tiles finds the same owners, and so need not ask.
+/// Which GPU of a host owns which packed panel, for GPUs that can read each other's memory. The owner sends a panel to
+/// its memory once and keeps it there to the end. The other GPUs copy it from there instead of from the host. All GPUs
+/// that have the same panels in the same orbital tiles compute the same map, without communication.
 class PanelOwnerMap {
  public:
-  /// `owner_of`: the number of the GPU where the forms of a panel of the host are at owner, -1 for none.
+  /// `panels`: those of the host. `owner_of`: the number of the GPU that owns the packed panels made of a panel of the
+  /// host, whose extent it gets; -1 if no GPU does.
   PanelOwnerMap(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& owner_of);
 
   struct Location {
-    int owner;
-    std::int64_t offset;  ///< bytes from where the first panel of this owner begins
+    int owner;            ///< number of the GPU
+    std::int64_t offset;  ///< bytes from the owner's first panel
   };
+  /// Returns nullopt if no GPU owns the panel.
   std::optional<Location> find(const PanelName& name) const;
-  /// The panels of a owner, in the order in which they lie there, one right after another.
+  /// The panels of an owner, in the order of their offsets and without gaps. Empty if it owns none.
   const std::vector<PanelName>& panels_of(int owner) const;
-  /// What they take.
+  /// Bytes of all panels of an owner.
   std::int64_t bytes(int owner) const;
 
  private:

@@ -4,23 +4,24 @@
 
 #include "cxx/triples/terms.hpp"
 
-/// The order in which a kernel goes through the products of a task.
+/// The order in which a kernel computes the nine products of a target.
 ///
-/// Each product is one product: `particle` is the particle that stands alone in A, `hole` the hole that stands alone in
-/// B. Sums stay in registers from the first product to the last. While `hole` stays, a change of `particle` renames
-/// registers; a change of `hole` interchanges lanes, so it comes only twice.
+/// The accumulators stay in registers from the first product to the last. If only the particle changes from one product
+/// to the next, the accumulators are renamed at compile time. If the hole changes, lanes exchange accumulators, so the
+/// hole changes only twice.
 namespace trifuse::gpu {
 
+/// The two indices that stand alone in the operands of a product, each 0..2 for a, b, c or i, j, k.
 struct ProductAxes {
-  int particle;
-  int hole;
+  int particle;  ///< in A: left panel (particle, h, h')
+  int hole;      ///< in B: right panel (p, p', hole)
 };
 
 inline constexpr int products_per_target = 9;
 inline constexpr std::array<ProductAxes, products_per_target> product_order = {
     {{0, 2}, {1, 2}, {2, 2}, {2, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {2, 0}}};
 
-/// The place of a product in this order.
+/// The number of a product in `product_order`; -1 if there is none.
 constexpr int product_number(int particle, int hole) {
   for (int n = 0; n < products_per_target; ++n) {
     if (product_order[static_cast<std::size_t>(n)].particle == particle &&
@@ -31,8 +32,8 @@ constexpr int product_number(int particle, int hole) {
   return -1;
 }
 
-/// In spin-orbital form the signs of the terms alternate along this order, so sums are negated between products and no
-/// operand carries a sign. They end with the sign of the last product reversed.
+/// In spin-orbital form the signs of the terms alternate along this order. So the accumulators are negated between
+/// products, and no operand carries a sign. The accumulated target is `final_sign` times the true one.
 static_assert(
     [] {
       for (const Term& term : terms) {

@@ -22,7 +22,7 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
   }
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
-  // Elements are taken in ascending order, each once; only the factor of a restricted space stays.
+  // Each set of orbitals is computed once, so the only factor is that of a restricted space.
   data.factor = form == Form::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
@@ -93,7 +93,8 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.tiles[n]].size); };
   Packing p{};
   p.kind = name.kind;
-  // First in the order of roles, as the host has it; exchanged below where positions run the other way.
+  // `role` counts the indices in the order of name.tiles. If the positions of two indices have the reverse order, they
+  // are exchanged below.
   const auto set = [&](std::size_t position, std::size_t role, std::int64_t step) {
     p.extent[position] = extent(role);
     p.stride[position] = step;
@@ -106,7 +107,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
   switch (name.kind) {
-    case PanelKind::left:  // rows [p, h', h]
+    case PanelKind::left:  // host's panel [h, h', p, contracted index]
       set(0, 0, stride);
       set(1, 1, n0 * n2 * stride);
       set(2, 2, n0 * stride);
@@ -117,7 +118,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       left_inner(space, form, tiles, inner);
       break;
-    case PanelKind::right:  // rows [p', p, h]
+    case PanelKind::right:  // host's panel [h, p, p', contracted index]
       set(0, 0, n1 * stride);
       set(1, 1, stride);
       set(2, 2, n0 * n1 * stride);
@@ -125,7 +126,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       if (name.swapped) exchange(0, 1);
       right_inner(space, form, tiles, inner);
       break;
-    case PanelKind::vvoo:  // [p', p, h', h]
+    case PanelKind::vvoo:  // host's block [h, h', p, p']
       set(0, 0, n1);
       set(1, 1, 1);
       set(2, 2, n0 * n1 * extent(3));
@@ -144,7 +145,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
 }
 
 std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name) {
-  // Strides do not matter here.
+  // The size does not depend on strides.
   return packed_size<Fp64>(packing_of(space, form, name, 1)) * static_cast<std::int64_t>(sizeof(double));
 }
 
