@@ -6,26 +6,28 @@
 
 namespace trifuse::gpu {
 
-/// All that a block must know of a CTA tile, in shared memory. Particles count those of the box along a, then b, then
-/// c; holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
+/// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
+///
+/// `particle` counts the particles of the CTA tile along a, then b, then c. `hole` counts its holes as [position, hole
+/// in the block]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
 template <Form form, typename Config>
 struct CtaTileData {
   static constexpr int targets_per_side = form == Form::spin_adapted ? 6 : 1;
   static constexpr int vvoo_per_set = form == Form::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
-  std::uint32_t number;
-  std::int32_t equal_blocks;  ///< see equal_hole_blocks
-  std::int32_t targets;       ///< to compute, of each side
+  std::uint32_t number;       ///< of the CTA tile in the launch; `no_cta_tile` after the last one
+  std::int32_t equal_blocks;  ///< see equal_hole_blocks()
+  std::int32_t targets;       ///< number of targets to compute, of each side
   CtaTile cta_tile;
   TaskData task;
-  double eps_particles[Config::cta_particles], eps_holes[cta_holes];
-  double ov_factors[max_sets][Config::cta_particles * cta_holes];  ///< t1 and f, hole fastest
-  const double* vvoo[max_sets * vvoo_per_set];                     ///< as in KernelParameters, of this task
-  KernelProduct products[max_sides * targets_per_side * products_per_target];
-  WarpView views[Config::warps];
+  double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
+  double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 and f_ov
+  const double* vvoo[max_sets * vvoo_per_set];                        ///< [set, vvoo block] in device memory
+  KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, product]
+  WarpView views[Config::warps];                                               ///< [warp]
 };
 
-/// Copies `bytes`, a multiple of four, by `threads` threads of which the caller is number `thread`.
+/// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
 __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes, int thread, int threads) {
 #pragma unroll 1
   for (int n = thread; n < bytes / 4; n += threads) {
@@ -33,7 +35,8 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
   }
 }
 
-/// Whether a warp has an element in ascending order.
+/// True if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending order
+/// where tiles coincide.
 template <Form form, typename Config>
 __device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& data, const WarpCoord& coord) {
   constexpr int gap = form == Form::spin_orbital ? 1 : 0;
@@ -47,8 +50,8 @@ __device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& d
   return any;
 }
 
-/// Gathers what a block must know of a CTA tile. `synchronise` makes what one of the threads wrote visible to the
-/// others.
+/// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
+/// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
 template <Form form, typename Config, typename Synchronise>
 __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& parameters, std::uint32_t number,
                                                      CtaTileData<form, Config>& data, int thread, int threads,
@@ -104,16 +107,16 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   synchronise();
 }
 
-/// Pair blocks for the energies of a spin-orbital CTA tile, in shared memory: a part for each particle x that is alone,
-/// each [holes of the particle_pair, w, u, y], y being the hole that is alone, u and w the particles of the
-/// particle_pair.
+/// The vvoo blocks that the epilogue of a spin-orbital CTA tile reads, in shared memory. There is one part for each
+/// particle x of the t1 or f_ov factor. A part is [y, u, w, h1, h2]: y is the hole of that factor, u and w are the
+/// other two particles, h1 and h2 the other two holes.
 template <typename Config>
 struct VvooPart {
   static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
-  int u, w;
-  int offset;                ///< bytes to the part
-  int y_stride, row_stride;  ///< bytes from one y to the next, and from one u
-  int rows, row_bytes;       ///< to fill, for each y
+  int u, w;                  ///< positions 0..2 of the other two particles
+  int offset;                ///< bytes from the first part to this one
+  int y_stride, row_stride;  ///< bytes from one y to the next, and from one u to the next
+  int rows, row_bytes;       ///< rows (values of u) to copy for each y, and the bytes of each row
 
   __device__ __forceinline__ VvooPart(const CtaTileData<Form::spin_orbital, Config>& data, int x)
       : u(first_other(x)), w(second_other(x)) {
@@ -126,7 +129,7 @@ struct VvooPart {
     rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
     row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
-  /// First element of a row in device memory.
+  /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
   __device__ __forceinline__ const double* row(const CtaTileData<Form::spin_orbital, Config>& data, const double* block,
                                                int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);

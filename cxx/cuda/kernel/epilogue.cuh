@@ -7,11 +7,11 @@
 #include "cxx/triples/recipe.hpp"
 #include "cxx/triples/task.hpp"
 
-/// From the finished block to energies. Each lane sums over its own elements, each warp over its lanes; the sums of
-/// all warps are added up in a fixed order by another kernel, so energies are the same to the last bit in every run.
+/// From the finished targets to energies. Each lane adds up its own elements, then each warp its lanes. Another kernel
+/// adds up the warps in a fixed order, so energies have the same bits in every run.
 namespace trifuse::gpu {
 
-/// 1/x to the last bit or two, for x that is neither zero nor extreme.
+/// 1/x, exact to one or two units in the last place. x must be neither 0 nor close to overflow or underflow.
 __device__ __forceinline__ double reciprocal(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -19,20 +19,21 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(error, error, error), y);
 }
 
-/// Lane 0 gets the sum over all lanes, always in the same order.
+/// The sum of x over all lanes, always in the same order. Only lane 0 may use the result.
 __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
   return x;
 }
 
-/// The targets of a CTA tile that one warp has multiplied: puts them aside and turns them into sums.
+/// The epilogue of a CTA tile, for one warp. spill() writes each finished target of the warp tile from registers to
+/// scratch; when all targets are there, write_sums() reads them back and turns them into energies.
 template <Form form, bool two_sided, typename Config>
 class Epilogue {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
-  /// Elements that are turned into energies at a time: one a, one half, `slice_b` of b; there are registers for so
-  /// many.
+  /// A slice is what is turned into energies at a time in spin-orbital form: one a, one half, `slice_b` values of b,
+  /// all c. There are registers for so many elements.
   static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
                                                          ? Config::warp_tile_b
                                                          : slice_elements / Config::warp_tile_c;
@@ -42,7 +43,7 @@ class Epilogue {
 
  public:
   static constexpr int targets_per_side = adapted ? 6 : 1;
-  static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
+  static constexpr int sides = two_sided ? 2 : 1;  ///< side 0 is left if there are two
   static constexpr int targets = targets_per_side * sides;
 
   __device__ __forceinline__ Epilogue(const KernelParameters& parameters, const CtaTileData<form, Config>& data,
@@ -55,12 +56,13 @@ class Epilogue {
     elements_.find_summed();
   }
 
-  /// Puts a target aside, each thread its own numbers; they stay in the second-level cache until the energies need
-  /// them. There are not registers enough to hold a target and to compute energies.
+  /// Spills a finished target to scratch, each thread its own accumulators. They stay in the L2 cache until the
+  /// energies are computed. There are not enough registers to hold a target and to compute energies. `target`: [side,
+  /// target].
   static __device__ __forceinline__ void spill(const KernelParameters& parameters, Accumulators<Config>& sums,
                                                int target) {
     unsigned thread = threadIdx.x;
-    asm volatile("" : "+r"(thread));  // not to be kept in registers while products are summed
+    asm volatile("" : "+r"(thread));  // so that no register holds it while products are computed
     double* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * doubles_per_target;
     sums.for_each_fragment([&](double(&f)[4]) {
 #pragma unroll
@@ -68,7 +70,8 @@ class Epilogue {
     });
   }
 
-  /// Writes the warp's sums for a set of disconnected factors; E[T] comes with the first.
+  /// Adds the warp's energies of a set of disconnected factors to its sums. Set 0 initialises the sums and includes
+  /// E[T]. `vvoo`: from Stages::acquire_vvoo().
   __device__ __forceinline__ void write_sums(const char* vvoo, int set) const {
     double* out = parameters_.warp_sums +
                   (static_cast<std::size_t>(elements_.data.number) * parameters_.omega2_count * Config::warps +
@@ -95,13 +98,14 @@ class Epilogue {
 
  private:
   static constexpr int doubles_per_target = Config::accumulators * threads;
-  /// [thread, accumulator, target] of this block, from a thread's first number on.
+  /// The scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
   static __device__ __forceinline__ double* scratch_of_thread(const KernelParameters& parameters, int thread) {
     return parameters.scratch + static_cast<std::size_t>(blockIdx.x) * targets * doubles_per_target + thread;
   }
 
-  /// v2[u w, h1 h2] for the lane's holes and the particles of its warp other than x, in shared memory (what lies beyond
-  /// the end of a tile is some number) or in the panel.
+  /// The vvoo block of particle x and hole y: v[u w, h1 h2] of the other two particles u, w of the warp tile and of the
+  /// lane's other two holes h1, h2. It is read from shared memory, where particles beyond the end of an orbital tile
+  /// have arbitrary values, or from the panel.
   template <int x, int y>
   struct VvooValues {
     static constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2, h1 = y == 0 ? 1 : 0, h2 = y == 2 ? 1 : 2;
@@ -135,12 +139,12 @@ class Epilogue {
     }
   };
 
-  /// Sums E[T] = D_left Y and E(T) = (D_left + S) Y with Y = D_right / (Delta - 3 omega2). With t1 and the
-  /// particle_pair v of what stands beside it, singles are
+  /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S are the singles.
+  /// For each hole of t1, S Y is
   ///
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
-  /// for each hole that t1 has.
+  /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
   __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
@@ -150,12 +154,13 @@ class Epilogue {
     } else {
       add_slices<true>(vvoo, set, shift, bracket, singles);
     }
-    // D carries `final_sign`, on either side.
+    // D_left and D_right both carry `final_sign`; S does not.
     if (set == 0) energy[0] = bracket;
     energy[1] = energy[0] + final_sign * singles;
   }
 
-  /// One slice after the other, while the next one is on its way. `masked`: not all elements are summed.
+  /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
+  /// do not contribute.
   template <bool masked>
   __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& bracket,
                                              double& singles) const {
@@ -179,7 +184,7 @@ class Epilogue {
       const VvooValues<2, 0> ab0(*this, vvoo, set, half);
       const VvooValues<2, 1> ab1(*this, vvoo, set, half);
       const VvooValues<2, 2> ab2(*this, vvoo, set, half);
-      Slice over_a[3] = {};  // of each hole: sum over a of t1[a] Y[a b c]
+      Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
 #pragma unroll 1
       for (int a = 0; a < Config::warp_tile_a; ++a) {
         Slice y, left;
@@ -195,7 +200,7 @@ class Epilogue {
         if (masked && __all_sync(~0u, used == 0)) continue;
         const double eps_a = eps_holes - elements_.eps_particle(0, a);
         for_slice([&](int b, int c) {
-          // Elements that are not summed may hold anything.
+          // Elements that do not contribute may be NaN or infinite.
           const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
           const double denominator = eps_a - elements_.eps_particle(1, first_b + b) - elements_.eps_particle(2, c);
           const double d = is_used ? y[b][c] : 0.0;
@@ -226,7 +231,7 @@ class Epilogue {
       for (int c = 0; c < Config::warp_tile_c; ++c) function(b, c);
   }
 
-  /// The parts of the singles for hole y, see above.
+  /// The parts of S Y for hole y of t1, see sum_spin_orbital().
   template <int y>
   __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
     const double factor = elements_.ov_factor(set, 0, a, y, half);
@@ -260,7 +265,7 @@ class Epilogue {
     }
   }
 
-  /// Place of the 4 x 4 holes (of positions h1, h2) of two particles in a packed particle_pair block.
+  /// Offset of the 4 x 4 holes, of positions h1 and h2, of two particles in a packed vvoo block.
   __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
     return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
@@ -268,8 +273,8 @@ class Epilogue {
                                        particle_w));
   }
 
-  /// The six targets of one element of one side. Those that were not computed are others with holes interchanged, which
-  /// another lane of the warp has.
+  /// The six targets of one side for one element. A target that was not computed is read from a computed one with holes
+  /// exchanged, see target_source(); another lane of the warp has spilled that element.
   __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
     const double* first = scratch_ + side * targets_per_side * doubles_per_target - lane_;
@@ -286,7 +291,7 @@ class Epilogue {
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 
-  /// Several elements at a time, so that their loads are under way together.
+  /// The energies in spin-adapted form. The loop over c is unrolled, so that the loads of several elements overlap.
   __device__ __forceinline__ void sum_spin_adapted(int set, double shift, double (&energy)[sums_count]) const {
     constexpr int cs = Config::warp_tile_c;
 #pragma unroll 1
@@ -306,21 +311,21 @@ class Epilogue {
         const Numerators sum = spin_adapted_numerators(
             left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
         const double weight = hole_weight * elements_.particle_weight(a, b, c);
-        // Elements that are not summed may hold anything.
+        // Elements that do not contribute may be NaN or infinite.
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
         if (set == 0) {
           energy[0] += used ? factor * sum.bracket : 0.0;
           energy[2] += used ? factor * sum.same_bracket : 0.0;
         }
-        // Later sets add their singles only.
+        // Later sets contribute their singles only.
         energy[1] += used ? factor * (set == 0 ? sum.paren : sum.paren - sum.bracket) : 0.0;
         energy[3] += used ? factor * (set == 0 ? sum.same_paren : sum.same_paren - sum.same_bracket) : 0.0;
       }
     }
   }
 
-  /// Adds t1[x, y] (u h|w h') to every target whose assignment gives particle x the hole y.
+  /// Adds t1[x, y] (u h|w h') to every target in which particle x has hole y.
   template <int x>
   __device__ __forceinline__ void add_adapted_singles(int set, int a, int b, int c, int half,
                                                       double (&singles)[6]) const {
@@ -348,7 +353,7 @@ class Epilogue {
   int warp_, lane_;
 };
 
-/// Writes the sums of the CTA tile at hand, each warp its own.
+/// For the math warps: writes the sums of the current CTA tile, each warp its own.
 template <bool two_sided, Form form, typename Config>
 __device__ __forceinline__ void write_sums(const KernelParameters& parameters, Stages<form, Config>& stages) {
   const Epilogue<form, two_sided, Config> energy(parameters, stages.tile_data(), warp_number(), lane_number());

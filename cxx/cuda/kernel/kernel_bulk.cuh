@@ -2,7 +2,7 @@
 
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// Compiled for compute capability 9.0 alone, where warps can hand each other registers.
+/// Compiled for compute capability 9.0 only, where warps can pass registers to each other (setmaxnreg).
 namespace trifuse::gpu {
 
 template <int warp_tile_a, int warp_tile_b, int warp_tile_c>

@@ -11,7 +11,8 @@ constexpr CtaMemory cta_memory() {
           Config::accumulators * Config::warps * 32};
 }
 
-/// Describes a configuration, which is compiled where this is used.
+/// Describes a configuration. The file that calls this compiles its kernels. `family`, `exact_architecture`: see
+/// Kernel.
 template <typename Config>
 Kernel kernel_entry(const std::string& family, bool exact_architecture = false) {
   using Precision = typename Config::Precision;

@@ -1,6 +1,6 @@
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// For GPUs without FP64 matrix units.
+/// The kernel for GPUs without FP64 matrix units.
 namespace trifuse::gpu {
 
 Kernel fma_2x2x2() {

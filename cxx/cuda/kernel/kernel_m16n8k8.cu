@@ -1,6 +1,6 @@
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// For GPUs after Hopper.
+/// The kernel for GPUs after Hopper.
 namespace trifuse::gpu {
 
 Kernel m16n8k8_4x4x2() {

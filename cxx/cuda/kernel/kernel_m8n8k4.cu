@@ -1,6 +1,6 @@
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// For Ampere.
+/// The kernel for Ampere GPUs.
 namespace trifuse::gpu {
 
 Kernel m8n8k4_4x4x2() {

@@ -5,9 +5,12 @@
 
 namespace trifuse::gpu {
 
-/// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
-/// full block an element in ascending order stands: a particle_pair of equal indices vanishes in spin-orbital form; in
-/// the spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
+/// Weight of an element with indices x, y, z of one kind. Where orbital tiles coincide, each set of orbitals is
+/// computed once, with indices in ascending order. All other elements have weight 0.
+///
+/// In spin-orbital form elements with two equal indices vanish and have weight 0. In spin-adapted form such an element
+/// occurs half as often in the full block, so its weight is 1/2; elements with three equal indices vanish. `equal`: bit
+/// 0 if the tiles of x and y coincide, bit 1 if those of y and z do.
 template <Form form>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
@@ -18,16 +21,18 @@ __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
-/// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
+/// The elements of a target that a lane turns into energies: all particles (a, b, c) of its warp tile, one i, one k,
+/// and two j, which are called half 0 and half 1.
 template <Form form, typename Config>
 struct LaneElements {
   const CtaTileData<form, Config>& data;
-  int first[3];        ///< first particle of the sub-box, inside the tile
-  int in_cta[3];       ///< the same among the particles of the box, see CtaTileData
-  int local[3];        ///< i, j of half 0, k inside their hole blocks
-  unsigned summed[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
+  int first[3];        ///< [a, b, c] first particle of the warp tile, inside the orbital tile
+  int in_cta[3];       ///< [a, b, c] the same particle, counted as in CtaTileData
+  int local[3];        ///< [i, j, k] inside their hole blocks, j for half 0
+  unsigned summed[2];  ///< [half] one bit for each (a, b, c), c fastest: 1 if the element contributes to the energies
   static_assert(Config::accumulators / 2 <= 32);
 
+  /// Sets `summed`. Must be called before `summed` is read.
   __device__ __forceinline__ void find_summed() {
     constexpr int elements = Config::accumulators / 2;
     constexpr int gap = form == Form::spin_orbital ? 1 : 0;
@@ -48,7 +53,7 @@ struct LaneElements {
     }
     for (int half = 0; half < 2; ++half) summed[half] = hole_weight(half) != 0.0 ? particles : 0u;
   }
-  /// Bits of the elements of one a and one half, `count_b` of b; c fastest.
+  /// Bits of `summed` for one a, one half, and `count_b` values of b from `first_b` on; c fastest.
   template <int count_b>
   __device__ __forceinline__ unsigned summed_slice(int a, int first_b, int half) const {
     constexpr int bits = count_b * Config::warp_tile_c;
@@ -70,16 +75,20 @@ struct LaneElements {
     }
   }
 
+  /// The lane's hole at position q, 0..2 for i, j, k: inside its block.
   __device__ __forceinline__ int local_hole(int q, int half) const {
     return local[q] + (q == 1 ? 2 * half : 0);
   }
+  /// The same hole inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
     return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
   }
-  /// Inside the tile; beyond its end the last one.
+  /// Particle `n` of the warp tile along position `q`, inside the orbital tile; the last one if `n` lies beyond its
+  /// end.
   __device__ __forceinline__ int tile_particle(int q, int n) const {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
+  /// Orbital energies in hartree: of one particle, and of the lane's three holes added up.
   __device__ __forceinline__ double eps_particle(int q, int n) const {
     return data.eps_particles[in_cta[q] + n];
   }
@@ -87,11 +96,12 @@ struct LaneElements {
     return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local[2]];
   }
-  /// Factor of particle n of position x and the lane's hole of position y.
+  /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
   __device__ __forceinline__ double ov_factor(int set, int x, int n, int y, int half) const {
     return data.ov_factors[set][(in_cta[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
   }
 
+  /// See multiplicity(); 0 beyond the end of an orbital tile.
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
     const TaskData& task = data.task;

@@ -15,8 +15,8 @@ Kernel fma_2x2x2();
 
 namespace {
 
-/// One block for each task; thread t adds the warps' sums of every 256th CTA tile, then the threads' sums are added in
-/// vvoo: always in the same order.
+/// One thread block for each task. Thread t adds up the sums of CTA tiles t, t + 256, ...; then the threads' sums are
+/// added in pairs. So the order is always the same.
 constexpr int sum_threads = 256;
 
 template <int sums>

@@ -3,16 +3,17 @@
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/cuda/schedule/product_order.hpp"
 
-/// What a block needs of the operands of one product, and where in a stage it puts it.
+/// Where a CTA finds the operands of a product in device memory, and where it puts them in a stage of shared memory.
 namespace trifuse::gpu {
 
-/// Particles along a position of a CTA tile's box; the end of the tile may cut them off.
+/// Particles of a CTA tile along `position`, 0..2 for a, b, c. The last ones may lie beyond the end of the orbital
+/// tile.
 template <typename Config>
 __device__ __forceinline__ int cta_extent(const CtaTile& cta_tile, int position) {
   return cta_tile.warps[position] * Config::warp_tile(position);
 }
 
-/// Number of the thread, asked for anew each time: while products are summed, no register is left to remember it in.
+/// Number of the thread in its CTA. It is read anew at each call, because the math warps have no register left for it.
 __device__ __forceinline__ int thread_number() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -25,7 +26,7 @@ __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
 
-/// The smaller and the larger of the two positions other than `alone`.
+/// The smaller and the larger of the two positions 0..2 other than `alone`.
 __device__ __forceinline__ int first_other(int alone) {
   return alone == 0 ? 1 : 0;
 }
@@ -33,26 +34,30 @@ __device__ __forceinline__ int second_other(int alone) {
   return alone == 2 ? 1 : 2;
 }
 
-/// A stage holds chunks of A [x], x being the particle alone, then chunks of B [row, particle_pair]: rows count the
-/// first of the other two particles, particle_pairs the second. Chunks beyond the end of a tile keep their place and
-/// are not filled: nothing that is used later is computed from them. In the packed panels A chunks of one inner chunk
-/// are contiguous, B chunks are so along a row.
+/// The operands of one product for one CTA tile.
+///
+/// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,
+/// pair, element], where rows count the first of the other two particles and pairs count the second one in twos.
+/// Elements are those of the k-tile of one fragment. In the packed panels, the k-tile of A is contiguous, and the
+/// k-tile of B is contiguous along a row. Places of particles beyond the end of the orbital tile are not filled; what
+/// is computed from them is not used.
 template <typename Config>
 struct ProductSource {
-  const char* a;
-  const char* b;
-  std::int64_t a_step, b_step;  ///< bytes to the next inner chunk
-  int b_row;                    ///< bytes to the next row
-  int a_bytes;                  ///< to fill with A
-  int rows, row_bytes;          ///< to fill with B
-  int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from row to row
+  const char* a;                ///< first k-tile of A in device memory
+  const char* b;                ///< first k-tile of B in device memory
+  std::int64_t a_step, b_step;  ///< bytes from one k-tile to the next in device memory
+  int b_row;                    ///< bytes from one row to the next in device memory
+  int a_bytes;                  ///< bytes of A to copy for each k-tile
+  int rows, row_bytes;          ///< rows of B to copy for each k-tile, and the bytes of each row
+  int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from one row to the next in a stage
 
+  /// `number`: of the product, see product_order.
   __device__ __forceinline__ ProductSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
                                            int number) {
     using Precision = typename Config::Precision;
     constexpr int size = sizeof(typename Precision::Operand);
     constexpr int a_k_tile = Precision::a_k_tile * size, b_k_tile = Precision::b_k_tile * size;
-    // Phases in the order of product_order: x = 0 1 2 2 1 0 0 1 2, y = 2 2 2 1 1 1 0 0 0.
+    // In product_order, x = 0 1 2 2 1 0 0 1 2 and y = 2 2 2 1 1 1 0 0 0. Particle x and hole y stand alone.
     const int x = number < 3 ? number : number < 6 ? 5 - number : number - 6, y = 2 - number / 3;
     const int u = first_other(x), w = second_other(x);
     const int h1 = 3 + first_other(y), h2 = 3 + second_other(y), h = 3 + y;
@@ -78,10 +83,10 @@ struct ProductSource {
   }
 };
 
-/// A warp's sub-box in the box of its CTA tile, counted along a, b, c.
+/// Which warp tile of a CTA tile a math warp computes.
 struct WarpCoord {
-  int at[3];
-  bool inside;  ///< the box has a sub-box for this warp
+  int at[3];    ///< [a, b, c] counted in warp tiles
+  bool inside;  ///< false: the CTA tile has no warp tile for this warp
 
   __device__ __forceinline__ WarpCoord(const CtaTile& cta_tile, int warp) {
     const int b = cta_tile.warps[1], c = cta_tile.warps[2];
@@ -92,6 +97,7 @@ struct WarpCoord {
   }
 };
 
+/// Where the warp with this warp tile finds its operands. `active`: true if it has elements to compute.
 template <typename Config>
 __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord, bool active) {
   using Precision = typename Config::Precision;

@@ -6,10 +6,10 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr int threads = 256;
-/// Enough to fill a device with the panels of one task; each thread goes on with further elements.
+/// Thread blocks for each job: enough to fill a device with the panels of one task. Each thread packs several elements.
 constexpr int blocks_of_job = 264;
 
-/// blockIdx.y counts jobs.
+/// blockIdx.y is the job.
 __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segments) {
   const PackingJob& job = jobs[blockIdx.y];
   const Packing shape = job.shape;
@@ -19,7 +19,7 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
     const PackedIndices element = packed_indices<Fp64>(shape, n);
     double value = 0.0;
     if (element.inside && job.segments > 0) {
-      // The last segment that begins at or before the inner index.
+      // The last segment that begins at or before the contracted index.
       int first = 0, last = job.segments - 1;
       while (first < last) {
         const int middle = (first + last + 1) / 2;
@@ -39,7 +39,7 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
   }
 }
 
-/// blockIdx.x counts jobs.
+/// blockIdx.x is the job.
 __global__ void scatter_ov_factors(const OvFactorJob* jobs, int orbitals) {
   const OvFactorJob job = jobs[blockIdx.x];
   for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += threads) {

@@ -7,13 +7,14 @@
 #include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
-/// How chunks come into shared memory and CTA tiles to a block. Either way the warps that multiply see the same:
-/// `next_cta_tile` and, inside a product, one stage after the other.
+/// How operands come to shared memory, and CTA tiles to a CTA. The math warps use both kinds of staging in the same
+/// way: next_cta_tile(), then for_each_k_tile() for each product, then the epilogue, then release_cta_tile().
 namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
 
-/// Barriers and CTA tiles of a block; the ring of CTA tiles lets others begin the next one early.
+/// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
+/// the next one early.
 template <Form form, typename Config>
 struct BulkShared {
   static constexpr int ring_slots = 2;
@@ -25,9 +26,8 @@ struct BulkShared {
 template <Form form, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
-/// products, targets and CTA tiles; the keeper gathers the next CTA tile, and brings the particle_pair blocks for the
-/// energies.
+/// Bulk staging has two warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead, across
+/// products, targets and CTA tiles. The scheduler gets the next CTA tile and loads the vvoo blocks of the epilogue.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -40,7 +40,8 @@ class Stages<form, Config, Staging::bulk> {
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
     if constexpr (form == Form::spin_orbital) {
-      // Places beyond the end of a tile are not filled, and what stands there is multiplied by zero.
+      // Places beyond the end of an orbital tile are never filled. They must hold numbers, because they are multiplied
+      // by 0.
       for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
         reinterpret_cast<double*>(storage + vvoo_at)[n] = 0.0;
       }
@@ -55,7 +56,7 @@ class Stages<form, Config, Staging::bulk> {
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // the producer, too
+        at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
       }
       at(shared.vvoo_full).initialise(1);
       at(shared.vvoo_empty).initialise(Config::warps * 32);
@@ -66,7 +67,7 @@ class Stages<form, Config, Staging::bulk> {
     __syncthreads();
   }
 
-  /// For the keeper: takes the next CTA tile from the launch's counter and passes it on.
+  /// For the scheduler: takes the next CTA tile from the launch's counter and makes it known to the other warps.
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
     Data& data = shared_.cta_tiles[tile_slot()];
@@ -85,7 +86,8 @@ class Stages<form, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the keeper: brings the particle_pair blocks of a set of disconnected factors when those before are used.
+  /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
+  /// the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     const int lane = lane_number();
     const Barrier full = at(shared_.vvoo_full);
@@ -114,14 +116,14 @@ class Stages<form, Config, Staging::bulk> {
     }
   }
 
-  /// For the producer: brings all chunks of a product.
+  /// For the producer: loads all k-tiles of product `number`.
   __device__ __forceinline__ void load_product(const Data& data, const KernelProduct& product, int number) {
     const int lane = lane_number();
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
     if (k_tiles == 0) return;
     const ProductSource<Config> source(data.task, product, data.cta_tile, number);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
-    const bool has_row = lane < source.rows;  // each lane brings a row
+    const bool has_row = lane < source.rows;  // each lane copies a row
     const char* a = source.a;
     const char* b = source.b + lane * source.b_row;
     const int row_offset = source.b_offset + lane * source.row_stride;
@@ -143,7 +145,7 @@ class Stages<form, Config, Staging::bulk> {
     }
   }
 
-  /// For the others: the next CTA tile, until it is released.
+  /// For producer and math warps: waits for the next CTA tile. It stays valid until release_cta_tile().
   __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
     at(shared_.tile_full[tile_slot()]).wait(tile_round());
     return tile_data();
@@ -152,12 +154,12 @@ class Stages<form, Config, Staging::bulk> {
     at(shared_.tile_empty[tile_slot()]).arrive();
     ++cta_tiles_;
   }
-  /// The CTA tile at hand, for those who do not want to remember where it is.
+  /// The current CTA tile. To call this again costs less than a register.
   __device__ __forceinline__ const Data& tile_data() const {
     return shared_.cta_tiles[tile_slot()];
   }
 
-  /// For the multiplying warps: the particle_pair blocks of the next set, see VvooPart, until they are released.
+  /// For the math warps: waits for the vvoo blocks of the next set, see VvooPart. They stay valid until release_vvoo().
   __device__ __forceinline__ const char* acquire_vvoo() {
     at(shared_.vvoo_full).wait(vvoo_ & 1);
     ++vvoo_;
@@ -167,7 +169,7 @@ class Stages<form, Config, Staging::bulk> {
     at(shared_.vvoo_empty).arrive();
   }
 
-  /// Calls `use(stage, n)` with every chunk of a product.
+  /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
   template <int number, typename Use>
   __device__ __forceinline__ void for_each_k_tile(const KernelProduct&, int k_tiles, Use use) {
 #pragma unroll 1
@@ -193,19 +195,14 @@ class Stages<form, Config, Staging::bulk> {
   __device__ __forceinline__ unsigned tile_round() const {
     return cta_tiles_ / Shared::ring_slots & 1;
   }
-  __device__ __forceinline__ unsigned stage() const {
-    return k_tiles_ % Config::stages;
-  }
-  __device__ __forceinline__ unsigned parity() const {
-    return k_tiles_ / Config::stages & 1;
-  }
 
   char* storage_;
   Shared& shared_;
-  unsigned k_tiles_ = 0, cta_tiles_ = 0, vvoo_ = 0;  ///< passed so far
+  unsigned k_tiles_ = 0, cta_tiles_ = 0, vvoo_ = 0;  ///< number that this warp has passed so far
 };
 
-/// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a product.
+/// Cooperative staging: all warps are math warps, and each copies a part of each k-tile, `stages - 1` k-tiles ahead
+/// inside a product.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
@@ -236,7 +233,7 @@ class Stages<form, Config, Staging::cooperative> {
   }
   __device__ __forceinline__ void release_cta_tile() {}
 
-  /// Pair blocks are read from device memory.
+  /// The epilogue reads the vvoo blocks from device memory.
   __device__ __forceinline__ const char* acquire_vvoo() { return nullptr; }
   __device__ __forceinline__ void release_vvoo() {}
   __device__ __forceinline__ const Data& tile_data() const { return shared_.cta_tile; }
@@ -250,7 +247,7 @@ class Stages<form, Config, Staging::cooperative> {
       if (n < k_tiles) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);
       __pipeline_commit();
     };
-    __syncthreads();  // the product before may still be read
+    __syncthreads();  // other warps may still read the operands of the product before
     for (int n = 0; n < ahead; ++n) load(n);
 #pragma unroll 1
     for (int n = 0; n < k_tiles; ++n) {
@@ -260,7 +257,7 @@ class Stages<form, Config, Staging::cooperative> {
       }
       __pipeline_wait_prior(ahead > 0 ? ahead - 1 : 0);
       __syncthreads();
-      // Everybody is done with chunk n - 1, whose stage this is.
+      // All warps are done with k-tile n - 1, so its stage is free.
       if constexpr (ahead > 0) load(n + ahead);
       use(storage_ + n % Config::stages * Config::stage_bytes, n);
     }

@@ -8,15 +8,29 @@
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
-/// The triples kernel: one persistent grid works through a list of cta_tiles. A CTA tile is a box of particles times a
-/// block of 4 x 4 x 4 holes of one task; its six-index block D (or, one after the other, the six W of the spin-adapted
-/// form) stays in registers from the first product to the energies. All products, all inner tiles and all CTA tiles are
-/// one stream of chunks.
+/// The triples kernel. One persistent grid works through the CTA tiles of a launch. For each CTA tile it computes one
+/// six-index target D in spin-orbital form, or up to six targets W, one after the other, in spin-adapted form. A target
+/// stays in registers from its first product to its last one; then it is spilled to scratch. When all targets of the
+/// CTA tile are there, the epilogue reads them back and computes the energies.
+///
+/// Warps of a CTA:
+///
+///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
+///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
+///     8         producer: loads the operands of all products                 -
+///     9         scheduler: takes CTA tiles, loads the epilogue's vvoo        -
+///     10, 11    idle: they complete the group of four warps that gives       -
+///               up registers together
+///
+/// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
 namespace trifuse::gpu {
 
-/// Adds one chunk of a product with particle x alone:
+/// Adds one k-tile of a product with particle x alone in A:
 ///
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
+///
+/// `a`, `b`: the lane's operands in shared memory. `b_row`: bytes from one row of B to the next. `k_steps`: k-steps
+/// that are left in the product; the k-tile may have more.
 template <int x, typename Config>
 __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
                                                 int k_steps) {
@@ -49,7 +63,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, cons
   }
 }
 
-/// One product: sums += A B over the whole inner index.
+/// Adds one product over the whole contracted index. `number`: in product_order.
 template <int number, Form form, typename Config>
 __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<form, Config>& stages,
                                                  int first_product) {
@@ -68,7 +82,8 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
       });
 }
 
-/// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
+/// Computes one target: all nine products. In spin-orbital form signs alternate, and the result carries `final_sign`.
+/// `first_product`: index of the target's first product in CtaTileData::products.
 template <Form form, typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages,
                                              const KernelParameters& parameters, int first_product) {
@@ -98,6 +113,7 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
   multiply_product<8>(sums, stages, first_product);
 }
 
+/// The loop of the producer warp.
 template <Form form, typename Config>
 __device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
   for (;; stages.release_cta_tile()) {
@@ -117,6 +133,7 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
   }
 }
 
+/// The loop of the scheduler warp.
 template <Form form, typename Config>
 __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
   for (;;) {
@@ -129,31 +146,31 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
   }
 }
 
+/// The loop of the math warps.
 template <Form form, bool two_sided, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters, Stages<form, Config>& stages) {
-  using Targets = Epilogue<form, two_sided, Config>;
+  using CtaEpilogue = Epilogue<form, two_sided, Config>;
   for (;; stages.release_cta_tile()) {
     if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < Targets::sides; ++side) {
-      // One in spin-orbital form, which the compiler should know.
-      const int targets = Targets::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+    for (int side = 0; side < CtaEpilogue::sides; ++side) {
+      // In spin-orbital form the number of targets is known at compile time.
+      const int targets = CtaEpilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, parameters, (side * Targets::targets_per_side + t) * products_per_target);
-
-        Targets::spill(parameters, sums, side * Targets::targets_per_side + t);
+        build_target(sums, stages, parameters, (side * CtaEpilogue::targets_per_side + t) * products_per_target);
+        CtaEpilogue::spill(parameters, sums, side * CtaEpilogue::targets_per_side + t);
       }
     }
-    __syncwarp();  // lanes read each other's numbers
-    // What only the energies need is worked out there, so that it takes no registers while products are summed.
+    __syncwarp();  // lanes read what other lanes of the warp spilled
+    // The epilogue computes everything it needs itself, so that it takes no registers while products are computed.
     write_sums<two_sided>(parameters, stages);
   }
 }
 
-/// Registers of a thread that multiplies, and of the other warps, which hand theirs over: together as many as the block
-/// was launched with; asking for more would wait for ever.
+/// Registers of each thread with bulk staging. Warps 8 to 11 give up registers, and the math warps take them. The sum
+/// must not exceed the registers at launch: a warp that asks for more waits for ever.
 template <typename Config>
 struct Registers {
   static constexpr int math = 224, other = 56;
@@ -163,7 +180,7 @@ struct Registers {
 template <Form form, bool two_sided, typename Config>
 __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
-  // Compiled for every architecture of the program, of use where the instruction is.
+  // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
@@ -172,10 +189,9 @@ __global__ void __launch_bounds__(Config::threads, 1)
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      using RegisterSplit = Registers<Config>;
       if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(RegisterSplit::other));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers<Config>::other));
 #endif
         if (warp_number() == Config::warps) {
           run_producer_warp(parameters, stages);
@@ -184,7 +200,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(RegisterSplit::math));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers<Config>::math));
 #endif
         run_math_warps<form, two_sided>(parameters, stages);
       }
