@@ -26,18 +26,18 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-/// Three keep a device busy with large tasks; of small ones a processor core prepares fewer than a device computes, so
-/// that there are more where a tenth of the memory is enough for what they keep.
+/// Workers for each device. Three keep it busy with large tasks. Small tasks are computed faster than one CPU core
+/// prepares them, so there are more workers if their buffers fit into a tenth of the memory.
 constexpr std::int64_t fewest_workers = 3, most_workers = 8;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-/// Left to the driver and to what other programs may want in the meantime.
+/// Memory that is left to the driver and to other programs.
 constexpr std::int64_t reserve_bytes = 512 * mib;
-/// Programs, CTA tiles and sums of a launch, for each worker.
+/// Memory of each worker for the program, the CTA tiles and the sums of a launch.
 constexpr std::int64_t launch_bytes = 192 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
-/// Larger tiles would make more CTA tiles of one task than a launch has room for.
+/// One task with larger orbital tiles would have more CTA tiles than a launch has room for.
 constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
-/// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
+/// Share of the panel memory that one launch may use, so that the panels of the next launch fit beside it.
 constexpr double launch_share = 0.45;
 
 template <typename T>
@@ -77,7 +77,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     workers_per_device_ = std::clamp(least_budget / 10 / most_worker_bytes, fewest_workers, most_workers);
     const std::int64_t least_panels = least_budget - workers_per_device_ * most_worker_bytes;
-    // Tiles are cut until the panels of a task take no more than the share of a launch.
+    // Orbital tiles are cut until the panels of a task fit into the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (auto [holes, particles] = largest_tiles(fine_);;) {
       const std::int64_t slots = PanelCache::slots * slot_bytes();
@@ -98,7 +98,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       fine_ = coarse_.refined(holes, particles);
     }
     refined_ = !(fine_ == coarse_);
-    // On the device fragments are filled up, which makes panels of ragged tiles larger.
+    // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host.
     constexpr double fill = 1.3;
     const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
     keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
@@ -132,11 +132,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
   }
-  /// Of each pinned buffer.
+  /// Bytes of each pinned buffer.
   std::int64_t slot_bytes() const {
     return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.form));
   }
-  /// An upper bound of what the panels of a task take.
+  /// An upper bound for the bytes of the panels of a task.
   std::int64_t largest_task_bytes() const {
     const std::int64_t inner = largest_inner();
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
@@ -148,7 +148,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
-  /// An upper bound of what all panels take.
+  /// An upper bound for the bytes of all panels.
   std::int64_t all_panels_bytes() const {
     std::int64_t holes = 0, particles = 0;
     for (const Tile& tile : fine_.tiles()) {
@@ -171,7 +171,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return inner;
   }
 
-  /// Whether a device has room for so many bytes of panels that never go, beside those of two launches.
+  /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
+  /// beside them.
   bool reserve_for_owned_panels(const Device& device, std::int64_t kept) {
     const std::int64_t capacity = device.panels->capacity();
     if (kept > capacity / 4 * 3) return false;
@@ -209,13 +210,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   Problem problem_;
   TileSpace coarse_, fine_;
-  bool refined_ = false;  ///< whether a task is more than one piece
+  bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool keeps_panels_ = false;
   std::int64_t workers_per_device_ = 0;
-  std::int64_t limit_ = 0;  ///< bytes of panels for one launch
+  std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
-  std::unique_ptr<DeviceExchange> exchange_;  ///< with other processes
+  std::unique_ptr<DeviceExchange> exchange_;  ///< with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
   mutable CudaReport report_;
@@ -243,7 +244,8 @@ class CudaWorker final : public Executor::Worker {
     const std::size_t per_task = executor_.problem_.omega2.size();
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const auto energies_of_task = energies.subspan(t * per_task, per_task);
-      // One kernel for all pieces of a task, so that their energies are added in the same order whatever runs beside.
+      // All subtasks of a task use the same kernel. So their energies are added in the same order, whatever else is in
+      // the launch.
       std::array<int, 3> extent{};
       for (std::size_t q = 0; q < 3; ++q) {
         extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
@@ -275,8 +277,8 @@ class CudaWorker final : public Executor::Worker {
     std::int64_t launches = 0, cta_tiles = 0;
   };
 
-  /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
-  /// no room in it.
+  /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
+  /// `energies` [omega2]: the subtask's energies are added to them.
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
     write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, recipe_, program_);
 
@@ -301,7 +303,7 @@ class CudaWorker final : public Executor::Worker {
   const Device& device_;
   LaunchBuffers buffers_;
   ShapeSelector selector_;
-  std::vector<PendingLaunch> launches_;  ///< of each kernel
+  std::vector<PendingLaunch> launches_;  ///< [kernel] pending launches
   std::vector<Done> done_;
   Recipe recipe_;
   TaskProgram program_;
@@ -314,7 +316,7 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
                                                                      const std::vector<bool>& finished) const {
-  // In the order of the plan, in which tasks that follow each other share panels.
+  // Batches follow the order of the plan, because successive tasks share panels.
   double left = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
   const double enough = batch_operations(left, workers());
@@ -361,7 +363,7 @@ CudaReport CudaExecutorOfDevices::report() const {
     try {
       add_numbers_of(device, report);
     } catch (const DeviceError&) {
-      // Once it has failed it answers no question; the others are worth telling of.
+      // A device that has failed answers no question. The report covers the other devices.
     }
   }
   return report;
@@ -371,7 +373,8 @@ void load(CudaExecutor& executor, const Problem& problem) {
   executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
 }
 
-/// Compares a small molecule's energies with those of the CPU, task by task. Returns the devices that pass.
+/// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
+/// the devices that pass. `like`: its form is tested.
 std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;

@@ -10,9 +10,9 @@ namespace trifuse::gpu {
 
 namespace {
 
-constexpr std::size_t most_cta_tiles = 400000;
+constexpr std::size_t most_cta_tiles = 400000;  ///< after which no task is added to a launch
 
-/// A range in the profiler's timeline.
+/// A named range in the profiler's timeline.
 class Range {
  public:
   explicit Range(const char* name) { nvtxRangePushA(name); }
@@ -21,7 +21,7 @@ class Range {
   Range& operator=(const Range&) = delete;
 };
 
-/// Gives panels back however this ends.
+/// Releases acquired panels at the end of its scope, also after an exception.
 struct Lease {
   PanelCache& cache;
   std::span<const PanelName> names;

@@ -13,7 +13,8 @@ namespace trifuse::gpu {
 DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned)
     : device_(device), panels_(panels), reserve_for_owned_(std::move(reserve_for_owned)) {}
 
-/// Those who have the same panels in the same tiles find the same.
+/// What the beginning of a rank's handle must be. It is the same on all ranks that have the same panels in the same
+/// orbital tiles.
 std::string DeviceExchange::description_of_owner(int rank) const {
   const auto [holes, particles] = largest_tiles(panels_.tiles());
   return fmt::format("{} {} {} ", holes, particles, owners_->bytes(rank));

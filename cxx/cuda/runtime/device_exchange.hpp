@@ -12,14 +12,14 @@
 
 namespace trifuse::gpu {
 
-/// Asked before a device keeps so many bytes of panels for good.
+/// Reserves memory of a device for owned panels. Returns false if there is not enough. `bytes`: of all owned panels.
 using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 
-/// One GPU among those of several ranks, each of which has one. (GPUs of one process exchange nothing: its workers hold
-/// each other up more than copies from the host do.)
+/// The exchange of panels between the GPUs of several ranks, one GPU for each rank. The GPUs of one process exchange
+/// nothing: copies from the host cost less than their workers' waiting for each other.
 class DeviceExchange final : public PanelExchange {
  public:
-  /// `device`, with its panel cache, and `panels` outlive it.
+  /// `device`, its panel cache and `panels` must stay valid as long as this object.
   DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned);
 
   std::string export_panels(std::span<const int> owner_of_rank, int rank) override;

@@ -20,7 +20,7 @@ namespace {
 
 using namespace gpu;
 
-/// Numbers between -1 and 1 without a pattern: a chip is faster on zeros.
+/// Fills x [n] with pseudo-random numbers between shift - scale and shift + scale. Zeros would be computed faster.
 __global__ void fill(double* x, std::size_t n, std::uint64_t seed, double scale, double shift) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -59,8 +59,8 @@ double timed(const Event& begin, const Event& end, Function function) {
   return seconds_between(begin, end);
 }
 
-/// Times of a piece of work after the chip's clock has settled to what this work lets it have: its power follows what
-/// ran before for a tenth of a second.
+/// Measures `once()` after the clock of the GPU has settled for this work. The clock depends on the power that earlier
+/// work took, for a tenth of a second.
 template <typename Function>
 std::vector<double> settled_times(int repeats, Function once) {
   constexpr double settling = 0.25;
@@ -101,7 +101,7 @@ __global__ void multiply_only(double* out, int repetitions) {
   if (sum == 12345.0) out[0] = sum;
 }
 
-/// The kernel of this name, or the best one for a case.
+/// The kernel with this name; if the name is empty, the best kernel for a case.
 struct Choice {
   std::array<int, 3> particles;
   const Kernel* kernel;
@@ -192,7 +192,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const auto vvoo_on_device = to_device(vvoo);
   const auto cta_tiles_on_device = to_device(cta_tiles);
   const auto omega2 = to_device(std::vector<double>{0.0});
-  // Particles lie above holes.
+  // The orbital energies of particles are higher than those of holes.
   const auto eps = random_array(orbitals, 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
@@ -237,7 +237,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
 
 double time_cublas_dgemm(int n, int repeats, int device_number) {
   static_cast<void>(use_device(device_number));
-  // Loaded when it is wanted: half a gigabyte that nothing else needs.
+  // cuBLAS is loaded only here: it is half a gigabyte, and nothing else needs it.
   void* library = nullptr;
   for (const char* name : {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
                            "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}) {

@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Sends the arrays of a program and makes `work` point to them.
+/// Sends the arrays of a program to the device and makes `parameters` point to them.
 void send(const LaunchProgram& program, KernelParameters& parameters, LaunchBuffers& buffers) {
   ArraysInOne arrays;
   const std::size_t tasks_at = arrays.add<TaskData>(program.tasks.size());

@@ -13,7 +13,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// A single thread does not fill the bus: of memory that others made it copies some 3 GB/s.
+/// A single thread is slower than the bus: it copies about 3 GB/s of memory that other threads wrote.
 void copy_to_pinned(double* to, const double* from, std::int64_t count) {
   constexpr std::int64_t share = std::int64_t{1} << 18;  // doubles
   const auto parts = std::clamp<std::int64_t>(count / share, 1, 12);
@@ -46,8 +46,7 @@ PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
 void PanelCache::load_owned(std::span<const PanelName> names) {
   std::int64_t bytes = 0;
   for (const PanelName& name : names) bytes += bytes_of(name);
-  // Memory that others are to see is as small as can be, because the larger it is the longer it takes until they do.
-  // And it has pages of its own.
+  // Exported memory is as small as possible, because peers need longer to open larger memory. It has pages of its own.
   constexpr std::int64_t page = std::int64_t{1} << 21;
   bytes = (bytes + page - 1) / page * page;
   owned_.reserve(static_cast<std::size_t>(bytes));
@@ -58,7 +57,7 @@ void PanelCache::load_owned(std::span<const PanelName> names) {
   for (const PanelName& name : names) {
     send(name, address(offset));
     const std::lock_guard lock(state_);
-    entries_[name] = {offset, 1, clock_};  // in use for ever
+    entries_[name] = {offset, 1, clock_};  // in use to the end
     offset += bytes_of(name);
     ++statistics_.owned;
   }
@@ -113,7 +112,7 @@ void PanelCache::send(const PanelName& name, double* to) {
   const auto room = static_cast<std::int64_t>(ring_.front().host.size());
   const std::int64_t blocks_at_once = std::max<std::int64_t>(1, room / (outer_stride * hole_block));
   const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_block));
-  // The last row ends with its inner index; what pads it may lie outside the host's memory.
+  // The last row ends with its last contracted index. Its padding may lie outside the host's memory.
   std::int64_t row_end = panel.inner_rows;
   for (int q = 0; q < 4; ++q) {
     if (q != packing.outer) row_end += std::max<std::int64_t>(packing.extent[q] - 1, 0) * packing.stride[q];
@@ -200,7 +199,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
       entries_[names[n]] = {offsets[n], 1, clock_};
       continue;
     }
-    // Nothing has been sent yet: what was reserved is given back, what was there is let go.
+    // Nothing has been sent yet. The reserved memory is freed, and the panels that were there are no longer in use.
     for (std::size_t taken = 0; taken < m; ++taken) {
       arena_.release(offsets[missing[taken]]);
       entries_.erase(names[missing[taken]]);
@@ -216,7 +215,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
 
 bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const double*>& pointers,
                          cudaStream_t consumer) {
-  // One at a time: whoever waits for room waits only for those that compute.
+  // One worker at a time acquires panels. So a worker that waits for memory waits only for workers that compute.
   const std::lock_guard acquiring(acquiring_);
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
   std::vector<std::size_t> missing;
@@ -225,8 +224,8 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     std::unique_lock lock(state_);
     ++clock_;
     if (!reserve(names, offsets, missing, lock)) {
-      // Nobody else holds a panel, so it is gaps between panels of the list itself that are in the way, or the list is
-      // too large. In empty memory there are no gaps.
+      // No other worker uses a panel. So either gaps between panels of this list are in the way, or the list is too
+      // large. In empty memory there are no gaps.
       drop_unused();
       if (!reserve(names, offsets, missing, lock)) return false;
     }
@@ -236,7 +235,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
   try {
     send_missing(names, offsets, missing, consumer);
   } catch (...) {
-    // What was to be sent may hold anything, and nobody else has seen it yet.
+    // The missing panels may hold anything. No other worker has used them yet.
     release(names);
     const std::lock_guard lock(state_);
     for (const std::size_t n : missing) {

@@ -15,18 +15,18 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Whether a call that may be refused was not. A device that has failed is another matter, and an error.
+/// Returns true if the call succeeded, and false if CUDA refused it. Throws DeviceError if the device has failed.
 bool granted(cudaError_t code) {
   if (code == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());  // refusals are remembered, too
+  static_cast<void>(cudaGetLastError());  // CUDA remembers refusals, too
   TRIFUSE_CUDA(cudaPeekAtLastError());
   return false;
 }
 
-/// What stands in a name, as digits.
+/// What a handle consists of. The text of a handle is its bytes as hexadecimal digits.
 struct PeerHandle {
-  std::uint64_t process = 0;  ///< drawn by lot: numbers of processes are not enough to tell those of containers apart
-  const void* memory = nullptr;  ///< as that process sees it
+  std::uint64_t process = 0;     ///< random: process ids are not unique across containers
+  const void* memory = nullptr;  ///< address in that process
   cudaIpcMemHandle_t ipc{};
 };
 
@@ -55,7 +55,7 @@ bool read_digits(const std::string& digits, PeerHandle& exported) {
   return true;
 }
 
-/// Lets the current device read the memory of another device of this process. Returns whether it can.
+/// Lets the current device read memory of another device of this process. Returns false if it cannot.
 bool enable_peer_access(const void* memory) {
   cudaPointerAttributes attributes{};
   int current = 0, possible = 0;
@@ -75,9 +75,9 @@ std::string PeerMemory::export_handle(const void* memory) {
   return granted(cudaIpcGetMemHandle(&exported.ipc, const_cast<void*>(memory))) ? digits_of(exported) : std::string();
 }
 
-PeerMemory::PeerMemory(const std::string& name) {
+PeerMemory::PeerMemory(const std::string& handle) {
   PeerHandle exported;
-  if (!read_digits(name, exported)) return;
+  if (!read_digits(handle, exported)) return;
   of_this_process_ = exported.process == this_process();
   if (of_this_process_) {
     if (enable_peer_access(exported.memory)) memory_ = const_cast<void*>(exported.memory);

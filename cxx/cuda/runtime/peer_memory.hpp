@@ -4,20 +4,23 @@
 
 namespace trifuse::gpu {
 
-/// Memory of a GPU that another rank took and offers, seen by the device that is current when this is made: another
-/// one, or the same. Ranks are processes of one host, or threads of one process.
+/// Memory of a peer: device memory that another rank has allocated and exported, as the device sees it that is current
+/// when this object is made. The memory may lie on another device or on the same one. Ranks are processes of one host,
+/// or threads of one process.
 class PeerMemory {
  public:
-  /// The name under which others open memory that cudaMalloc returned on the current device; empty where the system
-  /// does not let them.
+  /// Returns a handle with which other ranks open memory that cudaMalloc returned on the current device. Returns an
+  /// empty string if the system does not allow it.
   static std::string export_handle(const void* memory);
 
-  /// Sees nothing where the name does not open: the process is gone, or the devices have no way to each other.
-  explicit PeerMemory(const std::string& name);
+  /// Opens exported memory. If that is not possible, data() is null: the process may be gone, or the devices cannot
+  /// reach each other.
+  explicit PeerMemory(const std::string& handle);
   ~PeerMemory();
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
+  /// The begin of the memory; null if it could not be opened.
   const char* data() const { return static_cast<const char*>(memory_); }
 
  private:
