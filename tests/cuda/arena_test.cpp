@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t unit = 256;
 
-/// What is free and what is allocated, unit by unit, beside an arena that is asked for random stretches.
+/// An arena and an independent record of its free and allocated units, under random calls.
 class ShadowedArena {
  public:
   ShadowedArena(std::int64_t units, unsigned seed)
@@ -31,23 +31,23 @@ class ShadowedArena {
     ASSERT_GE(*offset, 0);
     ASSERT_LE(*offset + units * unit, arena_.size());
     for (std::int64_t n = 0; n < units; ++n) {
-      ASSERT_FALSE(allocated_[at(*offset / unit + n)]) << "two stretches overlap";
+      ASSERT_FALSE(allocated_[at(*offset / unit + n)]) << "two ranges overlap";
       allocated_[at(*offset / unit + n)] = true;
     }
-    stretches_.push_back({*offset, units});
+    ranges_.push_back({*offset, units});
   }
 
   void release() {
-    if (stretches_.empty()) return;
-    const std::size_t which = at(draw(0, static_cast<std::int64_t>(stretches_.size()) - 1));
-    const Stretch stretch = stretches_[which];
-    stretches_.erase(stretches_.begin() + static_cast<std::ptrdiff_t>(which));
-    arena_.release(stretch.offset);
-    for (std::int64_t n = 0; n < stretch.units; ++n) allocated_[at(stretch.offset / unit + n)] = false;
+    if (ranges_.empty()) return;
+    const std::size_t which = at(draw(0, static_cast<std::int64_t>(ranges_.size()) - 1));
+    const Range range = ranges_[which];
+    ranges_.erase(ranges_.begin() + static_cast<std::ptrdiff_t>(which));
+    arena_.release(range.offset);
+    for (std::int64_t n = 0; n < range.units; ++n) allocated_[at(range.offset / unit + n)] = false;
   }
 
   void release_all() {
-    while (!stretches_.empty()) release();
+    while (!ranges_.empty()) release();
   }
 
   std::int64_t draw(std::int64_t least, std::int64_t most) {
@@ -69,17 +69,17 @@ class ShadowedArena {
     return longest;
   }
 
-  struct Stretch {
+  struct Range {
     std::int64_t offset, units;
   };
   Arena arena_;
   std::vector<bool> allocated_;
-  std::vector<Stretch> stretches_;
+  std::vector<Range> ranges_;
   std::mt19937 random_;
 };
 
-// A request is refused just where no gap is long enough: so gaps that meet are joined, and none is lost.
-TEST(Arena, HandsOutWhatIsFreeAndNothingElse) {
+// A request fails only if no gap is long enough. So neighbouring gaps are joined, and no gap is lost.
+TEST(Arena, AllocatesFreeMemoryOnly) {
   for (const unsigned seed : {1u, 2u, 3u}) {
     ShadowedArena arena(60, seed);
     for (int n = 0; n < 5000 && !::testing::Test::HasFatalFailure(); ++n) {
@@ -97,7 +97,7 @@ TEST(Arena, HandsOutWhatIsFreeAndNothingElse) {
   }
 }
 
-TEST(Arena, RefusesWhatDoesNotFit) {
+TEST(Arena, RefusesRangesThatDoNotFit) {
   Arena arena(4 * unit + 100);
   EXPECT_EQ(arena.size(), 4 * unit);
   EXPECT_FALSE(arena.allocate(4 * unit + 1));
@@ -108,14 +108,14 @@ TEST(Arena, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(Arena(unit - 1).allocate(1));
 }
 
-TEST(Arena, GivesEvenNothingAPlaceOfItsOwn) {
+TEST(Arena, GivesEmptyRangesOffsetsOfTheirOwn) {
   Arena arena(2 * unit);
   const auto first = arena.allocate(0), second = arena.allocate(0);
   ASSERT_TRUE(first && second);
   EXPECT_NE(*first, *second);
 }
 
-TEST(Arena, DoesNotMindWhatItNeverHandedOut) {
+TEST(Arena, IgnoresOffsetsThatAreNotAllocated) {
   Arena arena(2 * unit);
   const auto first = arena.allocate(1);
   ASSERT_TRUE(first);

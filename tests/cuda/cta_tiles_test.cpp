@@ -15,7 +15,7 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// What kernels are compiled for: with matrix instructions and without.
+/// The shapes of the compiled kernels, with matrix instructions and without.
 constexpr int a_k_tile_bytes = Fp64::a_k_tile * 8, b_k_tile_bytes = Fp64::b_k_tile * 8;
 constexpr Shape bulk_shape(int a, int b, int c) {
   return {{a, b, c}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 49152, 24};
@@ -23,7 +23,7 @@ constexpr Shape bulk_shape(int a, int b, int c) {
 const std::array<Shape, 4> shapes = {bulk_shape(4, 4, 2), bulk_shape(4, 2, 4), bulk_shape(2, 4, 4),
                                      Shape{{2, 2, 2}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 0, 24}};
 
-/// Particles of a part along a, b or c, those beyond the end of the tile too.
+/// Particles of a CTA tile along position `q`, those beyond the end of the orbital tile included.
 int particles(const Shape& shape, const CtaParticles& part, std::size_t q) {
   return part.warps[q] * shape.warp_tile[q];
 }
@@ -43,7 +43,7 @@ void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3
     for (std::size_t q = 0; q < 3; ++q) {
       ASSERT_EQ(part.first[q] % shape.warp_tile[q], 0);
       first[q] = part.first[q] / shape.warp_tile[q];
-      ASSERT_LE(first[q] + part.warps[q], n[q]) << "a sub-part lies outside the tile";
+      ASSERT_LE(first[q] + part.warps[q], n[q]) << "a warp tile lies outside the orbital tile";
     }
     for (int x = first[0]; x < first[0] + part.warps[0]; ++x)
       for (int y = first[1]; y < first[1] + part.warps[1]; ++y)
@@ -64,7 +64,7 @@ TEST(CtaTiling, CoversEveryWarpTileOnce) {
   }
 }
 
-// A task is given to the kernel whose sub-boxes fill its particles best.
+// A task goes to the kernel whose warp tiles cover its particles best.
 TEST(ShapeSelector, FollowsTheExtents) {
   ShapeSelector choice({shapes[0], shapes[1], shapes[2]});
   EXPECT_EQ(choice.best({16, 16, 16}), 0u) << "the first of equals";
@@ -78,7 +78,7 @@ TEST(ShapeSelector, FollowsTheExtents) {
   }
 }
 
-// Ragged ends get arrangements of their own, so they cost little more than the particles that they hold.
+// Ragged ends get CTA tiles of another shape, so the cost is close to the number of particles.
 TEST(CtaTiling, CostsAboutAsMuchAsTheVolume) {
   const Shape& shape = shapes[0];
   CtaTiling tiling(shape);
@@ -107,7 +107,7 @@ TEST(CtaTiling, CountsAFullTileAsAboutOne) {
   }
 }
 
-/// How often the CTA tiles of a task cover each of its elements, [a, b, c, i, j, k].
+/// [a, b, c, i, j, k] How often the CTA tiles of a task cover each of its elements.
 std::vector<int> times_covered(const TaskData& task, const Shape& shape, const std::vector<CtaTile>& cta_tiles) {
   const auto& n = task.extent;
   std::vector<int> times(at(std::int64_t{n[0]} * n[1] * n[2] * n[3] * n[4] * n[5]), 0);
@@ -131,7 +131,7 @@ std::vector<int> times_covered(const TaskData& task, const Shape& shape, const s
   return times;
 }
 
-/// A task of random extents whose tiles coincide as the bits say.
+/// A task of random extents. `equal_particles`, `equal_holes`: as in TaskData.
 TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random) {
   TaskData task{};
   std::uniform_int_distribution<int> particle(1, 11), hole(1, 9);
@@ -148,7 +148,7 @@ TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random)
   return task;
 }
 
-/// Whether indices are in ascending order where tiles coincide: the elements that are to be computed.
+/// True if the indices are in ascending order where orbital tiles coincide, so that the element is computed.
 bool ascending(Form form, int equal, int x, int y, int z) {
   const auto in_order = [&](int lower, int upper) {
     return form == Form::spin_orbital ? lower < upper : lower <= upper;
@@ -156,7 +156,7 @@ bool ascending(Form form, int equal, int x, int y, int z) {
   return ((equal & 1) == 0 || in_order(x, y)) && ((equal & 2) == 0 || in_order(y, z));
 }
 
-TEST(CtaTiles, HoldEveryElementInAscendingOrderOnce) {
+TEST(CtaTiles, CoverEveryAscendingElementOnce) {
   std::mt19937 random(11);
   for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
     for (const Shape& shape : shapes) {
@@ -178,7 +178,7 @@ TEST(CtaTiles, HoldEveryElementInAscendingOrderOnce) {
                     const bool wanted = ascending(form, equal % 4, a, b, c) && ascending(form, equal / 4, i, j, k);
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
-        EXPECT_TRUE(complete) << to_string(form) << ", tiles that coincide: " << equal;
+        EXPECT_TRUE(complete) << to_string(form) << ", coinciding tiles: " << equal;
         double covered = 0.0;
         for (const CtaTile& cta_tile : cta_tiles) {
           double elements =
@@ -199,8 +199,8 @@ TEST(CtaTiles, HoldEveryElementInAscendingOrderOnce) {
   }
 }
 
-TEST(CtaTiles, ComputeTheTargetsThatOthersFollowFrom) {
-  // A target's number depends on the hole of each particle alone.
+TEST(CtaTiles, ComputeTheTargetsFromWhichOthersAreRead) {
+  // An element of a target depends only on the hole of each particle.
   for (int equal = 0; equal < 4; ++equal) {
     for (int t = 0; t < 6; ++t) {
       const TargetSource source = target_source(equal, t);
@@ -209,7 +209,7 @@ TEST(CtaTiles, ComputeTheTargetsThatOthersFollowFrom) {
         const int wanted = assignments[at(t)][q];
         const int place = assignments[at(source.target)][q];
         EXPECT_EQ(source.order[place], wanted) << equal << t;
-        // The hole moves between equal blocks only.
+        // Holes are exchanged between equal blocks only.
         const int lower = std::min(place, wanted), upper = std::max(place, wanted);
         for (int p = lower; p < upper; ++p) EXPECT_NE(equal >> p & 1, 0) << equal << t;
       }
@@ -217,15 +217,16 @@ TEST(CtaTiles, ComputeTheTargetsThatOthersFollowFrom) {
   }
 }
 
-TEST(CtaTiles, LeaveOutWhatHasNoElementInAscendingOrder) {
+TEST(CtaTiles, LeaveOutTilesWithoutAscendingElements) {
   CtaTiling tiling(shapes[0]);
   TaskData task{};
   std::fill(std::begin(task.extent), std::end(task.extent), 16);
   task.equal_particles = task.equal_holes = 3;
   std::vector<CtaTile> cta_tiles;
-  // Of the four blocks of each hole 20 of 64 triples are left, those on diagonals whole; boxes of particles are larger.
+  // Each hole has four blocks; 20 of the 64 triples of blocks have ascending elements. The CTA tiles of particles are
+  // larger than blocks of holes.
   EXPECT_LE(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 20.0 / 64.0 * 0.75);
-  // Three holes in ascending order do not fit into a tile of two.
+  // A tile of two holes has no three holes in ascending order.
   for (int q = 3; q < 6; ++q) task.extent[q] = 2;
   cta_tiles.clear();
   EXPECT_EQ(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 0.0);

@@ -59,7 +59,7 @@ class PanelOwners : public ::testing::Test {
   }
 };
 
-TEST_F(PanelOwners, AreThereForEveryPanelThatTasksReadAndForNoOther) {
+TEST_F(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const std::int64_t share = PanelLayout::required_doubles(problem, plan.tiles) / 3 + 1;
     const PanelOwnerMap owners(panels,
@@ -70,26 +70,26 @@ TEST_F(PanelOwners, AreThereForEveryPanelThatTasksReadAndForNoOther) {
       found.insert(owners.panels_of(owner).begin(), owners.panels_of(owner).end());
     }
     EXPECT_EQ(found.size(), owners.panels_of(0).size() + owners.panels_of(1).size() + owners.panels_of(2).size())
-        << "a panel is twice there";
+        << "a panel has two owners";
     EXPECT_EQ(found, names_of(problem, plan));
   });
 }
 
-TEST_F(PanelOwners, HaveTheirPanelsOneRightAfterAnother) {
+TEST_F(PanelOwners, HoldTheirPanelsWithoutGaps) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const PanelOwnerMap owners(panels, [&](const PanelExtent&) { return 7; });
     Arena arena(owners.bytes(7));
     for (const PanelName& name : owners.panels_of(7)) {
-      const auto place = owners.find(name);
-      ASSERT_TRUE(place.has_value());
-      EXPECT_EQ(place->owner, 7);
-      EXPECT_EQ(place->offset, arena.allocate(packed_bytes(plan.tiles, problem.form, name)));
+      const auto location = owners.find(name);
+      ASSERT_TRUE(location.has_value());
+      EXPECT_EQ(location->owner, 7);
+      EXPECT_EQ(location->offset, arena.allocate(packed_bytes(plan.tiles, problem.form, name)));
     }
     EXPECT_EQ(arena.used(), arena.size());
   });
 }
 
-TEST_F(PanelOwners, MayBeNone) {
+TEST_F(PanelOwners, MayBeAbsent) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const PanelOwnerMap owners(panels, [](const PanelExtent&) { return -1; });
     for (const PanelName& name : names_of(problem, plan)) EXPECT_FALSE(owners.find(name).has_value());

@@ -25,7 +25,7 @@ TEST(ProductOrder, IsInverted) {
   EXPECT_EQ(product_number(0, 3), -1);
 }
 
-// A change of the hole interchanges lanes, which costs more than a change of the particle.
+// If the hole changes, lanes exchange accumulators. That costs more than a change of the particle.
 TEST(ProductOrder, ChangesOneAxisAtATimeAndTheHoleTwice) {
   int holes_changed = 0;
   for (std::size_t n = 1; n < product_order.size(); ++n) {
