@@ -32,8 +32,8 @@ template <Form form, bool two_sided, typename Config>
 class Epilogue {
   static constexpr bool adapted = form == Form::spin_adapted;
   static constexpr int threads = Config::warps * 32;
-  /// A slice is what is turned into energies at a time in spin-orbital form: one a, one half, `slice_b` values of b,
-  /// all c. There are registers for so many elements.
+  /// A slice is the set of elements that are turned into energies at a time in spin-orbital form: one a, one half,
+  /// `slice_b` values of b, all c. There are registers for so many elements.
   static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
                                                          ? Config::warp_tile_b
                                                          : slice_elements / Config::warp_tile_c;
@@ -57,8 +57,8 @@ class Epilogue {
   }
 
   /// Spills a finished target to scratch, each thread its own accumulators. They stay in the L2 cache until the
-  /// energies are computed. There are not enough registers to hold a target and to compute energies. `target`: [side,
-  /// target].
+  /// energies are computed. There are not enough registers to hold a target and to compute energies at the same time.
+  /// `target`: its index, targets_per_side for each side.
   static __device__ __forceinline__ void spill(const KernelParameters& parameters, Accumulators<Config>& sums,
                                                int target) {
     unsigned thread = threadIdx.x;

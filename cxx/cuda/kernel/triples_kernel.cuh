@@ -18,7 +18,8 @@
 ///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
 ///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
 ///     8         producer: loads the operands of all products                 -
-///     9         scheduler: takes CTA tiles, loads the epilogue's vvoo        -
+///     9         scheduler: takes CTA tiles; in spin-orbital form,            -
+///               loads the vvoo blocks of the epilogue
 ///     10, 11    idle: they complete the group of four warps that gives       -
 ///               up registers together
 ///

@@ -80,8 +80,8 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
 
 void PendingLaunch::resolve(std::span<const double* const> panels) {
   const auto panel = [&](std::int64_t n) { return panels[static_cast<std::size_t>(n)]; };
-  for (const auto& [a, b, steps] : products_) {
-    program_.products.push_back(steps == 0 ? KernelProduct{} : KernelProduct{panel(a), panel(b), steps, 0});
+  for (const auto& [a, b, k_steps] : products_) {
+    program_.products.push_back(k_steps == 0 ? KernelProduct{} : KernelProduct{panel(a), panel(b), k_steps, 0});
   }
   for (const std::int64_t n : vvoo_) program_.vvoo.push_back(n < 0 ? device_.zeros.data() : panel(n));
 }

@@ -45,7 +45,7 @@ class PendingLaunch {
   /// A product whose panels are indices of `names_`.
   struct NumberedProduct {
     std::int64_t a, b;
-    std::int32_t steps;
+    std::int32_t k_steps;
   };
 
   /// Writes products and vvoo blocks with pointers. `panels` [name]: device memory, in the order of `names_`.

@@ -21,7 +21,8 @@
 ///     right panel (p, p', h)       [block of h, k-tile, p, pair of p', element]       k-tile of 8 columns (h, p')
 ///     vvoo block  (p, p', h, h')   [block of h, block of h', p, p', element]          4 x 4 holes (h, h')
 ///
-/// Two indices of one kind stand in the order of their positions in a task.
+/// A vvoo block has two particles and two holes: integrals, or t2 beside f_ov. Two indices of one kind stand in the
+/// order of their positions in a task.
 namespace trifuse::gpu {
 
 /// Hole indices are divided into blocks of this many. At the end of an orbital tile, zeros fill up the block.
