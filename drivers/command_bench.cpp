@@ -153,13 +153,13 @@ struct BenchCommand {
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
         print_output("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name,
-                     times.kernel, times.items, seconds * 1e3, rate * 1e-12, dgemm * 1e-12,
+                     times.kernel, times.cta_tiles, seconds * 1e3, rate * 1e-12, dgemm * 1e-12,
                      dgemm > 0.0 ? rate / dgemm : 0.0, seconds * 1e6 / times.modelled, times.local_bytes);
         rates[times.kernel] = rate;
         flush_output();
         results.push_back({{"task", which.name},
                            {"kernel", times.kernel},
-                           {"items", times.items},
+                           {"items", times.cta_tiles},
                            {"modelled_full_items", times.modelled},
                            {"seconds", times.seconds},
                            {"operations", which.operations()},

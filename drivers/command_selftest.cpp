@@ -71,7 +71,7 @@ void execute(int& exit_code) {
   // The plain one first, with which the others are compared.
   std::vector<ExecutorKind> executors = {ExecutorKind::reference, ExecutorKind::cpu};
   const std::vector<DeviceInfo> visible = visible_devices();
-  if (std::any_of(visible.begin(), visible.end(), new_enough)) executors.push_back(ExecutorKind::cuda);
+  if (std::any_of(visible.begin(), visible.end(), is_supported)) executors.push_back(ExecutorKind::cuda);
   constexpr double tolerance = 1e-11;
   int passed = 0, checks = 0;
   for (const Case& test : cases) {

@@ -23,9 +23,9 @@ std::string version_text() {
                   feature("MPI", has_mpi), feature("Global Arrays", has_mpi && has_global_arrays),
                   feature("Fortran", has_fortran), blas_name());
   for (const DeviceInfo& gpu : visible_devices()) {
-    text +=
-        fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB{}", gpu.number, gpu.name, gpu.major, gpu.minor,
-                    static_cast<double>(gpu.total_memory) / 0x1p30, new_enough(gpu) ? "" : " (too old: 7.5 is needed)");
+    text += fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB{}", gpu.number, gpu.name, gpu.major,
+                        gpu.minor, static_cast<double>(gpu.total_memory) / 0x1p30,
+                        is_supported(gpu) ? "" : " (too old: 7.5 is needed)");
   }
   if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;
   return text;

@@ -69,8 +69,8 @@ double rate_of(const CalculationResult& result) {
 /// Share of the panels that tasks asked for and a device already had.
 double hit_share(const CudaReport& report) {
   if (report.panels_wanted <= 0) return 0.0;
-  return 1.0 - static_cast<double>(report.panels_sent + report.panels_from_neighbours) /
-                   static_cast<double>(report.panels_wanted);
+  return 1.0 -
+         static_cast<double>(report.panels_sent + report.panels_from_peers) / static_cast<double>(report.panels_wanted);
 }
 
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
@@ -138,14 +138,14 @@ std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;
   std::int64_t items = 0;
   for (const CudaReport::Kernel& kernel : report.kernels) {
-    if (kernel.items > 0) used.push_back(kernel);
-    items += kernel.items;
+    if (kernel.cta_tiles > 0) used.push_back(kernel);
+    items += kernel.cta_tiles;
   }
   if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
   std::string text = "kernels";
   for (const CudaReport::Kernel& kernel : used) {
     text += fmt::format("{} {} ({:.3g} % of the items)", &kernel == used.data() ? "" : ",", kernel.name,
-                        100.0 * static_cast<double>(kernel.items) / static_cast<double>(items));
+                        100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(items));
   }
   return text;
 }
@@ -163,9 +163,9 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   text += fmt::format("Panels       {} asked for, {} sent ({:.1f} % hits), {} moved, {} dropped to make room\n",
                       report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
                       report.panels_evicted);
-  if (report.panels_kept > 0) {
-    text += fmt::format("             {} kept for other GPUs, {} ({}) copied from theirs\n", report.panels_kept,
-                        report.panels_from_neighbours, bytes(report.bytes_from_neighbours));
+  if (report.panels_owned > 0) {
+    text += fmt::format("             {} kept for other GPUs, {} ({}) copied from theirs\n", report.panels_owned,
+                        report.panels_from_peers, bytes(report.bytes_from_peers));
   }
   text += fmt::format("             at most {} of the {} allowed on a device\n", bytes(report.bytes_resident),
                       bytes(report.memory_budget));
@@ -259,7 +259,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
   }
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
   for (const CudaReport::Kernel& kernel : report.kernels)
-    kernels.push_back({{"name", kernel.name}, {"items", kernel.items}});
+    kernels.push_back({{"name", kernel.name}, {"items", kernel.cta_tiles}});
   const double peak = peak_rate(report);
   const auto known = [&](double value) {
     return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
@@ -272,12 +272,12 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"panels",
            {{"wanted", report.panels_wanted},
             {"sent", report.panels_sent},
-            {"from_other_gpus", report.panels_from_neighbours},
-            {"kept_for_other_gpus", report.panels_kept},
+            {"from_other_gpus", report.panels_from_peers},
+            {"kept_for_other_gpus", report.panels_owned},
             {"hit_percent", 100.0 * hit_share(report)},
             {"evicted", report.panels_evicted}}},
           {"bytes_sent", report.bytes_sent},
-          {"bytes_from_other_gpus", report.bytes_from_neighbours},
+          {"bytes_from_other_gpus", report.bytes_from_peers},
           {"bytes_resident", report.bytes_resident},
           {"memory_budget_bytes", report.memory_budget},
           {"seconds",

@@ -30,7 +30,7 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // Asked last: CUDA takes its time to answer.
   const std::vector<DeviceInfo> visible = visible_devices();
-  return std::any_of(visible.begin(), visible.end(), new_enough) ? ExecutorKind::cuda : ExecutorKind::cpu;
+  return std::any_of(visible.begin(), visible.end(), is_supported) ? ExecutorKind::cuda : ExecutorKind::cpu;
 }
 
 Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)

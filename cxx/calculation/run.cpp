@@ -15,7 +15,8 @@
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/operands/team_operands.hpp"
-#include "cxx/parallel/panel_neighbours.hpp"
+#include "cxx/parallel/peer_exchange.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 
 /// Carries out what context.cpp has planned.
 namespace trifuse {
@@ -258,14 +259,14 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   try_devices([&] {
     if (executor.reader != nullptr) executor.reader->take_panels(panels);
   });
-  if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
+  if (operands) open_peer_exchange(*team_, exchange_of(executor), try_devices);
   limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   const PreparedExecutor& used = executor ? executor : failed_executor;
-  if (operands) result.traffic = operands->traffic(*team_, leave_neighbours(*team_, exchange_of(used)));
+  if (operands) result.traffic = operands->traffic(*team_, close_peer_exchange(*team_, exchange_of(used)));
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
   if (used.cuda != nullptr) result.cuda = used.cuda->report();

@@ -140,7 +140,7 @@ std::optional<DeviceInfo> deal_device(Team& team, const std::vector<DeviceInfo>&
   constexpr std::size_t longest_list = 1024;
   const std::vector<std::string> hosts = hosts_of_ranks(team);
   const std::vector<std::string> lists = gather(team, list, longest_list);
-  const std::optional<std::size_t> place = dealt_place(hosts, lists, static_cast<std::size_t>(team.rank()), share);
+  const std::optional<std::size_t> place = assigned_device(hosts, lists, static_cast<std::size_t>(team.rank()), share);
   if (!place) return std::nullopt;
   return usable.at(*place);
 }

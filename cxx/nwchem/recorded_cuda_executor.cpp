@@ -10,7 +10,7 @@
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/nwchem/device_operands.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"
 
@@ -25,20 +25,20 @@ std::int32_t narrow(std::int64_t n) {
 
 /// What has to be packed for a task: panels, one after the other in one array, and lone factors.
 struct PackingList {
-  std::vector<PackedJob> jobs;
+  std::vector<PackingJob> jobs;
   std::vector<std::int64_t> places;  ///< of each job's panel in the array
-  std::vector<PackedPiece> pieces;
-  std::vector<LoneJob> lone;
+  std::vector<PackingSegment> segments;
+  std::vector<OvFactorJob> lone;
   std::int64_t doubles = 0;  ///< of all panels
 
-  PackedJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t inner) {
-    PackedJob job{};
+  PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t inner) {
+    PackingJob job{};
     job.shape.kind = kind;
     for (std::size_t q = 0; q < 4; ++q) job.shape.extent[q] = narrow(extent[q]);
     job.shape.inner = narrow(inner);
     job.shape.outer = kind == PanelKind::left ? 1 : 2;
     job.shape.outer_count = job.shape.extent[job.shape.outer];
-    job.first_piece = narrow(std::ssize(pieces));
+    job.first_segment = narrow(std::ssize(segments));
     places.push_back(doubles);
     doubles += packed_size<Fp64>(job.shape);
     return jobs.emplace_back(job);
@@ -53,11 +53,11 @@ class RecordedCudaExecutor final : public RecordedExecutor {
       : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
-        covers_(shapes_of(kernels_)),
+        selector_(shapes_of(kernels_)),
         buffers_(scratch_doubles(kernels_, form, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
-    for (const Kernel* kernel : kernels_) prepare(*kernel, form, false);
+    for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, form, false);
   }
 
   OperandStore& operands() override { return operands_; }
@@ -75,14 +75,14 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   /// Whether kernels can take a task: most can, those of programs that are not NWChem may not.
   static bool fits(const RecordedTask& task);
   Energies execute_on_cpu(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps);
-  void list_products(const RecordedTask& task, int step);
+  void list_products(const RecordedTask& task, int k_step);
   void list_singles(const RecordedTask& task, const TaskData& data);
-  Work pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
+  KernelParameters pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
 
   int device_;
   cudaDeviceProp properties_;
   std::vector<const Kernel*> kernels_;
-  CoverChoice covers_;
+  ShapeSelector selector_;
   LaunchBuffers buffers_;
   MemoryBudget budget_;
   DeviceOperands operands_;
@@ -90,10 +90,10 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   PackingList list_;
   struct Product {
     std::size_t left;  ///< number of a panel; the next one is the right
-    std::int32_t steps;
+    std::int32_t k_steps;
   };
-  std::array<Product, phases_of_target> products_{};
-  std::vector<std::size_t> pairs_;  ///< numbers of panels
+  std::array<Product, products_per_target> products_{};
+  std::vector<std::size_t> vvoo_;  ///< numbers of panels
   int sets_ = 1;
   DeviceArray<double> packed_, lone_;
   PinnedArray<char> host_list_;
@@ -102,7 +102,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 };
 
 bool RecordedCudaExecutor::fits(const RecordedTask& task) {
-  // Items count particles in 16 bits and blocks of holes in eight.
+  // CTA tiles count particles in 16 bits and blocks of holes in eight.
   constexpr std::int64_t most_particles = std::numeric_limits<std::uint16_t>::max(),
                          most_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
   const auto& extent = task.extent();
@@ -111,7 +111,7 @@ bool RecordedCudaExecutor::fits(const RecordedTask& task) {
   }
   std::array<int, 9> calls{};
   for (const RecordedTask::Singles& one : task.singles()) {
-    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > most_sets) return false;
+    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > max_sets) return false;
   }
   return true;
 }
@@ -131,27 +131,27 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTa
 }
 
 /// Two panels for each product that has an inner index.
-void RecordedCudaExecutor::list_products(const RecordedTask& task, int step) {
+void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
-  for (std::size_t n = 0; n < phase_order.size(); ++n) {
-    const PhaseAxes& axes = phase_order[n];
+  for (std::size_t n = 0; n < product_order.size(); ++n) {
+    const ProductAxes& axes = product_order[n];
     const std::vector<RecordedTask::Piece> pieces = task.pieces(axes.particle, axes.hole);
     std::int64_t inner = 0;
     for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
-    products_[n] = {list_.next(), narrow(blocks(inner, step))};
+    products_[n] = {list_.next(), narrow(ceil_div(inner, k_step))};
     if (inner == 0) continue;
     const auto [p, pp] = others(axes.particle);
     const auto [h, hh] = others(axes.hole);
     const auto add = [&](PanelKind kind, const std::array<std::int64_t, 4>& shape,
                          RecordedTask::Strided RecordedTask::Piece::*operand) {
-      PackedJob& job = list_.add(kind, shape, inner);
+      PackingJob& job = list_.add(kind, shape, inner);
       std::int64_t begin = 0;
       for (const RecordedTask::Piece& piece : pieces) {
         const RecordedTask::Strided& from = piece.*operand;
-        list_.pieces.push_back({from.data, from.inner, {from.row[0], from.row[1], from.row[2], 0}, narrow(begin), 0});
+        list_.segments.push_back({from.data, from.inner, {from.row[0], from.row[1], from.row[2], 0}, narrow(begin), 0});
         begin += piece.inner;
       }
-      job.pieces = narrow(std::ssize(pieces));
+      job.segments = narrow(std::ssize(pieces));
     };
     add(PanelKind::left, {extent(axes.particle), extent(3 + h), extent(3 + hh), 1}, &RecordedTask::Piece::left);
     add(PanelKind::right, {extent(p), extent(pp), extent(3 + axes.hole), 1}, &RecordedTask::Piece::right);
@@ -161,7 +161,7 @@ void RecordedCudaExecutor::list_products(const RecordedTask& task, int step) {
 /// Pair blocks of all terms, zeros where there is no call, and lone factors; a term that came twice is in both sets.
 void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData& data) {
   const std::vector<RecordedTask::Singles> singles = task.singles();
-  std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_pairs> of_term;
+  std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_vvoo_blocks> of_term;
   sets_ = 1;
   for (const RecordedTask::Singles& one : singles) {
     auto& calls = of_term[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)];
@@ -171,26 +171,27 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   for (int set = 0; set < sets_; ++set) {
-    for (int n = 0; n < spin_orbital_pairs; ++n) {
+    for (int n = 0; n < spin_orbital_vvoo_blocks; ++n) {
       const int particle = n / 3, hole = n % 3;
       const auto [p, pp] = others(particle);
       const auto [h, hh] = others(hole);
-      pairs_.push_back(list_.next());
-      PackedJob& job = list_.add(PanelKind::pairs, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
+      vvoo_.push_back(list_.next());
+      PackingJob& job = list_.add(PanelKind::vvoo, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
       const auto& calls = of_term[static_cast<std::size_t>(n)];
       if (calls.size() <= static_cast<std::size_t>(set)) continue;
       const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
-      job.pieces = 1;
-      list_.pieces.push_back({one.pairs, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
+      job.segments = 1;
+      list_.segments.push_back({one.pairs, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
       list_.lone.push_back({one.lone, lone_.data() + std::int64_t{set} * orbitals * orbitals, data.extent[particle],
                             data.extent[3 + hole], data.offset[particle], data.offset[3 + hole]});
     }
   }
 }
 
-/// Turns the operands into panels, after their arrival; what is not in panels is in the Work that is returned.
-Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
-                                const std::array<const double*, 6>& eps) {
+/// Turns the operands into panels, after their arrival; what is not in panels is in the KernelParameters that is
+/// returned.
+KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
+                                            const std::array<const double*, 6>& eps) {
   const cudaStream_t stream = buffers_.stream;
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
   const auto wanted = static_cast<std::size_t>(list_.doubles);
@@ -198,15 +199,16 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
   packed_.reserve(wanted);
   for (std::size_t n = 0; n < list_.jobs.size(); ++n) list_.jobs[n].packed = packed_.data() + list_.places[n];
   for (const Product& product : products_) {
-    const PackedJob* left = list_.jobs.data() + product.left;
-    program_.phases.push_back(product.steps == 0 ? Phase{} : Phase{left[0].packed, left[1].packed, product.steps, 0});
+    const PackingJob* left = list_.jobs.data() + product.left;
+    program_.products.push_back(
+        product.k_steps == 0 ? KernelProduct{} : KernelProduct{left[0].packed, left[1].packed, product.k_steps, 0});
   }
-  for (const std::size_t n : pairs_) program_.pairs.push_back(list_.jobs[n].packed);
+  for (const std::size_t n : vvoo_) program_.vvoo.push_back(list_.jobs[n].packed);
 
   ArraysInOne arrays;
-  const std::size_t jobs_at = arrays.add<PackedJob>(list_.jobs.size());
-  const std::size_t pieces_at = arrays.add<PackedPiece>(list_.pieces.size());
-  const std::size_t lone_at = arrays.add<LoneJob>(list_.lone.size());
+  const std::size_t jobs_at = arrays.add<PackingJob>(list_.jobs.size());
+  const std::size_t segments_at = arrays.add<PackingSegment>(list_.segments.size());
+  const std::size_t lone_at = arrays.add<OvFactorJob>(list_.lone.size());
   const std::size_t eps_at = arrays.add<double>(static_cast<std::size_t>(orbitals));
   const std::size_t omega2_at = arrays.add<double>(1);
   host_list_.reserve(arrays.bytes);
@@ -215,24 +217,24 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
     std::copy(from.begin(), from.end(), reinterpret_cast<T*>(host_list_.data() + offset));
     return reinterpret_cast<const T*>(device_list_.data() + offset);
   };
-  const PackedJob* jobs = put(std::span<const PackedJob>(list_.jobs), jobs_at);
-  const PackedPiece* pieces = put(std::span<const PackedPiece>(list_.pieces), pieces_at);
-  const LoneJob* lone = put(std::span<const LoneJob>(list_.lone), lone_at);
+  const PackingJob* jobs = put(std::span<const PackingJob>(list_.jobs), jobs_at);
+  const PackingSegment* segments = put(std::span<const PackingSegment>(list_.segments), segments_at);
+  const OvFactorJob* lone = put(std::span<const OvFactorJob>(list_.lone), lone_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
-  Work work = work_of(form, 1, sets_);
-  work.eps = put(std::span<const double>(energies), eps_at);
+  KernelParameters parameters = base_parameters(form, 1, sets_);
+  parameters.eps = put(std::span<const double>(energies), eps_at);
   constexpr double no_omega2 = 0.0;
-  work.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
-  work.omega2_count = 1;
-  work.orbitals = orbitals;
+  parameters.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
+  parameters.omega2_count = 1;
+  parameters.orbitals = orbitals;
   const std::int64_t table = std::int64_t{orbitals} * orbitals;
-  for (int set = 0; set < sets_; ++set) work.lone[set] = lone_.data() + set * table;
+  for (int set = 0; set < sets_; ++set) parameters.ov_factors[set] = lone_.data() + set * table;
   TRIFUSE_CUDA(cudaMemcpyAsync(device_list_.data(), host_list_.data(), arrays.bytes, cudaMemcpyHostToDevice, stream));
   TRIFUSE_CUDA(cudaMemsetAsync(lone_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
-  if (!list_.lone.empty()) launch_lone_factors(lone, static_cast<int>(list_.lone.size()), orbitals, stream);
-  launch_recorded_packing(jobs, static_cast<int>(list_.jobs.size()), pieces, stream);
-  return work;
+  if (!list_.lone.empty()) launch_ov_factors(lone, static_cast<int>(list_.lone.size()), orbitals, stream);
+  launch_recorded_packing(jobs, static_cast<int>(list_.jobs.size()), segments, stream);
+  return parameters;
 }
 
 RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
@@ -243,23 +245,23 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   if (!fits(task)) return execute_on_cpu(task, factor, eps);
   std::array<std::int32_t, 6> extent{};
   for (std::size_t q = 0; q < 6; ++q) extent[q] = narrow(task.extent()[q]);
-  TaskData data = lone_task(extent);
+  TaskData data = single_task(extent);
   data.factor = factor;
-  const std::size_t best = covers_.best({extent[0], extent[1], extent[2]});
+  const std::size_t best = selector_.best({extent[0], extent[1], extent[2]});
   const Kernel& kernel = *kernels_[best];
   program_.clear();
-  append_items(0, data, form, kernel.shape, covers_.cover(best), program_.items);
-  data.items = std::ssize(program_.items);
+  append_cta_tiles(0, data, form, kernel.shape, selector_.tiling(best), program_.cta_tiles);
+  data.cta_tiles = std::ssize(program_.cta_tiles);
   program_.tasks.push_back(data);
   list_ = {};
-  pairs_.clear();
+  vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
-  lone_.reserve(static_cast<std::size_t>(most_sets * orbitals * orbitals));
-  list_products(task, kernel.step);
+  lone_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
+  list_products(task, kernel.k_step);
   list_singles(task, data);
-  const Work work = pack(task, data, eps);
+  const KernelParameters parameters = pack(task, data, eps);
   const std::span<const double> sums =
-      run_program(program_, kernel, form, false, properties_.multiProcessorCount, work, buffers_);
+      run_program(program_, kernel, form, false, properties_.multiProcessorCount, parameters, buffers_);
   return checked({sums[0], sums[1]});
 }
 

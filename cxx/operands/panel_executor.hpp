@@ -11,23 +11,27 @@ namespace trifuse {
 
 class PanelStore;
 
-/// Panels that executors of several processes of a host keep for each other, each of them some, where all can read them
-/// faster than from the memory of the host. The caller takes the offers round.
+/// The executors of several processes of one host share panels: each executor owns some panels and keeps them where the
+/// others can read them faster than from the memory of the host. The caller passes the handles between the processes.
+/// Call order on every rank: export_panels(), import_panels(), tasks, close().
 class PanelExchange {
  public:
   virtual ~PanelExchange() = default;
-  /// Keeps the panels that are at home here from now on, and returns what others need to know to read them; empty where
-  /// they cannot. `home_of_rank`: for each rank of a team the rank with the executor where the panels of its piece are
-  /// at home, -1 for none. `rank`: that of this process.
-  virtual std::string offer(std::span<const int> home_of_rank, int rank) = 0;
-  /// The offers of all ranks; empty ones are passed over, and so are those of other cuts and those that do not open.
-  virtual void take(std::span<const std::string> offers) = 0;
-  /// Reads what others have no more. What was offered must stay until all have said so.
-  virtual void let_go() = 0;
-  /// That came from others.
-  virtual std::int64_t bytes_taken() const = 0;
+  /// Loads the panels that this rank owns and keeps them until this object dies. Returns the handle with which the
+  /// other ranks of the host open them, at most `longest_handle` bytes; an empty handle if they cannot.
+  ///
+  /// `owner_of_rank` [rank]: the rank whose executor owns the panels that lie in this rank's part of the panel store;
+  /// -1 if no executor of this host owns them. `rank`: the number of this process.
+  virtual std::string export_panels(std::span<const int> owner_of_rank, int rank) = 0;
+  /// Opens the exported panels of the other ranks. `handles` [rank]: what export_panels() returned there. Empty handles
+  /// are skipped, and so are handles of other tilings and handles that the system does not open.
+  virtual void import_panels(std::span<const std::string> handles) = 0;
+  /// Stops reading peers' memory. Exported memory must stay valid until every rank has called this.
+  virtual void close() = 0;
+  /// Bytes of panels that came from other ranks so far.
+  virtual std::int64_t bytes_imported() const = 0;
 
-  static constexpr std::size_t longest_offer = 256;
+  static constexpr std::size_t longest_handle = 256;  ///< bytes
 };
 
 /// An executor whose operands are panels. It says how they are to be cut, and gets them before it makes workers.

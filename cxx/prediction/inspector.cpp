@@ -22,7 +22,7 @@ std::uint64_t key_of(const gpu::PanelName& name) {
 
 /// Doubles of a panel as the host has them.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  std::int64_t doubles = packing.kind == gpu::PanelKind::pairs ? packing.extent[3] : padded_row(packing.inner);
+  std::int64_t doubles = packing.kind == gpu::PanelKind::vvoo ? packing.extent[3] : padded_row(packing.inner);
   for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
   return doubles;
 }
@@ -30,7 +30,7 @@ std::int64_t host_doubles(const gpu::Packing& packing) {
 }  // namespace
 
 Inspection::Inspection(const Plan& plan, const Problem& problem) {
-  constexpr int step = gpu::Fp64::step;
+  constexpr int step = gpu::Fp64::k_step;
   KernelWorkModel model(plan.form);
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
@@ -58,13 +58,13 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
   for (const Task& task : plan.tasks) {
     gpu::write_program(problem, plan.tiles, task, step, recipe, program);
     bytes = 0.0;
-    for (const auto& phase : program.phases) {
-      if (phase.steps == 0) continue;
-      add(phase.a);
-      add(phase.b);
+    for (const auto& product : program.products) {
+      if (product.k_steps == 0) continue;
+      add(product.a);
+      add(product.b);
     }
-    for (const auto& pair : program.pairs) {
-      if (pair.used) add(pair.name);
+    for (const auto& vvoo : program.vvoo) {
+      if (vvoo.used) add(vvoo.name);
     }
     largest_task_ = std::max(largest_task_, bytes);
     panel_begin_.push_back(panels_.size());

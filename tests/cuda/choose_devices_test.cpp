@@ -28,11 +28,11 @@ std::vector<int> numbers_of(const std::vector<DeviceInfo>& devices) {
 
 const std::vector<DeviceInfo> visible = {device(0, 6, 1), device(1, 7, 5), device(2, 9, 0)};
 
-TEST(ChosenDevices, AreThoseThatAreNamedInTheirOrder) {
+TEST(ChosenDevices, AreTheNamedOnesInTheirOrder) {
   EXPECT_EQ(numbers_of(choose_devices(visible, {2, 1})), (std::vector<int>{2, 1}));
 }
 
-TEST(ChosenDevices, AreAllThatAreNewEnoughWhereNoneIsNamed) {
+TEST(ChosenDevices, AreAllSupportedOnesIfNoneIsNamed) {
   EXPECT_EQ(numbers_of(choose_devices(visible, {})), (std::vector<int>{1, 2}));
   expect_failure<UsageError>([] { choose_devices({device(0, 7, 0)}, {}); }, "compute capability 7.0");
 }
@@ -53,31 +53,31 @@ TEST(ChosenDevices, DoNotExistWithoutAGpu) {
   expect_failure<UsageError>([&] { Calculation(*source, nullptr, options); }, why_no_devices());
 }
 
-/// What each rank gets, -1 for none.
-std::vector<int> dealt(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
-  std::vector<int> places;
+/// [rank] The index of the GPU that each rank gets; -1: none.
+std::vector<int> assigned(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
+  std::vector<int> indices;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto place = dealt_place(hosts, lists, rank, share);
-    places.push_back(place ? static_cast<int>(*place) : -1);
+    const auto index = assigned_device(hosts, lists, rank, share);
+    indices.push_back(index ? static_cast<int>(*index) : -1);
   }
-  return places;
+  return indices;
 }
 
-TEST(DealtDevices, AreHadByOneRankOfAHostEach) {
-  EXPECT_EQ(dealt({"a", "b", "a", "a", "b"}, {"0 1", "0 1", "0 1", "0 1", "0 1"}, false),
+TEST(AssignedDevices, BelongToOneRankOfAHostEach) {
+  EXPECT_EQ(assigned({"a", "b", "a", "a", "b"}, {"0 1", "0 1", "0 1", "0 1", "0 1"}, false),
             (std::vector<int>{0, 0, 1, -1, 1}));
-  EXPECT_EQ(dealt({"a", "a"}, {"", "3"}, false), (std::vector<int>{-1, 0}));
+  EXPECT_EQ(assigned({"a", "a"}, {"", "3"}, false), (std::vector<int>{-1, 0}));
 }
 
-TEST(DealtDevices, AreThoseThatTheLauncherShowsToEachRank) {
-  EXPECT_EQ(dealt({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (std::vector<int>{0, 0, -1}));
+TEST(AssignedDevices, AreAmongThoseThatTheLauncherShowsToEachRank) {
+  EXPECT_EQ(assigned({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (std::vector<int>{0, 0, -1}));
 }
 
-TEST(DealtDevices, AreSharedInTurnWhereThatIsAskedFor) {
-  EXPECT_EQ(dealt({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
+TEST(AssignedDevices, AreSharedInTurnOnRequest) {
+  EXPECT_EQ(assigned({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
 }
 
-TEST(DevicesOfRank, BeginInTurnForSoManyRanksOfANode) {
+TEST(DevicesOfRank, BeginInTurnForTheFirstRanksOfANode) {
   const auto numbers = [](std::int64_t rank, std::int64_t gpus_per_node) {
     return numbers_of(devices_of_rank(visible, rank, gpus_per_node));
   };
@@ -85,7 +85,7 @@ TEST(DevicesOfRank, BeginInTurnForSoManyRanksOfANode) {
   EXPECT_EQ(numbers(1, 2), (std::vector<int>{2, 1}));
   EXPECT_EQ(numbers(2, 2), (std::vector<int>{}));
   EXPECT_EQ(numbers(0, 0), (std::vector<int>{}));
-  EXPECT_EQ(numbers(2, 5), (std::vector<int>{1, 2}));  // more ranks than GPUs: shared
+  EXPECT_EQ(numbers(2, 5), (std::vector<int>{1, 2}));  // more ranks than GPUs share them
 }
 
 TEST(DevicesOfRank, AreTheOneThatTheLauncherShows) {
@@ -111,7 +111,7 @@ TEST(DeviceIdentity, TellsThePartsOfAGpuApart) {
   EXPECT_EQ(device_identity(device(0, 9, 0), "MIG-5d3c1a2b"), "MIG-5d3c1a2b");
 }
 
-TEST(NominalRate, IsThatOfFp64Units) {
+TEST(NominalRate, FollowsTheFp64Units) {
   EXPECT_GT(nominal_rate(device(0, 9, 0)), nominal_rate(device(0, 8, 0)));
   EXPECT_GT(nominal_rate(device(0, 8, 0)), 10 * nominal_rate(device(0, 8, 6)));
   EXPECT_GT(nominal_rate(device(0, 7, 5)), 0.0);

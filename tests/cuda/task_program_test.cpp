@@ -15,8 +15,8 @@
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"
 
-/// What a kernel is told, carried out in the plainest way and compared with the reference: panels, orders, signs and
-/// weights, without a GPU.
+/// The program of a kernel, executed in the plainest way and compared with the reference. This tests panels, orders,
+/// signs and weights without a GPU.
 namespace trifuse::gpu {
 namespace {
 
@@ -26,10 +26,10 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Inner indices of an instruction.
-constexpr int step = Fp64::step;
+/// Contracted indices of an instruction.
+constexpr int step = Fp64::k_step;
 
-/// A panel of the host seen through its packing: elements of the positions, each a row of inner indices.
+/// A panel of the host, addressed by its packing: [position 0, 1, 2(, 3)] rows of contracted indices.
 struct View {
   const double* data = nullptr;
   Packing packing{};
@@ -44,7 +44,7 @@ View view_of(const PanelStore& panels, Form form, const PanelName& name) {
   return {panel.data, packing_of(panels.tiles(), form, name, panel.stride)};
 }
 
-/// The sets of a full block for which an element in ascending order stands; 0 for all others.
+/// The weight of an element: for how many elements of a full block it stands. 0 if it is not in ascending order.
 double multiplicity(Form form, int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
   if ((xy && x > y) || (yz && y > z)) return 0.0;
@@ -53,21 +53,22 @@ double multiplicity(Form form, int equal, int x, int y, int z) {
   return pairs_alike == 0 ? 1.0 : pairs_alike == 1 ? 0.5 : 0.0;
 }
 
-/// Carries out the program of one task element by element.
+/// Executes the program of one task, element by element.
 class Evaluation {
  public:
   Evaluation(const Problem& problem, const PanelStore& panels, const TaskProgram& program, SpinCase spin_case)
       : problem_(problem), panels_(panels), program_(program), spin_case_(spin_case), targets_(problem.targets()) {
-    for (const auto& phase : program.phases) {
-      phases_.push_back(phase.steps == 0 ? std::array<View, 2>{} : std::array<View, 2>{view(phase.a), view(phase.b)});
-      if (phase.steps == 0) continue;
-      const auto& [a, b] = phases_.back();
+    for (const auto& product : program.products) {
+      products_.push_back(product.k_steps == 0 ? std::array<View, 2>{}
+                                               : std::array<View, 2>{view(product.a), view(product.b)});
+      if (product.k_steps == 0) continue;
+      const auto& [a, b] = products_.back();
       EXPECT_NE(a.data, nullptr);
       EXPECT_NE(b.data, nullptr);
       EXPECT_EQ(a.packing.inner, b.packing.inner);
-      EXPECT_EQ(phase.steps, blocks(a.packing.inner, step));
+      EXPECT_EQ(product.k_steps, ceil_div(a.packing.inner, step));
     }
-    for (const auto& pair : program.pairs) pairs_.push_back(pair.used ? view(pair.name) : View{});
+    for (const auto& vvoo : program.vvoo) vvoo_.push_back(vvoo.used ? view(vvoo.name) : View{});
   }
 
   std::vector<double> energies() const {
@@ -84,21 +85,21 @@ class Evaluation {
   }
 
  private:
-  using Element = std::array<int, 6>;  ///< a, b, c, i, j, k inside their tiles
+  using Element = std::array<int, 6>;  ///< [a, b, c, i, j, k] orbitals inside their tiles
 
   View view(const PanelName& name) const { return view_of(panels_, problem_.form, name); }
   bool adapted() const { return problem_.form == Form::spin_adapted; }
 
-  /// The sum of a target's products, negated between phases in spin-orbital form.
+  /// One element of target `t`: the sum of its products, negated between products in spin-orbital form.
   double target(const Element& e, int t) const {
     double sum = 0.0;
-    for (int n = 0; n < phases_of_target; ++n) {
+    for (int n = 0; n < products_per_target; ++n) {
       if (!adapted()) sum = -sum;
-      const std::size_t number = at(t * phases_of_target + n);
-      if (program_.phases[number].steps == 0) continue;
-      const auto [x, y] = phase_order[at(n)];
+      const std::size_t number = at(t * products_per_target + n);
+      if (program_.products[number].k_steps == 0) continue;
+      const auto [x, y] = product_order[at(n)];
       const auto pp = others(x), hh = others(y);
-      const auto& [left, right] = phases_[number];
+      const auto& [left, right] = products_[number];
       const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
       const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
       for (int k = 0; k < left.packing.inner; ++k) sum += a[k] * b[k];
@@ -106,20 +107,20 @@ class Evaluation {
     return adapted() ? sum : final_sign * sum;
   }
 
-  /// t1 or f of particle x and hole y alone times the pair that is left, of pair block `place`.
-  double single(const Element& e, int set, int x, int y, int place) const {
-    const int terms = adapted() ? spin_adapted_pairs : spin_orbital_pairs;
-    const std::size_t number = at(set * terms + place);
-    if (!program_.pairs[number].used) return 0.0;
+  /// The factor t1 (set 0) or f_ov (set 1) of particle x and hole y, times vvoo block `block` at the other indices.
+  double single(const Element& e, int set, int x, int y, int block) const {
+    const int terms = adapted() ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
+    const std::size_t number = at(set * terms + block);
+    if (!program_.vvoo[number].used) return 0.0;
     const auto pp = others(x), hh = others(y);
     const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
     const double lone = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
-    return lone * *pairs_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+    return lone * *vvoo_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
   }
 
   double singles(const Element& e, int t) const {
     double sum = 0.0;
-    for (int set = 0; set < sets_of(problem_); ++set) {
+    for (int set = 0; set < disconnected_sets(problem_); ++set) {
       for (int x = 0; x < 3; ++x) {
         if (adapted()) {
           sum += single(e, set, x, assignments[at(t)][at(x)], x * 6 + t);
@@ -173,8 +174,8 @@ class Evaluation {
   const TaskProgram& program_;
   SpinCase spin_case_;
   int targets_;
-  std::vector<std::array<View, 2>> phases_;
-  std::vector<View> pairs_;
+  std::vector<std::array<View, 2>> products_;
+  std::vector<View> vvoo_;
 };
 
 void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
@@ -227,7 +228,7 @@ TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceWithFockInSingles) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ProgramFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
 
-// The operations of a full block are those of the plan, which counts what coinciding tiles have in common once.
+// For tiles that do not coincide, the program has the operations of the plan. For others the plan counts fewer.
 TEST(Program, CountsTheOperationsOfAnElement) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     for (const Form form : molecule.forms()) {

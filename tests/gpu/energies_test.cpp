@@ -8,7 +8,7 @@
 #include "cxx/triples/recipe.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
-/// Every kernel that the device can run against the reference, and against the CPU where molecules are larger, task by
+/// Compares every kernel that the device can run with the reference, and for larger molecules with the CPU, task by
 /// task.
 namespace trifuse {
 namespace {
@@ -27,7 +27,7 @@ void expect_energies_of_the_cpu(const Problem& problem, const TileSpace& tiles) 
 
 class CudaExecutorFor : public OnGpuForMolecule {};
 
-// Executors take their time to begin with, so not everything is tried with every kernel.
+// Executors need some time to start, so not every test uses every kernel.
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
   for (const Form form : GetParam().forms()) {
@@ -75,8 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Every, CudaExecutorFor, ::testing::ValuesIn(molecules_o
 
 class CudaExecutorOnGpu : public OnGpu {};
 
-// Fewer orbitals than irreps: products, singles and whole tasks have nothing to sum.
-TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
+// With fewer orbitals than irreps, some products, singles and whole tasks vanish.
+TEST_F(CudaExecutorOnGpu, AgreesWithTheReferenceIfProductsVanish) {
   bool vanished = false;
   for (const NamedMolecule& molecule :
        {NamedMolecule{"closed shell", closed_shell(3, 4, 8)}, {"UHF", open_shell(Reference::uhf, {3, 2, 4, 5}, 8)}}) {
@@ -96,7 +96,7 @@ TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
 }
 
 TEST_F(CudaExecutorOnGpu, AgreesWithTheReferenceForASingleOrbitalOfAKind) {
-  // Extents of 1 in every position, and one particle or one hole of a spin in all.
+  // Extents of 1 at every position, and only one particle or one hole of a spin.
   for (const OpenShell& n : {OpenShell{2, 1, 2, 1}, {1, 2, 5, 3}, {4, 3, 1, 2}, {3, 3, 9, 1}}) {
     const OwnedProblem owned(open_shell(Reference::uhf, n), Form::spin_orbital);
     for (const std::int64_t size : {1, 9}) {
@@ -134,7 +134,7 @@ TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerOpenShellsAndTwoSides) {
   expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(7, 26));
 }
 
-// Long inner sums of few free indices: many chunks of each panel follow each other.
+// Long contracted indices and few free ones: each panel has many k-tiles.
 TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLongSums) {
   const OwnedProblem owned(closed_shell(3, 150), Form::spin_adapted);
   expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 50));

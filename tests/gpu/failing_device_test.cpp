@@ -10,17 +10,18 @@
 #include "tests/support/broken_device.hpp"
 #include "tests/support/calculations.hpp"
 
-/// A GPU that really fails in the middle of a run.
+/// A GPU that fails in the middle of a run.
 namespace trifuse::testing {
 namespace {
 
-/// Computes with a GPU that fails after the first task, and leaves the process; 0 if all went as it should.
+/// Computes with a GPU that fails after the first task. Exits with 0 if the result is right and the failure was
+/// reported.
 [[noreturn]] void compute_with_failing_device() {
   const auto source = make_synthetic_source(closed_shell(14, 90));
   CalculationOptions options;
   options.executor = ExecutorKind::cuda;
   options.devices = {0};
-  options.devices_required = true;  // which speaks of the beginning only
+  options.devices_required = true;  // concerns the start of the run only
   const Calculation calculation(*source, nullptr, options);
   std::atomic<int> code{-2};
   int warnings = 0;
@@ -43,7 +44,7 @@ namespace {
 
 class FailingDevice : public OnGpu {};
 
-// In a process of its own, whose GPU is lost to it.
+// The test runs in a process of its own, which loses its GPU.
 TEST_F(FailingDevice, LeavesTheRestOfARunToCores) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(compute_with_failing_device(), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");

@@ -19,10 +19,10 @@
 #include "cxx/plan/plan.hpp"
 #include "tests/support/problems.hpp"
 
-/// For tests that need a GPU. Without one they are skipped and say why.
+/// Support for tests that need a GPU. Without one they are skipped and say why.
 namespace trifuse::testing {
 
-/// `Base` is a fixture of GoogleTest's.
+/// `Base`: a fixture of GoogleTest.
 template <typename Base>
 class SkippedWithoutGpu : public Base {
  protected:
@@ -47,8 +47,8 @@ inline CudaOptions with_memory(std::int64_t bytes) {
   return options;
 }
 
-/// The least budget, to a mebibyte, with which an executor can be made: what does not depend on the panels, and room
-/// for those of one task in the smallest tiles.
+/// The least budget in bytes, rounded up to a mebibyte, with which an executor can be made: the buffers, and the panels
+/// of one task in the smallest tiles.
 inline std::int64_t least_budget(const Problem& problem, const TileSpace& tiles) {
   std::int64_t refused = 16, enough = 4096;
   while (enough - refused > 1) {
@@ -63,9 +63,8 @@ inline std::int64_t least_budget(const Problem& problem, const TileSpace& tiles)
   return enough * mebibyte;
 }
 
-/// Compares energies [number, omega2, task] task by task. A difference is relative to the largest number of its task
-/// and a ten-thousandth of the largest of all: where the terms of a task cancel, none of its digits can be trusted so
-/// far.
+/// Compares energies [task, omega2, number], task by task. The difference is relative to the largest number of the task
+/// plus 1e-4 of the largest number of all tasks: if the terms of a task cancel, its own digits cannot be trusted.
 inline void expect_same_energies(const std::vector<double>& found, const std::vector<double>& expected,
                                  std::size_t omega2_values) {
   constexpr double tolerance = 1e-12, of_the_largest = 1e-4;
@@ -87,7 +86,7 @@ inline void expect_same_energies(const std::vector<double>& found, const std::ve
       ASSERT_TRUE(std::isfinite(found[n])) << "task " << first / per_task << ", number " << n - first;
       const double difference = std::abs(found[n] - expected[n]);
       if (difference == 0.0) continue;
-      // Where all energies are zero nothing but zero is right.
+      // If all energies are zero, any difference is wrong.
       const double relative = scale > 0.0 ? difference / scale : 1.0;
       if (relative <= worst) continue;
       worst = relative;
@@ -108,7 +107,7 @@ inline std::vector<double> batch_numbers(const Executor& executor, const Plan& p
   return batch_numbers(*executor.make_worker(), plan.tasks, omega2_values);
 }
 
-/// What all workers of an executor find when each executes all tasks, `times` times, while the others do.
+/// The energies that each worker of an executor finds. All workers execute all tasks at the same time, `times` times.
 inline std::vector<std::vector<double>> numbers_of_all_workers(const Executor& executor, const Plan& plan,
                                                                std::size_t omega2_values, int times = 1) {
   std::vector<std::future<std::vector<double>>> running;
@@ -124,12 +123,12 @@ inline std::vector<std::vector<double>> numbers_of_all_workers(const Executor& e
   return found;
 }
 
-/// Compares every kernel of `kernels` with what `make_expected` makes, for all tasks of these tiles.
+/// Compares every kernel of `kernels` with the executor that `make_expected` makes, for all tasks of these tiles.
 inline void expect_agreement(
     const Problem& problem, const TileSpace& tiles, const std::vector<std::string>& kernels,
     const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected) {
   const Plan plan = make_plan(tiles, problem.form);
-  // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
+  // With tiles of one orbital, a molecule with few orbitals of each irrep has no tasks.
   if (plan.tasks.empty()) return;
   const std::size_t omega2_values = problem.omega2.size();
   const auto expected = batch_numbers(*make_expected(problem, tiles), plan, omega2_values);

@@ -9,7 +9,7 @@
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/refusals.hpp"
 
-/// Budgets of device memory, and what is refused.
+/// Budgets of device memory, and options that are refused.
 namespace trifuse {
 namespace {
 
@@ -17,7 +17,7 @@ using namespace trifuse::testing;
 
 class LittleDeviceMemory : public OnGpu {
  protected:
-  /// Both forms; panels take many times the smallest budget that is left for them.
+  /// Problems of both forms, whose panels are many times larger than the smallest budget.
   static std::vector<OwnedProblem> problems() {
     std::vector<OwnedProblem> problems;
     problems.emplace_back(closed_shell(8, 40), Form::spin_adapted);
@@ -29,12 +29,11 @@ class LittleDeviceMemory : public OnGpu {
   }
 };
 
-// Also with as many workers as the executor wants: each needs panels that the others hold the room for, and none may
-// wait for ever.
+// All workers of the executor compete for the memory of the panels. None of them may wait for ever.
 TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
   for (const OwnedProblem& owned : problems()) {
     SCOPED_TRACE(to_string(owned.problem.form));
-    // Tiles that need not be cut any further.
+    // Orbital tiles that need not be cut.
     const Plan plan = make_plan(owned.right->tiles().retiled(4, 4), owned.problem.form);
     const auto expected = cpu_numbers(owned.problem, plan);
     const std::int64_t least = least_budget(owned.problem, plan.tiles);
@@ -55,7 +54,7 @@ TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
 TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
   for (const OwnedProblem& owned : problems()) {
     SCOPED_TRACE(to_string(owned.problem.form));
-    // One tile of each class and irrep, far too large for the smallest budget.
+    // One orbital tile for each kind, spin and irrep: far too large for the smallest budget.
     const Plan plan = make_plan(owned.right->tiles().retiled(40, 40), owned.problem.form);
     const auto expected = cpu_numbers(owned.problem, plan);
     const std::int64_t least = least_budget(owned.problem, plan.tiles);
@@ -104,7 +103,7 @@ class RefusedCudaOptions : public OnGpu {
 
 TEST_F(RefusedCudaOptions, NameAKernelThatDoesNotExist) {
   expect_refusal(with_kernel("nonsense"), "\"nonsense\"");
-  // Those that do exist are named.
+  // The message lists the kernels that exist.
   for (const std::string& kernel : usable_kernels()) expect_refusal(with_kernel("nonsense"), kernel);
 }
 

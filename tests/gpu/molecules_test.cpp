@@ -10,7 +10,7 @@
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/expected_energies.hpp"
 
-/// Whole calculations from amplitudes that NWChem made, on a GPU: against the energies that it printed, and against the
+/// Whole calculations on a GPU from amplitudes of NWChem, compared with the energies that NWChem printed and with the
 /// CPU.
 namespace trifuse {
 namespace {
@@ -25,7 +25,7 @@ void expect_near(const EnergyPair& found, const EnergyPair& expected) {
   EXPECT_NEAR(found.paren, expected.paren, tolerance);
 }
 
-/// The result of a GPU, once compared with the CPU's.
+/// Computes on a GPU and on the CPU, compares the results, and returns that of the GPU.
 CalculationResult compared_with_the_cpu(const TileSource& source, CalculationOptions options) {
   options.executor = ExecutorKind::cpu;
   const auto expected = numbers_of(calculate(source, options));

@@ -7,13 +7,13 @@
 #include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
-/// What a task gets depends on that task alone, to the last bit.
+/// The energies of a task depend on that task only, to the last bit.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-/// A problem of each form with many tasks of different sizes, and an executor for each kernel.
+/// Problems of both forms with many tasks of different sizes, and an executor for each kernel.
 class SameBits : public OnGpu {
  protected:
   template <typename Function>
@@ -65,7 +65,7 @@ TEST_F(SameBits, AreGivenInAnyOrder) {
     const auto backward = batch_numbers(*executor.make_worker(), reversed, 2);
     ASSERT_EQ(backward.size(), forward.size());
     for (std::size_t n = 0; n < forward.size(); ++n) {
-      // Eight numbers of each task: four for each omega2.
+      // Each task has eight numbers, four for each omega2.
       ASSERT_EQ(backward[(plan.tasks.size() - 1 - n / 8) * 8 + n % 8], forward[n]) << n;
     }
   });

@@ -44,13 +44,13 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
     std::set<gpu::PanelName> all;
     double largest = 0.0;
     for (std::size_t t = 0; t < inspection.tasks(); ++t) {
-      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, recipe, program);
+      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::k_step, recipe, program);
       std::set<gpu::PanelName> names;
-      for (const auto& phase : program.phases) {
-        if (phase.steps > 0) names.insert({phase.a, phase.b});
+      for (const auto& product : program.products) {
+        if (product.k_steps > 0) names.insert({product.a, product.b});
       }
-      for (const auto& pair : program.pairs) {
-        if (pair.used) names.insert(pair.name);
+      for (const auto& vvoo : program.vvoo) {
+        if (vvoo.used) names.insert(vvoo.name);
       }
       const auto listed = inspection.panels(t);
       EXPECT_EQ(listed.size(), names.size());
@@ -85,8 +85,8 @@ TEST(Inspection, CountsTheOperationsThatAreExecuted) {
     for (std::size_t t = 0; t < each.inspection.tasks(); ++t) {
       const KernelWork& work = each.inspection.work(t);
       EXPECT_GT(work.filled(), 0.0);
-      EXPECT_LE(work.operations, 1.1 * work.steps * KernelWork::operations_of_step);
-      EXPECT_GE(work.targets, work.items);
+      EXPECT_LE(work.operations, 1.1 * work.k_steps * KernelWork::operations_per_k_step);
+      EXPECT_GE(work.targets, work.cta_tiles);
       const auto& [particles, holes, factor, spin_case] = each.plan.tasks[t];
       const bool coincide =
           particles[0] == particles[1] || particles[1] == particles[2] || holes[0] == holes[1] || holes[1] == holes[2];

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/synthetic_source.hpp"
@@ -128,9 +128,9 @@ TEST(Measured, RunsSendThePredictedPanels) {
 /// A spin-orbital task by itself, as `trifuse bench --kernels` measures it.
 double seconds_of_task(const std::array<std::int32_t, 6>& extent, int inner) {
   gpu::TaskProgram program;
-  program.data = gpu::lone_task(extent);
-  program.phases.resize(9);
-  for (auto& phase : program.phases) phase.steps = (inner + 7) / 8;
+  program.data = gpu::single_task(extent);
+  program.products.resize(9);
+  for (auto& product : program.products) product.k_steps = (inner + 7) / 8;
   program.operations_of_element = 2.0 * 9 * inner;
   KernelWorkModel model(Form::spin_orbital);
   return machine_model("h200").kernel_seconds(model.work(program), Form::spin_orbital);

@@ -3,30 +3,33 @@
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
-/// A warp's share of the six-index block, in registers from the first product to the last.
+/// The accumulators of a warp: its warp tile of one target, in registers from the first product to the last.
 ///
-/// A fragment's 16 rows are 4 x 4 of the two holes in A (slow index p, fast index q), its 8 columns are 4 of the hole
-/// that is alone, y, times 2 of a particle. Lane 4 r + n and register e of a fragment therefore hold
+/// A fragment of A has 16 rows: 4 x 4 values of two holes p and q. A fragment of B has 8 columns: 4 values of the hole
+/// y that stands alone in B, times 2 values of one particle, the doubled particle. Lane 4 r + n holds in register e of
+/// an accumulator fragment the element with
 ///
 ///     p = r / 4 + 2 (e / 2),   q = r % 4,   y = n,   low bit of the doubled particle = e % 2
 ///
-/// The holes stand as (p, q, y) = (i, j, k) in the first three phases, (i, k, j) in the next, (j, k, i) in the last.
-/// While c is the doubled particle ("straight"), `at[a][b][c / 2]` holds particles (a, b, c); when c is alone, b is
-/// doubled ("crossed") and `at[a][b & ~1 | c & 1][c / 2]` does.
+/// The holes (p, q, y) are (i, j, k) in products 0 to 2, (i, k, j) in products 3 to 5, (j, k, i) in products 6 to 8.
+///
+/// The doubled particle is c as long as a or b stands alone in A; then `at[a][b][c / 2]` holds particles (a, b, c). It
+/// is b if c stands alone in A; then `at[a][b & ~1 | c & 1][c / 2]` holds particles (a, b, c).
 namespace trifuse::gpu {
 
 template <typename Config>
 struct Accumulators {
   using Number = typename Config::Precision::Accumulator;
-  static constexpr int sub_a = Config::sub_a, sub_b = Config::sub_b, half_c = Config::sub_c / pair;
-  Number at[sub_a][sub_b][half_c][4];
+  static constexpr int warp_tile_a = Config::warp_tile_a, warp_tile_b = Config::warp_tile_b,
+                       half_c = Config::warp_tile_c / particle_pair;
+  Number at[warp_tile_a][warp_tile_b][half_c][4];
 
   template <typename Function>
   __device__ __forceinline__ void for_each_fragment(Function function) {
 #pragma unroll
-    for (int a = 0; a < sub_a; ++a)
+    for (int a = 0; a < warp_tile_a; ++a)
 #pragma unroll
-      for (int b = 0; b < sub_b; ++b)
+      for (int b = 0; b < warp_tile_b; ++b)
 #pragma unroll
         for (int c = 0; c < half_c; ++c) function(at[a][b][c]);
   }
@@ -34,7 +37,7 @@ struct Accumulators {
   __device__ __forceinline__ void clear() {
     for_each_fragment([](Number(&f)[4]) { f[0] = f[1] = f[2] = f[3] = 0; });
   }
-  /// Changes all signs if `sign_bit` is 0x80000000 and none if it is 0.
+  /// Changes all signs if `sign_bit` is 0x80000000, and none if it is 0.
   __device__ __forceinline__ void change_sign(unsigned sign_bit) {
     for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
@@ -44,8 +47,8 @@ struct Accumulators {
     });
   }
 
-  /// The fragment of row fragment `m` and column fragment (r, c) of a product with particle `x` alone: rows count x,
-  /// columns count the other two particles, the later one in pairs.
+  /// The accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product with particle `x` alone in A.
+  /// `m` is the value of x, `r` the value of the first other particle, `c` the pair of values of the second one.
   template <int x>
   __device__ __forceinline__ Number (&fragment(int m, int r, int c))[4] {
     if constexpr (x == 0) return at[m][r][c];
@@ -53,17 +56,18 @@ struct Accumulators {
     if constexpr (x == 2) return at[r][2 * c + (m & 1)][m >> 1];
   }
 
-  /// The number, among a lane's, of particles (a, b, c) and half `h` of the rows, crossed.
-  static constexpr __device__ __forceinline__ int crossed(int a, int b, int c, int h) {
-    return ((a * sub_b + ((b & ~1) | (c & 1))) * half_c + (c >> 1)) * 4 + (b & 1) + 2 * h;
+  /// Index 0..accumulators-1 in a lane of particles (a, b, c) and half `h` of the rows (bit e / 2), if b is the doubled
+  /// particle.
+  static constexpr __device__ __forceinline__ int index_with_b_doubled(int a, int b, int c, int h) {
+    return ((a * warp_tile_b + ((b & ~1) | (c & 1))) * half_c + (c >> 1)) * 4 + (b & 1) + 2 * h;
   }
 
-  /// Straight to crossed and back: interchanges the low bits of b and c.
-  __device__ __forceinline__ void cross() {
+  /// Makes b the doubled particle instead of c, or c instead of b: exchanges the low bits of b and c.
+  __device__ __forceinline__ void exchange_doubled_index() {
 #pragma unroll
-    for (int a = 0; a < sub_a; ++a)
+    for (int a = 0; a < warp_tile_a; ++a)
 #pragma unroll
-      for (int b = 0; b < sub_b; b += 2)
+      for (int b = 0; b < warp_tile_b; b += 2)
 #pragma unroll
         for (int c = 0; c < half_c; ++c)
 #pragma unroll
@@ -74,7 +78,7 @@ struct Accumulators {
           }
   }
 
-  /// Interchanges the holes q and y: (i, j, k) to (i, k, j).
+  /// Exchanges the holes q and y, (i, j, k) to (i, k, j): bits 2 and 3 of the lane with bits 0 and 1.
   __device__ __forceinline__ void exchange_q_y(int lane) {
     const int source = (lane & 16) | (lane & 3) << 2 | (lane >> 2 & 3);
     for_each_fragment([&](Number(&f)[4]) {
@@ -83,9 +87,10 @@ struct Accumulators {
     });
   }
 
-  /// Interchanges the holes p and y: (i, k, j) to (j, k, i). The low bit of y changes places with a bit of the lane
-  /// that p has, its high bit with the register's. A lane gets, from lanes whose high bit of y is its own, then the
-  /// other one, what they hold for that bit.
+  /// Exchanges the holes p and y, (i, k, j) to (j, k, i). The low bit of y is bit 0 of the lane and changes places with
+  /// the low bit of p, which is bit 4. The high bit of y is bit 1 of the lane and changes places with the high bit of
+  /// p, which is bit 1 of the register number. So a lane reads from two lanes: `same` has the same high bit of y,
+  /// `other` has the other one.
   __device__ __forceinline__ void exchange_p_y(int lane) {
     const int same = (lane & 1) << 4 | (lane & 14) | lane >> 4, other = same ^ 2;
     const bool high = (lane & 2) != 0;

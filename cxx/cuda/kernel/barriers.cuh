@@ -2,28 +2,32 @@
 
 #include <cstdint>
 
-/// Barriers in shared memory and the bulk copies that complete on them (compute capability 9.0).
+/// Barriers in shared memory, and bulk copies that complete on them. They need compute capability 9.0.
 namespace trifuse::gpu {
 
 __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// A phased barrier: complete when `arrivals` threads have arrived and all expected bytes are there.
+/// An mbarrier. A phase of it completes when as many threads have arrived as initialise() says, and all bytes that they
+/// expect have come. `address`: in shared memory.
 struct Barrier {
   unsigned address;
 
+  /// Once, by one thread. `arrivals`: threads that must arrive in each phase.
   __device__ __forceinline__ void initialise(int arrivals) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(arrivals));
   }
   __device__ __forceinline__ void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
   }
+  /// Arrives, and makes the phase wait for `bytes` of bulk copies.
   __device__ __forceinline__ void arrive_expecting(int bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address), "r"(bytes) : "memory");
 #endif
   }
+  /// Waits until the phase of this parity, 0 or 1, is complete. Phase n has parity n % 2.
   __device__ __forceinline__ void wait(unsigned parity) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
@@ -36,7 +40,7 @@ struct Barrier {
         : "memory");
 #endif
   }
-  /// Copies `bytes`, a multiple of 16, to shared memory; the barrier counts them.
+  /// Starts a copy of `bytes`, a multiple of 16, from global to shared memory. The barrier counts the bytes.
   __device__ __forceinline__ void copy(void* to, const void* from, int bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(

@@ -2,12 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
-/// Every call of the CUDA runtime stands inside this: anything but success becomes a DeviceError that names the call,
-/// its place and CUDA's reason; a DeviceMemoryError where memory is all that is wanting.
+/// Checks a call of the CUDA runtime; every call stands inside this macro. A failure becomes a DeviceError, or a
+/// DeviceMemoryError if device memory is exhausted. The message names the call, its file and line, and CUDA's reason.
 #define TRIFUSE_CUDA(call) ::trifuse::check_cuda((call), #call, __FILE__, __LINE__)
 
 namespace trifuse {
 
+/// For TRIFUSE_CUDA. Does nothing if `status` is cudaSuccess.
 void check_cuda(cudaError_t status, const char* call, const char* file, int line);
 
 }  // namespace trifuse

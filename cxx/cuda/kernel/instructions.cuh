@@ -1,15 +1,15 @@
 #pragma once
 
-/// One step of a fragment, C[16, 8] += A[16, 8] B[8, 8], by what a GPU has. All of them take and leave numbers in the
-/// lanes and registers of m16n8k8:
+/// The instructions of one k-step of a fragment, C[16, 8] += A[16, 8] B[8, 8]. `architecture` is the least compute
+/// capability. All of them use the lanes and registers of the instruction m16n8k8:
 ///
 ///     A  lane 4 r + q: (r, q), (r + 8, q), (r, q + 4), (r + 8, q + 4)        r = 0..7, q = 0..3
 ///     B  lane 4 n + q: (q, n), (q + 4, n)
 ///     C  lane 4 r + q: (r, 2 q), (r, 2 q + 1), (r + 8, 2 q), (r + 8, 2 q + 1)
 namespace trifuse::gpu {
 
-/// The large FP64 instruction: compute capability 9.0 and later.
-struct MatrixLarge {
+/// One FP64 matrix instruction m16n8k8. Needs compute capability 9.0.
+struct MmaM16N8K8 {
   static constexpr int architecture = 900;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
@@ -20,8 +20,8 @@ struct MatrixLarge {
   }
 };
 
-/// Four small FP64 instructions: compute capability 8.0 and later.
-struct MatrixSmall {
+/// Four FP64 matrix instructions m8n8k4. Needs compute capability 8.0.
+struct MmaM8N8K4 {
   static constexpr int architecture = 800;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #pragma unroll
@@ -38,9 +38,9 @@ struct MatrixSmall {
   }
 };
 
-/// Ordinary multiply-adds; lanes hand each other their numbers. For GPUs whose FP64 units, a thirty-second of the
-/// others, leave all the time in the world for that.
-struct MultiplyAdd {
+/// Ordinary multiply-adds; lanes exchange operands by shuffles. For GPUs with few FP64 units: these limit the speed,
+/// and the shuffles cost nothing.
+struct Fma {
   static constexpr int architecture = 750;
   static __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
     const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, column = lane % 4 * 2;

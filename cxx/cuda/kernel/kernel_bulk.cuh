@@ -2,12 +2,13 @@
 
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// Compiled for compute capability 9.0 alone, where warps can hand each other registers.
+/// Compiled for compute capability 9.0 only, where warps can pass registers to each other (setmaxnreg).
 namespace trifuse::gpu {
 
-template <int sub_a, int sub_b, int sub_c>
+template <int warp_tile_a, int warp_tile_b, int warp_tile_c>
 Kernel bulk_kernel() {
-  return kernel_entry<Configuration<Fp64, MatrixLarge, Staging::bulk, sub_a, sub_b, sub_c, 4>>("bulk-m16n8k8", true);
+  return kernel_entry<Configuration<Fp64, MmaM16N8K8, Staging::bulk, warp_tile_a, warp_tile_b, warp_tile_c, 4>>(
+      "bulk-m16n8k8", true);
 }
 
 }  // namespace trifuse::gpu

@@ -6,33 +6,34 @@
 namespace trifuse::gpu {
 
 template <Form form, typename Config>
-constexpr BlockMemory block_memory() {
-  return {Config::staged_bytes(form), static_cast<int>(sizeof(typename Stages<form, Config>::Shared)),
+constexpr CtaMemory cta_memory() {
+  return {Config::dynamic_shared_bytes(form), static_cast<int>(sizeof(typename Stages<form, Config>::Shared)),
           Config::accumulators * Config::warps * 32};
 }
 
-/// Describes a configuration, which is compiled where this is used.
+/// Describes a configuration. The file that calls this compiles its kernels. `family`, `exact_architecture`: see
+/// Kernel.
 template <typename Config>
 Kernel kernel_entry(const std::string& family, bool exact_architecture = false) {
   using Precision = typename Config::Precision;
   constexpr int size = sizeof(typename Precision::Operand);
-  const std::string sub_box =
-      std::to_string(Config::sub_a) + "x" + std::to_string(Config::sub_b) + "x" + std::to_string(Config::sub_c);
+  const std::string warp_tile = std::to_string(Config::warp_tile_a) + "x" + std::to_string(Config::warp_tile_b) + "x" +
+                                std::to_string(Config::warp_tile_c);
   return {family,
-          family + "-" + sub_box,
+          family + "-" + warp_tile,
           Config::Instruction::architecture,
           exact_architecture,
-          {{Config::sub_a, Config::sub_b, Config::sub_c},
+          {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
            Config::warps,
            Config::stage_bytes,
-           Precision::a_chunk * size,
-           Precision::b_chunk * size,
-           Config::pair_bytes,
-           Config::box_particles},
-          Precision::step,
+           Precision::a_k_tile * size,
+           Precision::b_k_tile * size,
+           Config::vvoo_bytes,
+           Config::cta_particles},
+          Precision::k_step,
           Config::threads,
-          block_memory<Form::spin_orbital, Config>(),
-          block_memory<Form::spin_adapted, Config>(),
+          cta_memory<Form::spin_orbital, Config>(),
+          cta_memory<Form::spin_adapted, Config>(),
           [](Form form, bool two_sided) {
             if (form == Form::spin_adapted) {
               return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)

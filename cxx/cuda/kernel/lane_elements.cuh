@@ -1,13 +1,16 @@
 #pragma once
 
-#include "cxx/cuda/kernel/item_data.cuh"
+#include "cxx/cuda/kernel/cta_tile_data.cuh"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse::gpu {
 
-/// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
-/// full block an element in ascending order stands: a pair of equal indices vanishes in spin-orbital form; in the
-/// spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
+/// Weight of an element with indices x, y, z of one kind. Where orbital tiles coincide, each set of orbitals is
+/// computed once, with indices in ascending order. All other elements have weight 0.
+///
+/// In spin-orbital form elements with two equal indices vanish and have weight 0. In spin-adapted form such an element
+/// occurs half as often in the full block, so its weight is 1/2; elements with three equal indices vanish. `equal`: bit
+/// 0 if the tiles of x and y coincide, bit 1 if those of y and z do.
 template <Form form>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
@@ -18,20 +21,22 @@ __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
-/// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
+/// The elements of a target that a lane turns into energies: all particles (a, b, c) of its warp tile, one i, one k,
+/// and two j, which are called half 0 and half 1.
 template <Form form, typename Config>
 struct LaneElements {
-  const ItemData<form, Config>& data;
-  int first[3];      ///< first particle of the sub-box, inside the tile
-  int in_box[3];     ///< the same among the particles of the box, see ItemData
-  int local[3];      ///< i, j of half 0, k inside their hole blocks
-  unsigned used[2];  ///< of each half, one bit for each (a, b, c): whether the element is one of those to be summed
+  const CtaTileData<form, Config>& data;
+  int first[3];        ///< [a, b, c] first particle of the warp tile, inside the orbital tile
+  int in_cta[3];       ///< [a, b, c] the same particle, counted as in CtaTileData
+  int local[3];        ///< [i, j, k] inside their hole blocks, j for half 0
+  unsigned summed[2];  ///< [half] one bit for each (a, b, c), c fastest: 1 if the element contributes to the energies
   static_assert(Config::accumulators / 2 <= 32);
 
-  __device__ __forceinline__ void find_used() {
+  /// Sets `summed`. Must be called before `summed` is read.
+  __device__ __forceinline__ void find_summed() {
     constexpr int elements = Config::accumulators / 2;
     constexpr int gap = form == Form::spin_orbital ? 1 : 0;
-    const auto last = [&](int q) { return first[q] + Config::sub(q) - 1; };
+    const auto last = [&](int q) { return first[q] + Config::warp_tile(q) - 1; };
     bool all = true, strict = true;
     for (int q = 0; q < 3; ++q) all = all && last(q) < data.task.extent[q];
     for (int q = 0; q < 2; ++q)
@@ -41,54 +46,62 @@ struct LaneElements {
       particles = 0;
 #pragma unroll 1
       for (int n = 0; n < elements; ++n) {
-        const int c = n % Config::sub_c, b = n / Config::sub_c % Config::sub_b, a = n / Config::sub_c / Config::sub_b;
+        const int c = n % Config::warp_tile_c, b = n / Config::warp_tile_c % Config::warp_tile_b,
+                  a = n / Config::warp_tile_c / Config::warp_tile_b;
         if (particle_weight(a, b, c) != 0.0) particles |= 1u << n;
       }
     }
-    for (int half = 0; half < 2; ++half) used[half] = hole_weight(half) != 0.0 ? particles : 0u;
+    for (int half = 0; half < 2; ++half) summed[half] = hole_weight(half) != 0.0 ? particles : 0u;
   }
-  /// Bits of the elements of one a and one half, `count_b` of b; c fastest.
+  /// Bits of `summed` for one a, one half, and `count_b` values of b from `first_b` on; c fastest.
   template <int count_b>
-  __device__ __forceinline__ unsigned used_slice(int a, int first_b, int half) const {
-    constexpr int bits = count_b * Config::sub_c;
-    return (half == 0 ? used[0] : used[1]) >> ((a * Config::sub_b + first_b) * Config::sub_c) & (~0u >> (32 - bits));
+  __device__ __forceinline__ unsigned summed_slice(int a, int first_b, int half) const {
+    constexpr int bits = count_b * Config::warp_tile_c;
+    return (half == 0 ? summed[0] : summed[1]) >> ((a * Config::warp_tile_b + first_b) * Config::warp_tile_c) &
+           (~0u >> (32 - bits));
   }
 
-  __device__ __forceinline__ LaneElements(const ItemData<form, Config>& d, const WarpPlace& place, int lane) : data(d) {
+  __device__ __forceinline__ LaneElements(const CtaTileData<form, Config>& d, const WarpCoord& coord, int lane)
+      : data(d) {
     local[0] = lane & 3;
     local[1] = lane >> 4;
     local[2] = lane >> 2 & 3;
     int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
-      first[q] = data.item.particle[q] + place.at[q] * Config::sub(q);
-      in_box[q] = before + place.at[q] * Config::sub(q);
-      before += box_size<Config>(data.item, q);
+      first[q] = data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q);
+      in_cta[q] = before + coord.at[q] * Config::warp_tile(q);
+      before += cta_extent<Config>(data.cta_tile, q);
     }
   }
 
+  /// The lane's hole at position q, 0..2 for i, j, k: inside its block.
   __device__ __forceinline__ int local_hole(int q, int half) const {
     return local[q] + (q == 1 ? 2 * half : 0);
   }
+  /// The same hole inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
-    return data.item.hole_block[q] * hole_block + local_hole(q, half);
+    return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
   }
-  /// Inside the tile; beyond its end the last one.
+  /// Particle `n` of the warp tile along position `q`, inside the orbital tile; the last one if `n` lies beyond its
+  /// end.
   __device__ __forceinline__ int tile_particle(int q, int n) const {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
+  /// Orbital energies in hartree: of one particle, and of the lane's three holes added up.
   __device__ __forceinline__ double eps_particle(int q, int n) const {
-    return data.eps_particles[in_box[q] + n];
+    return data.eps_particles[in_cta[q] + n];
   }
   __device__ __forceinline__ double eps_holes(int half) const {
     return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local[2]];
   }
-  /// Factor of particle n of position x and the lane's hole of position y.
-  __device__ __forceinline__ double lone(int set, int x, int n, int y, int half) const {
-    return data.lone[set][(in_box[x] + n) * box_holes + y * hole_block + local_hole(y, half)];
+  /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
+  __device__ __forceinline__ double ov_factor(int set, int x, int n, int y, int half) const {
+    return data.ov_factors[set][(in_cta[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
   }
 
+  /// See multiplicity(); 0 beyond the end of an orbital tile.
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
     const TaskData& task = data.task;

@@ -15,23 +15,24 @@ Kernel fma_2x2x2();
 
 namespace {
 
-/// One block for each task; thread t adds the warps' sums of every 256th item, then the threads' sums are added in
-/// pairs: always in the same order.
+/// One thread block for each task. Thread t adds up the sums of CTA tiles t, t + 256, ...; then the threads' sums are
+/// added in pairs. So the order is always the same.
 constexpr int sum_threads = 256;
 
 template <int sums>
-__global__ void task_sums(Work work, int warps, double* out) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) *work.next_item = 0;  // for the next launch
+__global__ void task_sums(KernelParameters parameters, int warps, double* out) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *parameters.next_cta_tile = 0;  // for the next launch
   __shared__ double part[sums][sum_threads];
-  const TaskData& task = work.tasks[blockIdx.x];
+  const TaskData& task = parameters.tasks[blockIdx.x];
   const int thread = static_cast<int>(threadIdx.x);
-  for (int w = 0; w < work.omega2_count; ++w) {
+  for (int w = 0; w < parameters.omega2_count; ++w) {
     double sum[sums] = {};
-    for (std::int64_t n = thread; n < task.items; n += sum_threads) {
-      const double* of_item = work.sums + ((task.first_item + n) * work.omega2_count + w) * warps * sums;
+    for (std::int64_t n = thread; n < task.cta_tiles; n += sum_threads) {
+      const double* of_tile =
+          parameters.warp_sums + ((task.first_cta_tile + n) * parameters.omega2_count + w) * warps * sums;
       for (int warp = 0; warp < warps; ++warp) {
 #pragma unroll
-        for (int s = 0; s < sums; ++s) sum[s] += of_item[warp * sums + s];
+        for (int s = 0; s < sums; ++s) sum[s] += of_tile[warp * sums + s];
       }
     }
 #pragma unroll
@@ -45,7 +46,7 @@ __global__ void task_sums(Work work, int warps, double* out) {
       __syncthreads();
     }
     if (thread < sums) {
-      out[(static_cast<std::int64_t>(blockIdx.x) * work.omega2_count + w) * sums + thread] =
+      out[(static_cast<std::int64_t>(blockIdx.x) * parameters.omega2_count + w) * sums + thread] =
           task.factor * part[thread][0];
     }
     __syncthreads();
@@ -71,13 +72,13 @@ std::span<const Kernel> kernels() {
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   const bool architecture =
       kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
-  const auto fits = [&](const BlockMemory& of) { return of.shared_at_launch + of.shared_fixed <= shared_bytes; };
+  const auto fits = [&](const CtaMemory& of) { return of.dynamic_shared + of.static_shared <= shared_bytes; };
   return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted);
 }
 
-void prepare(const Kernel& kernel, Form form, bool two_sided) {
+void set_dynamic_shared_limit(const Kernel& kernel, Form form, bool two_sided) {
   TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(form, two_sided), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kernel.memory(form).shared_at_launch));
+                                    kernel.memory(form).dynamic_shared));
 }
 
 KernelResources resources(const Kernel& kernel, Form form, bool two_sided) {
@@ -86,27 +87,29 @@ KernelResources resources(const Kernel& kernel, Form form, bool two_sided) {
   return {attributes.numRegs, static_cast<std::int64_t>(attributes.localSizeBytes)};
 }
 
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream) {
-  Work argument = work;
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& parameters,
+            cudaStream_t stream) {
+  KernelParameters argument = parameters;
   void* arguments[] = {&argument};
   TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(form, two_sided), dim3(static_cast<unsigned>(grid)),
                                 dim3(static_cast<unsigned>(kernel.threads)), arguments,
-                                static_cast<std::size_t>(kernel.memory(form).shared_at_launch), stream));
+                                static_cast<std::size_t>(kernel.memory(form).dynamic_shared), stream));
 }
 
-void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream) {
+void launch_task_sums(const KernelParameters& parameters, Form form, int warps, int tasks, double* out,
+                      cudaStream_t stream) {
   if (form == Form::spin_adapted) {
-    task_sums<spin_adapted_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);
+    task_sums<spin_adapted_sums><<<tasks, sum_threads, 0, stream>>>(parameters, warps, out);
   } else {
-    task_sums<spin_orbital_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);
+    task_sums<spin_orbital_sums><<<tasks, sum_threads, 0, stream>>>(parameters, warps, out);
   }
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
 void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream) {
-  const std::int64_t elements = packed_size_at_hand<Fp64>(packing);
+  const std::int64_t elements = packed_size_of_part<Fp64>(packing);
   constexpr int threads = 256;
-  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(blocks(elements, threads), 65536));
+  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(elements, threads), 65536));
   pack<<<grid, threads, 0, stream>>>(packing, raw, packed, elements);
   TRIFUSE_CUDA(cudaGetLastError());
 }

@@ -6,56 +6,62 @@
 #include <string>
 
 #include "cxx/cuda/schedule/configuration.hpp"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
-/// The compiled kernels, without templates.
+/// The compiled kernels, without their template parameters.
 namespace trifuse::gpu {
 
-/// Memory of a block.
-struct BlockMemory {
-  int shared_at_launch;  ///< bytes asked for by the launch
-  int shared_fixed;      ///< bytes besides
-  int kept;              ///< doubles in device memory for each target
+/// Memory of a CTA.
+struct CtaMemory {
+  int dynamic_shared;  ///< bytes of shared memory that the launch asks for
+  int static_shared;   ///< bytes of other shared memory
+  int scratch;         ///< doubles of scratch in device memory for each target
 };
 
 struct Kernel {
-  std::string family;       ///< instruction and staging
-  std::string name;         ///< family and sub-box of a warp
+  std::string family;       ///< staging and instruction, e.g. "bulk-m16n8k8"
+  std::string name;         ///< family and warp tile, e.g. "bulk-m16n8k8-4x4x2"
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
-  bool exact_architecture;  ///< machine code for this compute capability alone
+  bool exact_architecture;  ///< true if the machine code runs on this compute capability only
   Shape shape;
-  int step;  ///< inner indices of one instruction
-  int threads;
-  BlockMemory spin_orbital, spin_adapted;
-  /// The device function of a form.
+  int k_step;   ///< contracted indices of one instruction
+  int threads;  ///< of a CTA
+  CtaMemory spin_orbital, spin_adapted;
+  /// Returns the device function. `two_sided`: left and right amplitudes differ.
   const void* (*function)(Form form, bool two_sided);
 
-  const BlockMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
+  const CtaMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
 };
 
 /// All kernels, best first.
 std::span<const Kernel> kernels();
 
-/// Whether a device of this compute capability (e.g. 900) and shared memory for a block can run it.
+/// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: the most
+/// shared memory of a CTA.
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
-/// Makes the kernel's wish for shared memory known to the current device.
-void prepare(const Kernel& kernel, Form form, bool two_sided);
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream);
+/// Sets the kernel's dynamic shared-memory limit on the current device. Needed once before the first launch.
+void set_dynamic_shared_limit(const Kernel& kernel, Form form, bool two_sided);
+/// Launches the kernel on the current device. `grid`: number of CTAs.
+void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& parameters,
+            cudaStream_t stream);
 
-/// Registers, local memory (spills) and shared memory of a compiled kernel.
+/// What a compiled kernel takes for each thread.
 struct KernelResources {
   int registers;
-  std::int64_t local_bytes;
+  std::int64_t local_bytes;  ///< local memory, into which registers are spilled
 };
 KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
 
-/// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task]. Sets the
-/// counter of items back to zero.
-void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
+/// Adds up the energies of each task over its CTA tiles and warps, always in the same order. Resets the counter of CTA
+/// tiles to 0 for the next launch. `warps`: of a CTA, as in Shape. `tasks`: of the launch. `out` [task, omega2, sum]:
+/// device memory, hartree.
+void launch_task_sums(const KernelParameters& parameters, Form form, int warps, int tasks, double* out,
+                      cudaStream_t stream);
 
-/// Packs what of a panel the raw data at hand fills.
+/// Packs the part of a panel that `raw` holds, see Packing. `packed`: begin of the whole packed panel. Both lie in
+/// device memory.
 void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);
 
 }  // namespace trifuse::gpu

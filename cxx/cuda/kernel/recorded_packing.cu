@@ -6,42 +6,42 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr int threads = 256;
-/// Enough to fill a device with the panels of one task; each thread goes on with further elements.
+/// Thread blocks for each job: enough to fill a device with the panels of one task. Each thread packs several elements.
 constexpr int blocks_of_job = 264;
 
-/// blockIdx.y counts jobs.
-__global__ void pack_pieces(const PackedJob* jobs, const PackedPiece* pieces) {
-  const PackedJob& job = jobs[blockIdx.y];
+/// blockIdx.y is the job.
+__global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segments) {
+  const PackingJob& job = jobs[blockIdx.y];
   const Packing shape = job.shape;
-  const PackedPiece* const of_job = pieces + job.first_piece;
+  const PackingSegment* const segments_of_job = segments + job.first_segment;
   const std::int64_t elements = packed_size<Fp64>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
-    const PackedPlace place = packed_place<Fp64>(shape, n);
+    const PackedIndices element = packed_indices<Fp64>(shape, n);
     double value = 0.0;
-    if (place.inside && job.pieces > 0) {
-      // The last piece that begins at or before the inner index.
-      int first = 0, last = job.pieces - 1;
+    if (element.inside && job.segments > 0) {
+      // The last segment that begins at or before the contracted index.
+      int first = 0, last = job.segments - 1;
       while (first < last) {
         const int middle = (first + last + 1) / 2;
-        if (of_job[middle].begin <= place.inner) {
+        if (segments_of_job[middle].begin <= element.inner) {
           first = middle;
         } else {
           last = middle - 1;
         }
       }
-      const PackedPiece& piece = of_job[first];
-      std::int64_t at = (place.inner - piece.begin) * piece.inner_stride;
+      const PackingSegment& segment = segments_of_job[first];
+      std::int64_t at = (element.inner - segment.begin) * segment.inner_stride;
 #pragma unroll
-      for (int q = 0; q < 4; ++q) at += place.index[q] * piece.stride[q];
-      value = piece.data[at];
+      for (int q = 0; q < 4; ++q) at += element.index[q] * segment.stride[q];
+      value = segment.data[at];
     }
-    job.packed[place.packed] = value;
+    job.packed[element.packed] = value;
   }
 }
 
-/// blockIdx.x counts jobs.
-__global__ void place_lone_factors(const LoneJob* jobs, int orbitals) {
-  const LoneJob job = jobs[blockIdx.x];
+/// blockIdx.x is the job.
+__global__ void scatter_ov_factors(const OvFactorJob* jobs, int orbitals) {
+  const OvFactorJob job = jobs[blockIdx.x];
   for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += threads) {
     const int particle = n % job.particles, hole = n / job.particles;
     job.table[job.first_hole + hole + std::int64_t{orbitals} * (job.first_particle + particle)] = job.t1[n];
@@ -50,13 +50,14 @@ __global__ void place_lone_factors(const LoneJob* jobs, int orbitals) {
 
 }  // namespace
 
-void launch_recorded_packing(const PackedJob* jobs, int jobs_count, const PackedPiece* pieces, cudaStream_t stream) {
-  pack_pieces<<<dim3(blocks_of_job, static_cast<unsigned>(jobs_count)), threads, 0, stream>>>(jobs, pieces);
+void launch_recorded_packing(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
+                             cudaStream_t stream) {
+  pack_segments<<<dim3(blocks_of_job, static_cast<unsigned>(jobs_count)), threads, 0, stream>>>(jobs, segments);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-void launch_lone_factors(const LoneJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {
-  place_lone_factors<<<static_cast<unsigned>(jobs_count), threads, 0, stream>>>(jobs, orbitals);
+void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {
+  scatter_ov_factors<<<static_cast<unsigned>(jobs_count), threads, 0, stream>>>(jobs, orbitals);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 

@@ -6,37 +6,41 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 
-/// From the operands of a recorded task, in the device's memory as NWChem hands them over, to packed panels.
+/// Turns the operands of a recorded task, which lie in device memory as NWChem hands them over, into packed panels.
 namespace trifuse::gpu {
 
-/// Part of the inner index of a panel: one operand.
-struct PackedPiece {
-  const double* data;
-  std::int64_t inner_stride;
-  std::int64_t stride[4];  ///< along the positions of `Packing`
-  std::int32_t begin;      ///< first inner index in the panel
+/// The part of a panel that comes from one operand: a range of contracted indices.
+struct PackingSegment {
+  const double* data;         ///< in device memory
+  std::int64_t inner_stride;  ///< doubles from one contracted index to the next
+  std::int64_t stride[4];     ///< doubles, [position] see Packing
+  std::int32_t begin;         ///< first contracted index of the segment in the panel
   std::int32_t padding;
 };
 
-/// A panel made of `pieces` from `first_piece` on, in ascending order of inner indices; zeros without pieces. Extents,
-/// kind and inner index of `shape` count, its strides do not.
-struct PackedJob {
-  Packing shape;
-  double* packed;
-  std::int32_t first_piece, pieces;
+/// A panel to be packed.
+struct PackingJob {
+  Packing shape;   ///< kind, extents and contracted index; strides and outer range are not used
+  double* packed;  ///< destination in device memory
+  /// The panel consists of `segments` segments from `first_segment` on, with ascending `begin`. Without segments all
+  /// its elements are zero.
+  std::int32_t first_segment, segments;
 };
 
-/// Packs all panels in one launch.
-void launch_recorded_packing(const PackedJob* jobs, int jobs_count, const PackedPiece* pieces, cudaStream_t stream);
+/// Packs all panels in one launch. `jobs` [jobs_count] and `segments` (those of all jobs) lie in device memory.
+void launch_recorded_packing(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
+                             cudaStream_t stream);
 
-/// A block t1 [particle, hole], particle fastest, on its way to the table [hole, particle] over all orbitals.
-struct LoneJob {
-  const double* t1;
-  double* table;  ///< of its set
-  std::int32_t particles, holes;
-  std::int32_t first_particle, first_hole;  ///< orbitals
+/// A block of t1 or f_ov factors that goes into the table of its set, both in device memory.
+struct OvFactorJob {
+  const double* t1;                         ///< [hole, particle] of two orbital tiles
+  double* table;                            ///< [particle orbital, hole orbital] over all orbitals
+  std::int32_t particles, holes;            ///< extents of the block
+  std::int32_t first_particle, first_hole;  ///< first orbitals of the block in the table
 };
 
-void launch_lone_factors(const LoneJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
+/// Copies all blocks into their tables in one launch. `jobs` [jobs_count] lies in device memory. `orbitals`: extent of
+/// the tables.
+void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
 
 }  // namespace trifuse::gpu

@@ -3,34 +3,35 @@
 #include <cuda_pipeline_primitives.h>
 
 #include "cxx/cuda/kernel/barriers.cuh"
-#include "cxx/cuda/kernel/chunk_walk.cuh"
-#include "cxx/cuda/kernel/item_data.cuh"
+#include "cxx/cuda/kernel/cta_tile_data.cuh"
+#include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
-/// How chunks come into shared memory and items to a block. Either way the warps that multiply see the same:
-/// `next_item` and, inside a phase, one stage after the other.
+/// How operands come to shared memory, and CTA tiles to a CTA. The math warps use both kinds of staging in the same
+/// way: next_cta_tile(), then for_each_k_tile() for each product, then the epilogue, then release_cta_tile().
 namespace trifuse::gpu {
 
-inline constexpr std::uint32_t no_item = ~0u;
+inline constexpr std::uint32_t no_cta_tile = ~0u;
 
-/// Barriers and items of a block; the ring of items lets others begin the next one early.
+/// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
+/// the next one early.
 template <Form form, typename Config>
 struct BulkShared {
-  static constexpr int items_count = 2;
-  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], item_full[items_count], item_empty[items_count],
-      pairs_full, pairs_empty;
-  ItemData<form, Config> items[items_count];
+  static constexpr int ring_slots = 2;
+  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
+      tile_empty[ring_slots], vvoo_full, vvoo_empty;
+  CtaTileData<form, Config> cta_tiles[ring_slots];
 };
 
 template <Form form, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
-/// phases, targets and items; the keeper gathers the next item, and brings the pair blocks for the energies.
+/// Bulk staging has two warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead, across
+/// products, targets and CTA tiles. The scheduler gets the next CTA tile and loads the vvoo blocks of the epilogue.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
-  using Data = ItemData<form, Config>;
+  using Data = CtaTileData<form, Config>;
 
  public:
   using Shared = BulkShared<form, Config>;
@@ -39,9 +40,10 @@ class Stages<form, Config, Staging::bulk> {
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
     if constexpr (form == Form::spin_orbital) {
-      // Places beyond the end of a tile are not filled, and what stands there is multiplied by zero.
-      for (int n = thread_number(); n < Config::pair_bytes / 8; n += Config::threads) {
-        reinterpret_cast<double*>(storage + pairs_at)[n] = 0.0;
+      // Places beyond the end of an orbital tile are never filled. They must hold numbers, because they are multiplied
+      // by 0.
+      for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
+        reinterpret_cast<double*>(storage + vvoo_at)[n] = 0.0;
       }
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -52,12 +54,12 @@ class Stages<form, Config, Staging::bulk> {
         at(shared.full[s]).initialise(1);
         at(shared.empty[s]).initialise(Config::warps * 32);
       }
-      for (int s = 0; s < Shared::items_count; ++s) {
-        at(shared.item_full[s]).initialise(32);
-        at(shared.item_empty[s]).initialise((1 + Config::warps) * 32);  // the producer, too
+      for (int s = 0; s < Shared::ring_slots; ++s) {
+        at(shared.tile_full[s]).initialise(32);
+        at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
       }
-      at(shared.pairs_full).initialise(1);
-      at(shared.pairs_empty).initialise(Config::warps * 32);
+      at(shared.vvoo_full).initialise(1);
+      at(shared.vvoo_empty).initialise(Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
 #endif
@@ -65,36 +67,37 @@ class Stages<form, Config, Staging::bulk> {
     __syncthreads();
   }
 
-  /// For the keeper: takes the next item from the launch's counter and passes it on.
-  __device__ __forceinline__ const Data& fetch_item(const Work& work) {
+  /// For the scheduler: takes the next CTA tile from the launch's counter and makes it known to the other warps.
+  __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
-    Data& data = shared_.items[slot()];
-    at(shared_.item_empty[slot()]).wait(round() ^ 1);
+    Data& data = shared_.cta_tiles[tile_slot()];
+    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     std::uint32_t number = 0;
-    if (lane == 0) number = atomicAdd(work.next_item, 1);
+    if (lane == 0) number = atomicAdd(parameters.next_cta_tile, 1);
     number = __shfl_sync(~0u, number, 0);
-    if (number < work.items_count) {
-      gather_item(work, number, data, lane, 32, [] { __syncwarp(); });
+    if (number < parameters.cta_tile_count) {
+      gather_cta_tile_data(parameters, number, data, lane, 32, [] { __syncwarp(); });
     } else {
-      if (lane == 0) data.number = no_item;
+      if (lane == 0) data.number = no_cta_tile;
       __syncwarp();
     }
-    at(shared_.item_full[slot()]).arrive();
-    ++items_;
+    at(shared_.tile_full[tile_slot()]).arrive();
+    ++cta_tiles_;
     return data;
   }
 
-  /// For the keeper: brings the pair blocks of a set of disconnected factors when those before are used.
-  __device__ __forceinline__ void bring_pairs(const Data& data, int set) {
+  /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
+  /// the blocks before.
+  __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     const int lane = lane_number();
-    const Barrier full = at(shared_.pairs_full);
-    at(shared_.pairs_empty).wait((pairs_ & 1) ^ 1);
-    ++pairs_;
+    const Barrier full = at(shared_.vvoo_full);
+    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
+    ++vvoo_;
     if (lane == 0) {
       int bytes = 0;
 #pragma unroll 1
       for (int x = 0; x < 3; ++x) {
-        const PairPart<Config> part(data, x);
+        const VvooPart<Config> part(data, x);
         bytes += 3 * part.rows * part.row_bytes;
       }
       full.arrive_expecting(bytes);
@@ -102,178 +105,173 @@ class Stages<form, Config, Staging::bulk> {
     __syncwarp();
 #pragma unroll 1
     for (int x = 0; x < 3; ++x) {
-      const PairPart<Config> part(data, x);
-      const double* const* blocks = data.pairs + set * spin_orbital_pairs + x * 3;
+      const VvooPart<Config> part(data, x);
+      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
 #pragma unroll 1
       for (int n = lane; n < 3 * part.rows; n += 32) {
         const int y = n / part.rows, row = n % part.rows;
-        full.copy(storage_ + pairs_at + part.place + y * part.y_place + row * part.row_place,
+        full.copy(storage_ + vvoo_at + part.offset + y * part.y_stride + row * part.row_stride,
                   part.row(data, blocks[y], y, row), part.row_bytes);
       }
     }
   }
 
-  /// For the producer: brings all chunks of a phase.
-  __device__ __forceinline__ void produce(const Data& data, const Phase& phase, int number) {
+  /// For the producer: loads all k-tiles of product `number`.
+  __device__ __forceinline__ void load_product(const Data& data, const KernelProduct& product, int number) {
     const int lane = lane_number();
-    const int inner_chunks = (phase.steps + Precision::chunk_steps - 1) / Precision::chunk_steps;
-    if (inner_chunks == 0) return;
-    const PhaseSource<Config> source(data.task, phase, data.item, number);
+    const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
+    if (k_tiles == 0) return;
+    const ProductSource<Config> source(data.task, product, data.cta_tile, number);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
-    const bool has_row = lane < source.rows;  // each lane brings a row
+    const bool has_row = lane < source.rows;  // each lane copies a row
     const char* a = source.a;
     const char* b = source.b + lane * source.b_row;
-    const int to_row = source.b_place + lane * source.row_place;
+    const int row_offset = source.b_offset + lane * source.row_stride;
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
-      const unsigned stage = chunks_ % Config::stages;
+    for (int n = 0; n < k_tiles; ++n) {
+      const unsigned stage = k_tiles_ % Config::stages;
       char* to = storage_ + stage * Config::stage_bytes;
       const Barrier full = at(shared_.full[stage]);
-      at(shared_.empty[stage]).wait((chunks_ / Config::stages & 1) ^ 1);
+      at(shared_.empty[stage]).wait((k_tiles_ / Config::stages & 1) ^ 1);
       if (lane == 0) {
         full.arrive_expecting(bytes);
         full.copy(to, a, source.a_bytes);
       }
       __syncwarp();
-      if (has_row) full.copy(to + to_row, b, source.row_bytes);
+      if (has_row) full.copy(to + row_offset, b, source.row_bytes);
       a += source.a_step;
       b += source.b_step;
-      ++chunks_;
+      ++k_tiles_;
     }
   }
 
-  /// For the others: the next item, until it is released.
-  __device__ __forceinline__ const Data& next_item(const Work&) {
-    at(shared_.item_full[slot()]).wait(round());
-    return item();
+  /// For producer and math warps: waits for the next CTA tile. It stays valid until release_cta_tile().
+  __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
+    at(shared_.tile_full[tile_slot()]).wait(tile_round());
+    return tile_data();
   }
-  __device__ __forceinline__ void release_item() {
-    at(shared_.item_empty[slot()]).arrive();
-    ++items_;
+  __device__ __forceinline__ void release_cta_tile() {
+    at(shared_.tile_empty[tile_slot()]).arrive();
+    ++cta_tiles_;
   }
-  /// The item at hand, for those who do not want to remember where it is.
-  __device__ __forceinline__ const Data& item() const {
-    return shared_.items[slot()];
-  }
-
-  /// For the multiplying warps: the pair blocks of the next set, see PairPart, until they are released.
-  __device__ __forceinline__ const char* acquire_pairs() {
-    at(shared_.pairs_full).wait(pairs_ & 1);
-    ++pairs_;
-    return storage_ + pairs_at;
-  }
-  __device__ __forceinline__ void release_pairs() {
-    at(shared_.pairs_empty).arrive();
+  /// The current CTA tile. To call this again costs less than a register.
+  __device__ __forceinline__ const Data& tile_data() const {
+    return shared_.cta_tiles[tile_slot()];
   }
 
-  /// Calls `use(stage, n)` with every chunk of a phase.
+  /// For the math warps: waits for the vvoo blocks of the next set, see VvooPart. They stay valid until release_vvoo().
+  __device__ __forceinline__ const char* acquire_vvoo() {
+    at(shared_.vvoo_full).wait(vvoo_ & 1);
+    ++vvoo_;
+    return storage_ + vvoo_at;
+  }
+  __device__ __forceinline__ void release_vvoo() {
+    at(shared_.vvoo_empty).arrive();
+  }
+
+  /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase&, int inner_chunks, Use use) {
+  __device__ __forceinline__ void for_each_k_tile(const KernelProduct&, int k_tiles, Use use) {
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
-      const unsigned stage = chunks_ % Config::stages;
-      at(shared_.full[stage]).wait(chunks_ / Config::stages & 1);
+    for (int n = 0; n < k_tiles; ++n) {
+      const unsigned stage = k_tiles_ % Config::stages;
+      at(shared_.full[stage]).wait(k_tiles_ / Config::stages & 1);
       use(storage_ + stage * Config::stage_bytes, n);
-      at(shared_.empty[chunks_ % Config::stages]).arrive();
-      ++chunks_;
+      at(shared_.empty[k_tiles_ % Config::stages]).arrive();
+      ++k_tiles_;
     }
   }
 
  private:
-  static constexpr int pairs_at = Config::stages * Config::stage_bytes;
+  static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
   static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
     return {shared_address(&barrier)};
   }
 
-  __device__ __forceinline__ unsigned slot() const {
-    return items_ % Shared::items_count;
+  __device__ __forceinline__ unsigned tile_slot() const {
+    return cta_tiles_ % Shared::ring_slots;
   }
-  __device__ __forceinline__ unsigned round() const {
-    return items_ / Shared::items_count & 1;
-  }
-  __device__ __forceinline__ unsigned stage() const {
-    return chunks_ % Config::stages;
-  }
-  __device__ __forceinline__ unsigned parity() const {
-    return chunks_ / Config::stages & 1;
+  __device__ __forceinline__ unsigned tile_round() const {
+    return cta_tiles_ / Shared::ring_slots & 1;
   }
 
   char* storage_;
   Shared& shared_;
-  unsigned chunks_ = 0, items_ = 0, pairs_ = 0;  ///< passed so far
+  unsigned k_tiles_ = 0, cta_tiles_ = 0, vvoo_ = 0;  ///< number that this warp has passed so far
 };
 
-/// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
+/// Cooperative staging: all warps are math warps, and each copies a part of each k-tile, `stages - 1` k-tiles ahead
+/// inside a product.
 template <Form form, typename Config>
 class Stages<form, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
-  using Data = ItemData<form, Config>;
+  using Data = CtaTileData<form, Config>;
 
  public:
   struct Shared {
     std::uint32_t next;
-    Data item;
+    Data cta_tile;
   };
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
   static __device__ __forceinline__ void initialise(char*, Shared&) {}
 
-  __device__ __forceinline__ const Data& next_item(const Work& work) {
+  __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters& parameters) {
     const auto thread = static_cast<int>(threadIdx.x);
     __syncthreads();
-    if (thread == 0) shared_.next = atomicAdd(work.next_item, 1);
+    if (thread == 0) shared_.next = atomicAdd(parameters.next_cta_tile, 1);
     __syncthreads();
     const std::uint32_t number = shared_.next;
-    if (number < work.items_count) {
-      gather_item(work, number, shared_.item, thread, Config::threads, [] { __syncthreads(); });
+    if (number < parameters.cta_tile_count) {
+      gather_cta_tile_data(parameters, number, shared_.cta_tile, thread, Config::threads, [] { __syncthreads(); });
     } else {
-      if (thread == 0) shared_.item.number = no_item;
+      if (thread == 0) shared_.cta_tile.number = no_cta_tile;
       __syncthreads();
     }
-    return shared_.item;
+    return shared_.cta_tile;
   }
-  __device__ __forceinline__ void release_item() {}
+  __device__ __forceinline__ void release_cta_tile() {}
 
-  /// Pair blocks are read from device memory.
-  __device__ __forceinline__ const char* acquire_pairs() { return nullptr; }
-  __device__ __forceinline__ void release_pairs() {}
-  __device__ __forceinline__ const Data& item() const { return shared_.item; }
+  /// The epilogue reads the vvoo blocks from device memory.
+  __device__ __forceinline__ const char* acquire_vvoo() { return nullptr; }
+  __device__ __forceinline__ void release_vvoo() {}
+  __device__ __forceinline__ const Data& tile_data() const { return shared_.cta_tile; }
 
   template <int number, typename Use>
-  __device__ __forceinline__ void for_each_chunk(const Phase& phase, int inner_chunks, Use use) {
-    if (inner_chunks == 0) return;
-    const PhaseSource<Config> source(shared_.item.task, phase, shared_.item.item, number);
+  __device__ __forceinline__ void for_each_k_tile(const KernelProduct& product, int k_tiles, Use use) {
+    if (k_tiles == 0) return;
+    const ProductSource<Config> source(shared_.cta_tile.task, product, shared_.cta_tile.cta_tile, number);
     constexpr int ahead = Config::stages - 1;
-    const auto bring = [&](int n) {
-      if (n < inner_chunks) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);
+    const auto load = [&](int n) {
+      if (n < k_tiles) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);
       __pipeline_commit();
     };
-    __syncthreads();  // the phase before may still be read
-    for (int n = 0; n < ahead; ++n) bring(n);
+    __syncthreads();  // other warps may still read the operands of the product before
+    for (int n = 0; n < ahead; ++n) load(n);
 #pragma unroll 1
-    for (int n = 0; n < inner_chunks; ++n) {
+    for (int n = 0; n < k_tiles; ++n) {
       if constexpr (ahead == 0) {
         if (n > 0) __syncthreads();
-        bring(n);
+        load(n);
       }
       __pipeline_wait_prior(ahead > 0 ? ahead - 1 : 0);
       __syncthreads();
-      // Everybody is done with chunk n - 1, whose stage this is.
-      if constexpr (ahead > 0) bring(n + ahead);
+      // All warps are done with k-tile n - 1, so its stage is free.
+      if constexpr (ahead > 0) load(n + ahead);
       use(storage_ + n % Config::stages * Config::stage_bytes, n);
     }
   }
 
  private:
-  __device__ __forceinline__ void copy(const PhaseSource<Config>& source, int n, char* to) const {
+  __device__ __forceinline__ void copy(const ProductSource<Config>& source, int n, char* to) const {
     const char* a = source.a + n * source.a_step;
     const char* b = source.b + n * source.b_step;
     for (int at = static_cast<int>(threadIdx.x) * 16; at < source.a_bytes; at += Config::threads * 16) {
       __pipeline_memcpy_async(to + at, a + at, 16);
     }
     for (int row = 0; row < source.rows; ++row) {
-      char* row_to = to + source.b_place + row * source.row_place;
+      char* row_to = to + source.b_offset + row * source.row_stride;
       for (int at = static_cast<int>(threadIdx.x) * 16; at < source.row_bytes; at += Config::threads * 16) {
         __pipeline_memcpy_async(row_to + at, b + row * source.b_row + at, 16);
       }

@@ -1,44 +1,60 @@
 #pragma once
 
 #include "cxx/cuda/kernel/accumulators.cuh"
-#include "cxx/cuda/kernel/energy_step.cuh"
+#include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
-/// The triples kernel: one persistent grid works through a list of items. An item is a box of particles times a block
-/// of 4 x 4 x 4 holes of one task; its six-index block D (or, one after the other, the six W of the spin-adapted form)
-/// stays in registers from the first product to the energies. All products, all inner tiles and all items are one
-/// stream of chunks.
+/// The triples kernel. One persistent grid works through the CTA tiles of a launch. For each CTA tile it computes one
+/// six-index target D in spin-orbital form, or up to six targets W, one after the other, in spin-adapted form. A target
+/// stays in registers from its first product to its last one; then it is spilled to scratch. When all targets of the
+/// CTA tile are there, the epilogue reads them back and computes the energies.
+///
+/// Warps of a CTA:
+///
+///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
+///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
+///     8         producer: loads the operands of all products                 -
+///     9         scheduler: takes CTA tiles; in spin-orbital form,            -
+///               loads the vvoo blocks of the epilogue
+///     10, 11    idle: they complete the group of four warps that gives       -
+///               up registers together
+///
+/// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
 namespace trifuse::gpu {
 
-/// Adds one chunk of a product with particle x alone:
+/// Adds one k-tile of a product with particle x alone in A:
 ///
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
+///
+/// `a`, `b`: the lane's operands in shared memory. `b_row`: bytes from one row of B to the next. `k_steps`: k-steps
+/// that are left in the product; the k-tile may have more.
 template <int x, typename Config>
-__device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
-                                               int steps) {
+__device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
+                                                int k_steps) {
   using Precision = typename Config::Precision;
   constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
-  constexpr int rows = Config::sub(x), b_rows = Config::sub(u), b_pairs = Config::sub(w) / pair;
+  constexpr int rows = Config::warp_tile(x), b_rows = Config::warp_tile(u),
+                b_pairs = Config::warp_tile(w) / particle_pair;
   constexpr int size = sizeof(typename Precision::Operand);
-  constexpr int a_chunk = size * Precision::a_chunk, b_chunk = size * Precision::b_chunk;
+  constexpr int a_k_tile = size * Precision::a_k_tile, b_k_tile = size * Precision::b_k_tile;
 #pragma unroll
-  for (int s = 0; s < Precision::chunk_steps; ++s) {
-    if (s >= steps) break;
+  for (int s = 0; s < Precision::k_tile_steps; ++s) {
+    if (s >= k_steps) break;
     typename Fragments<Precision>::Row row[rows];
 #pragma unroll
     for (int m = 0; m < rows; ++m) {
-      Fragments<Precision>::load(row[m], a + m * a_chunk, s);
+      Fragments<Precision>::load(row[m], a + m * a_k_tile, s);
     }
 #pragma unroll
     for (int r = 0; r < b_rows; ++r) {
 #pragma unroll
       for (int c = 0; c < b_pairs; ++c) {
         typename Fragments<Precision>::Column column;
-        Fragments<Precision>::load(column, b + r * b_row + c * b_chunk, s);
+        Fragments<Precision>::load(column, b + r * b_row + c * b_k_tile, s);
 #pragma unroll
         for (int m = 0; m < rows; ++m) {
           Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row[m], column);
@@ -48,119 +64,124 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
   }
 }
 
-/// One product: sums += A B over the whole inner index.
+/// Adds one product over the whole contracted index. `number`: in product_order.
 template <int number, Form form, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<form, Config>& stages,
-                                               int first_phase) {
-  constexpr int x = phase_order[number].particle;
-  constexpr int chunk_steps = Config::Precision::chunk_steps;
+__device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<form, Config>& stages,
+                                                 int first_product) {
+  constexpr int x = product_order[number].particle;
+  constexpr int k_tile_steps = Config::Precision::k_tile_steps;
   constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
-  const WarpView& view = stages.item().views[warp_number()];
+  const WarpView& view = stages.tile_data().views[warp_number()];
   const int lane = lane_number();
-  const Phase& phase = stages.item().phases[first_phase + number];
-  const int steps = phase.steps;
+  const KernelProduct& product = stages.tile_data().products[first_product + number];
+  const int k_steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.template for_each_chunk<number>(phase, (steps + chunk_steps - 1) / chunk_steps, [&](const char* stage, int n) {
-    if (active) multiply_chunk<x>(sums, stage + a, stage + b, row, steps - n * chunk_steps);
-  });
+  stages.template for_each_k_tile<number>(
+      product, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
+        if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
+      });
 }
 
-/// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
+/// Computes one target: all nine products. In spin-orbital form signs alternate, and the result carries `final_sign`.
+/// `first_product`: index of the target's first product in CtaTileData::products.
 template <Form form, typename Config>
-__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages, const Work& work,
-                                             int first_phase) {
-  const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages,
+                                             const KernelParameters& parameters, int first_product) {
+  const auto change_sign = [&] { sums.change_sign(parameters.product_sign); };
   sums.clear();
-  multiply_phase<0>(sums, stages, first_phase);
+  multiply_product<0>(sums, stages, first_product);
   change_sign();
-  multiply_phase<1>(sums, stages, first_phase);
+  multiply_product<1>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<2>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<2>(sums, stages, first_product);
   change_sign();
   sums.exchange_q_y(lane_number());
-  multiply_phase<3>(sums, stages, first_phase);
+  multiply_product<3>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<4>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<4>(sums, stages, first_product);
   change_sign();
-  multiply_phase<5>(sums, stages, first_phase);
+  multiply_product<5>(sums, stages, first_product);
   change_sign();
   sums.exchange_p_y(lane_number());
-  multiply_phase<6>(sums, stages, first_phase);
+  multiply_product<6>(sums, stages, first_product);
   change_sign();
-  multiply_phase<7>(sums, stages, first_phase);
+  multiply_product<7>(sums, stages, first_product);
   change_sign();
-  sums.cross();
-  multiply_phase<8>(sums, stages, first_phase);
+  sums.exchange_doubled_index();
+  multiply_product<8>(sums, stages, first_product);
 }
 
+/// The loop of the producer warp.
 template <Form form, typename Config>
-__device__ __forceinline__ void produce_items(const Work& work, Stages<form, Config>& stages) {
-  for (;; stages.release_item()) {
-    const auto& data = stages.next_item(work);
-    if (data.number == no_item) return;
+__device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
+  for (;; stages.release_cta_tile()) {
+    const auto& data = stages.next_cta_tile(parameters);
+    if (data.number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < work.sides; ++side) {
+    for (int side = 0; side < parameters.sides; ++side) {
 #pragma unroll 1
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
-        for (int n = 0; n < phases_of_target; ++n) {
-          asm volatile("" : "+r"(n));  // one copy of the code for all phases
-          stages.produce(data, data.phases[(side * work.targets + t) * phases_of_target + n], n);
+        for (int n = 0; n < products_per_target; ++n) {
+          asm volatile("" : "+r"(n));  // one copy of the code for all products
+          stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + n], n);
         }
       }
     }
   }
 }
 
+/// The loop of the scheduler warp.
 template <Form form, typename Config>
-__device__ __forceinline__ void keep_items(const Work& work, Stages<form, Config>& stages) {
+__device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
   for (;;) {
-    const auto& data = stages.fetch_item(work);
-    if (data.number == no_item) return;
+    const auto& data = stages.fetch_cta_tile(parameters);
+    if (data.number == no_cta_tile) return;
     if constexpr (form == Form::spin_orbital) {
 #pragma unroll 1
-      for (int set = 0; set < work.sets; ++set) stages.bring_pairs(data, set);
+      for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
     }
   }
 }
 
+/// The loop of the math warps.
 template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<form, Config>& stages) {
-  using Energy = EnergyStep<form, two_sided, Config>;
-  for (;; stages.release_item()) {
-    if (stages.next_item(work).number == no_item) return;
+__device__ __forceinline__ void run_math_warps(const KernelParameters& parameters, Stages<form, Config>& stages) {
+  using CtaEpilogue = Epilogue<form, two_sided, Config>;
+  for (;; stages.release_cta_tile()) {
+    if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < Energy::sides; ++side) {
-      // One in spin-orbital form, which the compiler should know.
-      const int targets = Energy::one_side == 1 ? 1 : stages.item().targets;
+    for (int side = 0; side < CtaEpilogue::sides; ++side) {
+      // In spin-orbital form the number of targets is known at compile time.
+      const int targets = CtaEpilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, work, (side * Energy::one_side + t) * phases_of_target);
-
-        Energy::keep(work, sums, side * Energy::one_side + t);
+        build_target(sums, stages, parameters, (side * CtaEpilogue::targets_per_side + t) * products_per_target);
+        CtaEpilogue::spill(parameters, sums, side * CtaEpilogue::targets_per_side + t);
       }
     }
-    __syncwarp();  // lanes read each other's numbers
-    // What only the energies need is worked out there, so that it takes no registers while products are summed.
-    write_sums<two_sided>(work, stages);
+    __syncwarp();  // lanes read what other lanes of the warp spilled
+    // The epilogue computes everything it needs itself, so that it takes no registers while products are computed.
+    write_sums<two_sided>(parameters, stages);
   }
 }
 
-/// Registers of a thread that multiplies, and of the other warps, which hand theirs over: together as many as the block
-/// was launched with; asking for more would wait for ever.
+/// Registers of each thread with bulk staging. Warps 8 to 11 give up registers, and the math warps take them. The sum
+/// must not exceed the registers at launch: a warp that asks for more waits for ever.
 template <typename Config>
 struct Registers {
-  static constexpr int multiply = 224, others = 56;
-  static_assert(Config::warps * 32 * multiply + 128 * others <= Config::threads * (65536 / Config::threads / 8 * 8));
+  static constexpr int math = 224, other = 56;
+  static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
 template <Form form, bool two_sided, typename Config>
-__global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ Work work) {
-  // Compiled for every architecture of the program, of use where the instruction is.
+__global__ void __launch_bounds__(Config::threads, 1)
+    triples_kernel(const __grid_constant__ KernelParameters parameters) {
+  // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
@@ -169,24 +190,23 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      using Held = Registers<Config>;
       if (warp_number() >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Held::others));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers<Config>::other));
 #endif
         if (warp_number() == Config::warps) {
-          produce_items(work, stages);
+          run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
-          keep_items(work, stages);
+          run_scheduler_warp(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Held::multiply));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers<Config>::math));
 #endif
-        multiply_items<form, two_sided>(work, stages);
+        run_math_warps<form, two_sided>(parameters, stages);
       }
     } else {
-      multiply_items<form, two_sided>(work, stages);
+      run_math_warps<form, two_sided>(parameters, stages);
     }
   }
 #endif

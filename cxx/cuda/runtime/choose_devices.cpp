@@ -13,7 +13,7 @@
 
 namespace trifuse {
 
-bool new_enough(const DeviceInfo& device) {
+bool is_supported(const DeviceInfo& device) {
   return device.major > 7 || (device.major == 7 && device.minor >= 5);
 }
 
@@ -28,7 +28,7 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
   };
   std::vector<DeviceInfo> chosen;
   if (numbers.empty()) {
-    std::copy_if(visible.begin(), visible.end(), std::back_inserter(chosen), new_enough);
+    std::copy_if(visible.begin(), visible.end(), std::back_inserter(chosen), is_supported);
     if (chosen.empty()) throw UsageError(too_old(visible.front()));
     return chosen;
   }
@@ -43,7 +43,7 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
           fmt::format("--devices names GPU {}, but CUDA sees {} (trifuse --version lists them).", numbers[n],
                       visible.size() == 1 ? "only GPU 0" : fmt::format("only 0 to {}", visible.size() - 1)));
     }
-    if (!new_enough(*found)) throw UsageError(too_old(*found));
+    if (!is_supported(*found)) throw UsageError(too_old(*found));
     chosen.push_back(*found);
   }
   return chosen;
@@ -53,28 +53,28 @@ std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, 
                                         std::int64_t gpus_per_node) {
   if (rank_on_node >= gpus_per_node) return {};
   std::vector<DeviceInfo> usable;
-  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
+  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), is_supported);
   if (!usable.empty()) std::rotate(usable.begin(), usable.begin() + rank_on_node % std::ssize(usable), usable.end());
   return usable;
 }
 
-std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
-                                       std::size_t rank, bool share) {
-  std::map<std::pair<std::string, std::string>, int> had;
-  std::optional<std::size_t> place;
+std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                           std::size_t rank, bool share) {
+  std::map<std::pair<std::string, std::string>, int> ranks_of_gpu;
+  std::optional<std::size_t> index;
   for (std::size_t r = 0; r <= rank; ++r) {
     std::istringstream words(lists[r]);
     const std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
-    const auto ranks_that_have = [&](const std::string& gpu) { return had[{hosts[r], gpu}]; };
+    const auto ranks_with = [&](const std::string& gpu) { return ranks_of_gpu[{hosts[r], gpu}]; };
     const auto best = std::min_element(list.begin(), list.end(), [&](const std::string& x, const std::string& y) {
-      return ranks_that_have(x) < ranks_that_have(y);
+      return ranks_with(x) < ranks_with(y);
     });
-    place.reset();
-    if (best == list.end() || (!share && ranks_that_have(*best) > 0)) continue;
-    ++had[{hosts[r], *best}];
-    place = static_cast<std::size_t>(best - list.begin());
+    index.reset();
+    if (best == list.end() || (!share && ranks_with(*best) > 0)) continue;
+    ++ranks_of_gpu[{hosts[r], *best}];
+    index = static_cast<std::size_t>(best - list.begin());
   }
-  return place;
+  return index;
 }
 
 std::string device_label(const DeviceInfo& device, const char* visible_devices) {
@@ -90,13 +90,13 @@ std::string device_label(const DeviceInfo& device, const char* visible_devices) 
 }
 
 std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
-  // The parts of a GPU have names of their own; CUDA knows each only under this one.
+  // A part of a GPU (MIG) has a name of its own, and CUDA knows it by this name only.
   const std::string label = device_label(device, visible_devices);
   return label.starts_with("MIG-") ? label : device.uuid;
 }
 
 double nominal_rate(const DeviceInfo& device) {
-  // The data-centre GPUs have FP64 units; the others a few, for completeness.
+  // Data-centre GPUs have many FP64 units, other GPUs have few.
   if (device.minor != 0) return 0.3e12;
   switch (device.major) {
     case 8:

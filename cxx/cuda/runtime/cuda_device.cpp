@@ -65,9 +65,9 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
 
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
                              const cudaDeviceProp& device) {
-  int kept = 0;
-  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(form).kept);
-  return std::int64_t{device.multiProcessorCount} * targets * kept;
+  int scratch = 0;
+  for (const Kernel* kernel : kernels) scratch = std::max(scratch, kernel->memory(form).scratch);
+  return std::int64_t{device.multiProcessorCount} * targets * scratch;
 }
 
 void check_self_test(int number, double found, double expected, double scale) {

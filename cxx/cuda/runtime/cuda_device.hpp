@@ -15,13 +15,13 @@
 
 namespace trifuse::gpu {
 
-/// How long a device had a kernel to run. Kernels of several workers wait for each other, so the time is that of the
-/// union of their spans.
+/// How long a device had a kernel to run. Kernels of several workers wait for each other, so overlapping spans count
+/// once.
 class BusyTime {
  public:
-  /// Begins on the current device.
+  /// Starts the clock on the current device.
   BusyTime();
-  /// Both events have passed.
+  /// Adds the span of a kernel. Both events must have passed.
   void add(const Event& begin, const Event& end);
   double seconds() const;
 
@@ -31,36 +31,38 @@ class BusyTime {
   std::vector<std::pair<double, double>> spans_;
 };
 
-/// One GPU: what all its workers share.
+/// One GPU, and what all its workers share.
 struct Device {
-  int number;
+  int number;  ///< as CUDA counts, from 0
   cudaDeviceProp properties;
-  std::vector<const Kernel*> kernels;  ///< of which the best for its extents is chosen for each task
-  std::int64_t budget;
-  DeviceArray<double> eps, omega2;
-  DeviceArray<double> lone[2];
-  DeviceArray<double> zeros;  ///< stands for pair blocks that vanish
+  std::vector<const Kernel*> kernels;  ///< candidates; the best for its extents is chosen for each task
+  std::int64_t budget;                 ///< bytes that Trifuse may use on the device
+  DeviceArray<double> eps, omega2;     ///< as in KernelParameters
+  DeviceArray<double> ov_factors[2];   ///< as in KernelParameters
+  DeviceArray<double> zeros;           ///< used for all vvoo blocks that vanish
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
 };
 
-/// All kernels that a device can run, best first.
+/// All kernels that a device can run, the best first.
 std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device);
 
-/// The kernel of this name or, without one, all those of the best family that the device can run. Throws UsageError.
+/// The kernel with the name `wanted`; if `wanted` is empty, all kernels of the best family that the device can run.
+/// Throws UsageError if the device cannot run that kernel, or cannot run any.
 std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device);
 
+/// The shapes of these kernels, in the same order.
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
-/// What the kernel that puts most aside needs for a launch in this form, doubles.
+/// Doubles of scratch that a launch of any of these kernels needs. `targets`: of all sides, as in Problem::targets().
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
                              const cudaDeviceProp& device);
 
-/// Throws DeviceError where a device's energy of a task of the self-test is not that of the CPU, `scale` being the size
-/// of what it is a sum of.
+/// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both
+/// in hartree, by more than 1e-10 `scale`. `number`: of the device. `scale`: the size of the terms of the energy.
 void check_self_test(int number, double found, double expected, double scale);
 
-/// FP64 operations per second that the matrix units, or else the ordinary ones, reach at the highest clock.
+/// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);
 
 }  // namespace trifuse::gpu

@@ -17,7 +17,7 @@
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -26,18 +26,18 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-/// Three keep a device busy with large tasks; of small ones a processor core prepares fewer than a device computes, so
-/// that there are more where a tenth of the memory is enough for what they keep.
+/// Workers for each device. Three keep it busy with large tasks. Small tasks are computed faster than one CPU core
+/// prepares them, so there are more workers if their buffers fit into a tenth of the memory.
 constexpr std::int64_t fewest_workers = 3, most_workers = 8;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-/// Left to the driver and to what other programs may want in the meantime.
+/// Memory that is left to the driver and to other programs.
 constexpr std::int64_t reserve_bytes = 512 * mib;
-/// Programs, items and sums of a launch, for each worker.
+/// Memory of each worker for the program, the CTA tiles and the sums of a launch.
 constexpr std::int64_t launch_bytes = 192 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
-/// Larger tiles would make more items of one task than a launch has room for.
+/// One task with larger orbital tiles would have more CTA tiles than a launch has room for.
 constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
-/// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
+/// Share of the panel memory that one launch may use, so that the panels of the next launch fit beside it.
 constexpr double launch_share = 0.45;
 
 template <typename T>
@@ -66,7 +66,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       TRIFUSE_CUDA(cudaSetDevice(number));
       TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
       device.kernels = choose_kernels(options.kernel, device.properties);
-      for (const Kernel* kernel : device.kernels) prepare(*kernel, problem_.form, problem_.two_sided());
+      for (const Kernel* kernel : device.kernels)
+        set_dynamic_shared_limit(*kernel, problem_.form, problem_.two_sided());
       std::size_t free = 0, total = 0;
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
@@ -76,7 +77,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     workers_per_device_ = std::clamp(least_budget / 10 / most_worker_bytes, fewest_workers, most_workers);
     const std::int64_t least_panels = least_budget - workers_per_device_ * most_worker_bytes;
-    // Tiles are cut until the panels of a task take no more than the share of a launch.
+    // Orbital tiles are cut until the panels of a task fit into the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (auto [holes, particles] = largest_tiles(fine_);;) {
       const std::int64_t slots = PanelCache::slots * slot_bytes();
@@ -96,8 +97,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       }
       fine_ = coarse_.refined(holes, particles);
     }
-    cut_ = !(fine_ == coarse_);
-    // On the device fragments are filled up, which makes panels of ragged tiles larger.
+    refined_ = !(fine_ == coarse_);
+    // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host.
     constexpr double fill = 1.3;
     const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
     keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
@@ -108,9 +109,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
-    const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
+    const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
+      return reserve_for_owned_panels(device, bytes);
+    };
     if (devices_.size() > 1) return;
-    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), may_keep);
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }
@@ -129,47 +132,48 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
   }
-  /// Of each pinned buffer.
+  /// Bytes of each pinned buffer.
   std::int64_t slot_bytes() const {
     return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.form));
   }
-  /// An upper bound of what the panels of a task take.
+  /// An upper bound for the bytes of the panels of a task.
   std::int64_t largest_task_bytes() const {
     const std::int64_t inner = largest_inner();
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
-    const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
-    const std::int64_t particles = blocks(largest_particle, pair) * pair;
+    const std::int64_t holes = ceil_div(largest_hole, hole_block) * hole_block;
+    const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
     const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
-                                          sets_of(problem_) * particles * particles * holes * holes);
+                                          disconnected_sets(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
-  /// An upper bound of what all panels take.
+  /// An upper bound for the bytes of all panels.
   std::int64_t all_panels_bytes() const {
     std::int64_t holes = 0, particles = 0;
     for (const Tile& tile : fine_.tiles()) {
       if (problem_.form == Form::spin_adapted && tile.spin() == Spin::beta) continue;
-      (tile.space() == Space::hole ? holes : particles) += blocks(tile.size, hole_block) * hole_block;
+      (tile.space() == Space::hole ? holes : particles) += ceil_div(tile.size, hole_block) * hole_block;
     }
     const std::int64_t sides = problem_.sides();
     // Panels of coinciding tiles are packed in both orders.
     const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
-                                      sets_of(problem_) * particles * particles * holes * holes);
+                                      disconnected_sets(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
   std::int64_t largest_inner() const {
     std::int64_t inner = 1;
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       for (int irrep = 0; irrep < 8; ++irrep) {
-        inner = std::max(inner, chunks<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::depth);
+        inner = std::max(inner, k_tile_count<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
       }
     }
     return inner;
   }
 
-  /// Whether a device has room for so many bytes of panels that never go, beside those of two launches.
-  bool make_room_to_keep(const Device& device, std::int64_t kept) {
+  /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
+  /// beside them.
+  bool reserve_for_owned_panels(const Device& device, std::int64_t kept) {
     const std::int64_t capacity = device.panels->capacity();
     if (kept > capacity / 4 * 3) return false;
     if (capacity >= all_panels_bytes()) return true;
@@ -187,15 +191,15 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     upload(device.omega2, std::span<const double>(problem_.omega2));
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
-    for (int set = 0; set < sets_of(problem_); ++set) {
+    for (int set = 0; set < disconnected_sets(problem_); ++set) {
       const std::span<const double> lone = panels_->t1_factor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
         for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
       }
-      upload(device.lone[set], std::span<const double>(hole_fastest));
+      upload(device.ov_factors[set], std::span<const double>(hole_fastest));
     }
     const auto [holes, particles] = largest_tiles(fine_);
-    const std::int64_t padded = blocks(holes, hole_block) * hole_block;
+    const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
@@ -206,17 +210,17 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   Problem problem_;
   TileSpace coarse_, fine_;
-  bool cut_ = false;  ///< whether a task is more than one piece
+  bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool keeps_panels_ = false;
   std::int64_t workers_per_device_ = 0;
-  std::int64_t limit_ = 0;  ///< bytes of panels for one launch
+  std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
-  std::unique_ptr<DeviceExchange> exchange_;  ///< with other processes
+  std::unique_ptr<DeviceExchange> exchange_;  ///< with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
   mutable CudaReport report_;
-  mutable std::map<std::string, std::int64_t> items_of_kernel_;
+  mutable std::map<std::string, std::int64_t> cta_tiles_of_kernel_;
 };
 
 class CudaWorker final : public Executor::Worker {
@@ -225,7 +229,7 @@ class CudaWorker final : public Executor::Worker {
       : executor_(executor),
         device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
         buffers_(executor.scratch_doubles(device)),
-        covers_(shapes_of(device.kernels)) {
+        selector_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
       launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
     }
@@ -240,18 +244,19 @@ class CudaWorker final : public Executor::Worker {
     const std::size_t per_task = executor_.problem_.omega2.size();
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const auto energies_of_task = energies.subspan(t * per_task, per_task);
-      // One kernel for all pieces of a task, so that their energies are added in the same order whatever runs beside.
+      // All subtasks of a task use the same kernel. So their energies are added in the same order, whatever else is in
+      // the launch.
       std::array<int, 3> extent{};
       for (std::size_t q = 0; q < 3; ++q) {
         extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
       }
-      const std::size_t kernel = covers_.best(extent);
-      if (!executor_.cut_) {
-        add_piece(tasks[t], energies_of_task, kernel);
+      const std::size_t kernel = selector_.best(extent);
+      if (!executor_.refined_) {
+        add_subtask(tasks[t], energies_of_task, kernel);
         continue;
       }
-      for (const Task& piece : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
-        add_piece(piece, energies_of_task, kernel);
+      for (const Task& subtask : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
+        add_subtask(subtask, energies_of_task, kernel);
       }
     }
     for (std::size_t n = 0; n < launches_.size(); ++n) run(n);
@@ -261,7 +266,7 @@ class CudaWorker final : public Executor::Worker {
     executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
     for (std::size_t n = 0; n < launches_.size(); ++n) {
       executor_.report_.launches += done_[n].launches;
-      executor_.items_of_kernel_[launches_[n].kernel().name] += done_[n].items;
+      executor_.cta_tiles_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
     }
   }
 
@@ -269,16 +274,16 @@ class CudaWorker final : public Executor::Worker {
 
  private:
   struct Done {
-    std::int64_t launches = 0, items = 0;
+    std::int64_t launches = 0, cta_tiles = 0;
   };
 
-  /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
-  /// no room in it.
-  void add_piece(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, recipe_, program_);
+  /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
+  /// `energies` [omega2]: the subtask's energies are added to them.
+  void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
+    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, recipe_, program_);
 
     const auto add = [&] {
-      return launches_[n].add(program_, task.spin_case, energies, covers_.cover(n), executor_.limit_);
+      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
     };
     std::optional<double> operations = add();
     if (!operations) {
@@ -290,15 +295,15 @@ class CudaWorker final : public Executor::Worker {
 
   void run(std::size_t n) {
     if (launches_[n].empty()) return;
-    done_[n].items += launches_[n].run(buffers_);
+    done_[n].cta_tiles += launches_[n].run(buffers_);
     ++done_[n].launches;
   }
 
   const CudaExecutorOfDevices& executor_;
   const Device& device_;
   LaunchBuffers buffers_;
-  CoverChoice covers_;
-  std::vector<PendingLaunch> launches_;  ///< of each kernel
+  ShapeSelector selector_;
+  std::vector<PendingLaunch> launches_;  ///< [kernel] pending launches
   std::vector<Done> done_;
   Recipe recipe_;
   TaskProgram program_;
@@ -311,7 +316,7 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
                                                                      const std::vector<bool>& finished) const {
-  // In the order of the plan, in which tasks that follow each other share panels.
+  // Batches follow the order of the plan, because successive tasks share panels.
   double left = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
   const double enough = batch_operations(left, workers());
@@ -338,9 +343,9 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_sent += panels.sent;
   report.panels_evicted += panels.evicted;
   report.bytes_sent += panels.bytes_sent;
-  report.panels_kept += panels.kept;
-  report.panels_from_neighbours += panels.from_neighbours;
-  report.bytes_from_neighbours += panels.bytes_from_neighbours;
+  report.panels_owned += panels.owned;
+  report.panels_from_peers += panels.from_peers;
+  report.bytes_from_peers += panels.bytes_from_peers;
   report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
@@ -351,14 +356,14 @@ CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
   for (const Kernel* kernel : devices_.front().kernels) {
-    const auto items = items_of_kernel_.find(kernel->name);
-    report.kernels.push_back({kernel->name, items == items_of_kernel_.end() ? 0 : items->second});
+    const auto found = cta_tiles_of_kernel_.find(kernel->name);
+    report.kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
   }
   for (const Device& device : devices_) {
     try {
       add_numbers_of(device, report);
     } catch (const DeviceError&) {
-      // Once it has failed it answers no question; the others are worth telling of.
+      // A device that has failed answers no question. The report covers the other devices.
     }
   }
   return report;
@@ -368,7 +373,8 @@ void load(CudaExecutor& executor, const Problem& problem) {
   executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
 }
 
-/// Compares a small molecule's energies with those of the CPU, task by task. Returns the devices that pass.
+/// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
+/// the devices that pass. `like`: its form is tested.
 std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;

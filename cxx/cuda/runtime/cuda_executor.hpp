@@ -12,25 +12,28 @@
 namespace trifuse {
 
 struct CudaOptions {
-  std::vector<int> devices = {0};      ///< as CUDA counts them
-  std::int64_t memory_per_device = 0;  ///< bytes; 0: what is free, less a reserve
+  std::vector<int> devices = {0};      ///< numbers, as CUDA counts them
+  std::int64_t memory_per_device = 0;  ///< bytes; 0: the free memory, less a reserve
   std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
-  /// Where it is given, devices that fail the self-test are left out, and why is put here, as long as others pass it.
+  /// If not null, devices that fail the self-test are left out as long as another one passes, and the reasons are
+  /// appended here. If null, a device that fails the self-test is an error.
   std::vector<std::string>* left_out = nullptr;
 };
 
-/// Executes tasks on GPUs; several workers for each, so that tasks are prepared and sent while those of another run.
+/// Executes tasks on GPUs. Each GPU has several workers, so that one task is prepared and sent while another one runs.
 class CudaExecutor : public PanelExecutor {
  public:
   virtual CudaReport report() const = 0;
 };
 
-/// Operands are read from the sources once, here. A small task is computed on each device and compared with the CPU
-/// executor first. Throws UsageError for a device or kernel that does not exist, DeviceError when a device fails or
-/// gives wrong numbers, which workers throw, too.
+/// Makes an executor and reads its operands from the sources of `problem`. `tiles`: the orbital tiles of the tasks.
+///
+/// First, each device computes a small molecule, which is compared with the CPU executor. Throws UsageError if a device
+/// or kernel does not exist, or if no task fits into the memory. Throws DeviceError if a device fails or gives wrong
+/// numbers; so do the workers.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
-/// The same without operands, for those who share them with others.
+/// The same without operands. The caller provides them with take_panels().
 std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                     const CudaOptions& options);
 

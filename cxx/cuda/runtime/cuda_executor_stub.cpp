@@ -2,7 +2,7 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
-/// Takes the place of the CUDA executor in a build without CUDA.
+/// Replaces cuda_executor.cpp in a build without CUDA.
 namespace trifuse {
 
 std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem&, const TileSpace&, const CudaOptions&) {

@@ -10,9 +10,9 @@ namespace trifuse::gpu {
 
 namespace {
 
-constexpr std::size_t most_items = 400000;
+constexpr std::size_t most_cta_tiles = 400000;  ///< after which no task is added to a launch
 
-/// A range in the profiler's timeline.
+/// A named range in the profiler's timeline.
 class Range {
  public:
   explicit Range(const char* name) { nvtxRangePushA(name); }
@@ -21,7 +21,7 @@ class Range {
   Range& operator=(const Range&) = delete;
 };
 
-/// Gives panels back however this ends.
+/// Releases acquired panels at the end of its scope, also after an exception.
 struct Lease {
   PanelCache& cache;
   std::span<const PanelName> names;
@@ -34,7 +34,7 @@ PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const P
     : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals) {}
 
 std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                                         BoxCover& cover, std::int64_t most_bytes) {
+                                         CtaTiling& tiling, std::int64_t most_bytes) {
   std::int64_t bytes = 0;
   new_names_.clear();
   const auto want = [&](const PanelName& name) {
@@ -42,36 +42,37 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
     new_names_.push_back(name);
     bytes += device_.panels->bytes_of(name);
   };
-  for (const auto& phase : program.phases) {
-    if (phase.steps == 0) continue;
-    want(phase.a);
-    want(phase.b);
+  for (const auto& product : program.products) {
+    if (product.k_steps == 0) continue;
+    want(product.a);
+    want(product.b);
   }
-  for (const auto& factors : program.pairs) {
+  for (const auto& factors : program.vvoo) {
     if (factors.used) want(factors.name);
   }
-  if (!empty() && (panel_bytes_ + bytes > most_bytes || program_.items.size() > most_items)) return std::nullopt;
+  if (!empty() && (panel_bytes_ + bytes > most_bytes || program_.cta_tiles.size() > most_cta_tiles))
+    return std::nullopt;
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {
-    device_.panels->ask(name);
+    device_.panels->prefetch(name);
     numbers_.emplace(name, names_.size());
     names_.push_back(name);
   }
   TaskData data = program.data;
-  std::vector<Item>& items = program_.items;
-  data.first_item = std::ssize(items);
-  const double share =
-      append_items(static_cast<std::uint32_t>(pieces_.size()), data, problem_.form, kernel_.shape, cover, items);
-  data.items = std::ssize(items) - data.first_item;
+  std::vector<CtaTile>& cta_tiles = program_.cta_tiles;
+  data.first_cta_tile = std::ssize(cta_tiles);
+  const double share = append_cta_tiles(static_cast<std::uint32_t>(results_.size()), data, problem_.form, kernel_.shape,
+                                        tiling, cta_tiles);
+  data.cta_tiles = std::ssize(cta_tiles) - data.first_cta_tile;
   program_.tasks.push_back(data);
   const auto number = [&](const PanelName& name) { return static_cast<std::int64_t>(numbers_.at(name)); };
-  for (const auto& phase : program.phases) {
-    const bool used = phase.steps != 0;
-    phases_.push_back({used ? number(phase.a) : 0, used ? number(phase.b) : 0, phase.steps});
+  for (const auto& product : program.products) {
+    const bool used = product.k_steps != 0;
+    products_.push_back({used ? number(product.a) : 0, used ? number(product.b) : 0, product.k_steps});
   }
-  for (const auto& factors : program.pairs) pairs_.push_back(factors.used ? number(factors.name) : -1);
-  pieces_.push_back({spin_case, energies});
+  for (const auto& factors : program.vvoo) vvoo_.push_back(factors.used ? number(factors.name) : -1);
+  results_.push_back({spin_case, energies});
   double operations = share * program.operations_of_element;
   for (const std::int32_t extent : data.extent) operations *= extent;
   return operations;
@@ -79,21 +80,21 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
 
 void PendingLaunch::resolve(std::span<const double* const> panels) {
   const auto panel = [&](std::int64_t n) { return panels[static_cast<std::size_t>(n)]; };
-  for (const auto& [a, b, steps] : phases_) {
-    program_.phases.push_back(steps == 0 ? Phase{} : Phase{panel(a), panel(b), steps, 0});
+  for (const auto& [a, b, k_steps] : products_) {
+    program_.products.push_back(k_steps == 0 ? KernelProduct{} : KernelProduct{panel(a), panel(b), k_steps, 0});
   }
-  for (const std::int64_t n : pairs_) program_.pairs.push_back(n < 0 ? device_.zeros.data() : panel(n));
+  for (const std::int64_t n : vvoo_) program_.vvoo.push_back(n < 0 ? device_.zeros.data() : panel(n));
 }
 
-Work PendingLaunch::work() const {
-  Work work = work_of(problem_.form, problem_.sides(), sets_of(problem_));
-  work.eps = device_.eps.data();
-  work.omega2 = device_.omega2.data();
-  work.lone[0] = device_.lone[0].data();
-  work.lone[1] = device_.lone[1].data();
-  work.orbitals = static_cast<std::int32_t>(orbitals_);
-  work.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
-  return work;
+KernelParameters PendingLaunch::parameters() const {
+  KernelParameters result = base_parameters(problem_.form, problem_.sides(), disconnected_sets(problem_));
+  result.eps = device_.eps.data();
+  result.omega2 = device_.omega2.data();
+  result.ov_factors[0] = device_.ov_factors[0].data();
+  result.ov_factors[1] = device_.ov_factors[1].data();
+  result.orbitals = static_cast<std::int32_t>(orbitals_);
+  result.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
+  return result;
 }
 
 std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
@@ -111,18 +112,18 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Range range("launch");
     resolve(panels);
     energies = run_program(program_, kernel_, problem_.form, problem_.two_sided(),
-                           device_.properties.multiProcessorCount, work(), buffers);
+                           device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
-  const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (pieces_.size() * omega2_count);
-  for (std::size_t n = 0; n < pieces_.size(); ++n) {
+  const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (results_.size() * omega2_count);
+  for (std::size_t n = 0; n < results_.size(); ++n) {
     for (std::size_t w = 0; w < omega2_count; ++w) {
-      add_energy(pieces_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, pieces_[n].energies[w]);
+      add_energy(results_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, results_[n].energies[w]);
     }
   }
-  const std::int64_t items = std::ssize(program_.items);
+  const std::int64_t cta_tiles = std::ssize(program_.cta_tiles);
   clear();
-  return items;
+  return cta_tiles;
 }
 
 void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
@@ -141,10 +142,10 @@ void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy
 }
 
 void PendingLaunch::clear() {
-  pieces_.clear();
+  results_.clear();
   program_.clear();
-  phases_.clear();
-  pairs_.clear();
+  products_.clear();
+  vvoo_.clear();
   names_.clear();
   numbers_.clear();
   panel_bytes_ = 0;

@@ -8,45 +8,49 @@
 
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse::gpu {
 
-/// Tasks that will go to a device together, in one launch of one kernel.
+/// A batch of tasks that one launch of one kernel will compute.
 class PendingLaunch {
  public:
-  /// All of them outlive it. `orbitals`: of the tile space that the programs refer to.
+  /// The references must stay valid as long as this object. `orbitals`: number of orbitals of the tile space to which
+  /// the programs refer.
   PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals);
 
   const Kernel& kernel() const { return kernel_; }
-  bool empty() const { return pieces_.empty(); }
+  bool empty() const { return results_.empty(); }
 
-  /// Adds a task, whose energies [omega2] will be added to `energies`, and returns the operations that it takes; or
-  /// leaves everything as it was and returns nothing, where others are waiting and panels of all together would take
-  /// more than `most_bytes` or items are too many.
+  /// Adds a task to the batch and returns its floating-point operations. Returns nullopt and changes nothing if the
+  /// batch is not empty and adding the task would exceed `most_bytes` of panels or the limit of CTA tiles.
+  ///
+  /// `energies` [omega2]: run() adds the task's energies to them; they must stay valid until then. `tiling`: made for
+  /// the kernel's shape.
   std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                            BoxCover& cover, std::int64_t most_bytes);
+                            CtaTiling& tiling, std::int64_t most_bytes);
 
-  /// Runs them, waits, and is empty again. Returns the number of items.
+  /// Runs the batch, waits for the energies, and empties the batch. Returns the number of CTA tiles.
   std::int64_t run(LaunchBuffers& buffers);
 
  private:
-  struct Piece {
+  /// Where the energies of a task go.
+  struct ResultSlot {
     SpinCase spin_case;
-    std::span<TaskEnergy> energies;
+    std::span<TaskEnergy> energies;  ///< [omega2]
   };
-  /// Panels by their number in `names_`.
-  struct NumberedPhase {
+  /// A product whose panels are indices of `names_`.
+  struct NumberedProduct {
     std::int64_t a, b;
-    std::int32_t steps;
+    std::int32_t k_steps;
   };
 
-  /// Puts the panels in the place of their numbers.
+  /// Writes products and vvoo blocks with pointers. `panels` [name]: device memory, in the order of `names_`.
   void resolve(std::span<const double* const> panels);
-  Work work() const;
+  KernelParameters parameters() const;
   void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
   void clear();
 
@@ -54,10 +58,10 @@ class PendingLaunch {
   const Kernel& kernel_;
   const Problem& problem_;
   std::int64_t orbitals_;
-  std::vector<Piece> pieces_;
-  LaunchProgram program_;  ///< tasks and items at once, the others when panels have their places
-  std::vector<NumberedPhase> phases_;
-  std::vector<std::int64_t> pairs_;  ///< -1: zeros
+  std::vector<ResultSlot> results_;
+  LaunchProgram program_;  ///< tasks and CTA tiles; products and vvoo blocks only from resolve() on
+  std::vector<NumberedProduct> products_;
+  std::vector<std::int64_t> vvoo_;  ///< indices of `names_`; -1: the block vanishes
   std::vector<PanelName> names_, new_names_;
   std::map<PanelName, std::size_t> numbers_;
   std::int64_t panel_bytes_ = 0;

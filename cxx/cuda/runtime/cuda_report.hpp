@@ -6,7 +6,7 @@
 
 namespace trifuse {
 
-/// What the devices did so far, all of them together.
+/// What all devices together did so far.
 struct CudaReport {
   struct Device {
     std::string name;
@@ -15,22 +15,22 @@ struct CudaReport {
   std::vector<Device> devices;
   struct Kernel {
     std::string name;
-    std::int64_t items = 0;  ///< that it did
+    std::int64_t cta_tiles = 0;  ///< CTA tiles that it computed
   };
-  std::vector<Kernel> kernels;              ///< configurations of which one is chosen for each task
-  std::int64_t panels_wanted = 0;           ///< panels that tasks asked for
-  std::int64_t panels_sent = 0;             ///< of these, sent from the host
-  std::int64_t panels_from_neighbours = 0;  ///< of these, copied from other GPUs
-  std::int64_t panels_kept = 0;             ///< sent from the host before all tasks, for other GPUs, too
-  std::int64_t panels_evicted = 0;          ///< dropped to make room
-  std::int64_t bytes_sent = 0;              ///< host to device
-  std::int64_t bytes_from_neighbours = 0;   ///< from other GPUs
-  std::int64_t bytes_resident = 0;          ///< largest amount of panels on one device
-  std::int64_t memory_budget = 0;           ///< bytes per device
-  double seconds_kernels = 0.0;             ///< on the device, summed over devices
-  double seconds_copies = 0.0;              ///< on the device, copies and packing, summed over devices
-  double seconds_waiting = 0.0;             ///< host threads waiting for devices
-  double seconds_preparing = 0.0;           ///< host threads preparing work
+  std::vector<Kernel> kernels;         ///< candidates, of which one is chosen for each task
+  std::int64_t panels_wanted = 0;      ///< panels that tasks acquired
+  std::int64_t panels_sent = 0;        ///< of these, sent from the host
+  std::int64_t panels_from_peers = 0;  ///< of these, copied from other GPUs
+  std::int64_t panels_owned = 0;       ///< sent from the host before all tasks, and kept for other GPUs, too
+  std::int64_t panels_evicted = 0;     ///< dropped to make room
+  std::int64_t bytes_sent = 0;         ///< host to device
+  std::int64_t bytes_from_peers = 0;   ///< copied from other GPUs
+  std::int64_t bytes_resident = 0;     ///< largest amount of panels on one device
+  std::int64_t memory_budget = 0;      ///< smallest budget of a device, bytes
+  double seconds_kernels = 0.0;        ///< on the device, summed over devices
+  double seconds_copies = 0.0;         ///< on the device, copies and packing, summed over devices
+  double seconds_waiting = 0.0;        ///< host threads that wait for devices
+  double seconds_preparing = 0.0;      ///< host threads that prepare launches
   std::int64_t launches = 0;
 };
 

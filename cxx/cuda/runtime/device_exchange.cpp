@@ -10,47 +10,48 @@
 
 namespace trifuse::gpu {
 
-DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, MayKeep may_keep)
-    : device_(device), panels_(panels), may_keep_(std::move(may_keep)) {}
+DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned)
+    : device_(device), panels_(panels), reserve_for_owned_(std::move(reserve_for_owned)) {}
 
-/// Those who have the same panels in the same tiles find the same.
-std::string DeviceExchange::description_of_home(int rank) const {
+/// What the beginning of a rank's handle must be. It is the same on all ranks that have the same panels in the same
+/// orbital tiles.
+std::string DeviceExchange::description_of_owner(int rank) const {
   const auto [holes, particles] = largest_tiles(panels_.tiles());
-  return fmt::format("{} {} {} ", holes, particles, homes_->bytes(rank));
+  return fmt::format("{} {} {} ", holes, particles, owners_->bytes(rank));
 }
 
-std::string DeviceExchange::offer(std::span<const int> home_of_rank, int rank) {
-  homes_ = std::make_shared<const PanelHomes>(panels_, [&](const PanelExtent& extent) {
-    return home_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
+std::string DeviceExchange::export_panels(std::span<const int> owner_of_rank, int rank) {
+  owners_ = std::make_shared<const PanelOwnerMap>(panels_, [&](const PanelExtent& extent) {
+    return owner_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
   });
   rank_ = rank;
-  if (!may_keep_(device_, homes_->bytes(rank))) return {};
+  if (!reserve_for_owned_(device_, owners_->bytes(rank))) return {};
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
-  device_.panels->keep(homes_->at(rank));
-  const std::string name = NeighbourMemory::name_of(device_.panels->kept_memory());
+  device_.panels->load_owned(owners_->panels_of(rank));
+  const std::string name = PeerMemory::export_handle(device_.panels->owned_memory());
   if (name.empty()) return name;
-  std::string offer = description_of_home(rank) + name;
-  if (offer.size() > longest_offer) throw Error("An offer of panels is too long to be passed round.");
-  return offer;
+  std::string handle = description_of_owner(rank) + name;
+  if (handle.size() > longest_handle) throw Error("The handle of exported panels is too long.");
+  return handle;
 }
 
-void DeviceExchange::take(std::span<const std::string> offers) {
+void DeviceExchange::import_panels(std::span<const std::string> handles) {
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
   std::vector<const char*> memory;
-  for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+  for (std::size_t rank = 0; rank < handles.size(); ++rank) {
     memory.push_back(nullptr);
     if (static_cast<int>(rank) == rank_) continue;
-    const std::string expected = description_of_home(static_cast<int>(rank));
-    if (!offers[rank].starts_with(expected)) continue;
-    neighbours_.push_back(std::make_unique<NeighbourMemory>(offers[rank].substr(expected.size())));
-    memory.back() = neighbours_.back()->data();
+    const std::string expected = description_of_owner(static_cast<int>(rank));
+    if (!handles[rank].starts_with(expected)) continue;
+    peers_.push_back(std::make_unique<PeerMemory>(handles[rank].substr(expected.size())));
+    memory.back() = peers_.back()->data();
   }
-  device_.panels->set_neighbours(homes_, std::move(memory));
+  device_.panels->set_peers(owners_, std::move(memory));
 }
 
-void DeviceExchange::let_go() {
-  device_.panels->set_neighbours(nullptr, {});
-  neighbours_.clear();
+void DeviceExchange::close() {
+  device_.panels->set_peers(nullptr, {});
+  peers_.clear();
 }
 
 }  // namespace trifuse::gpu

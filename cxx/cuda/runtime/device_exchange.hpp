@@ -6,36 +6,36 @@
 #include <vector>
 
 #include "cxx/cuda/runtime/cuda_device.hpp"
-#include "cxx/cuda/runtime/neighbour_memory.hpp"
-#include "cxx/cuda/schedule/panel_homes.hpp"
+#include "cxx/cuda/runtime/peer_memory.hpp"
+#include "cxx/cuda/schedule/panel_owner_map.hpp"
 #include "cxx/operands/panel_executor.hpp"
 
 namespace trifuse::gpu {
 
-/// Asked before a device keeps so many bytes of panels for good.
-using MayKeep = std::function<bool(const Device&, std::int64_t bytes)>;
+/// Reserves memory of a device for owned panels. Returns false if there is not enough. `bytes`: of all owned panels.
+using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 
-/// One GPU among those of several ranks, each of which has one. (GPUs of one process exchange nothing: its workers hold
-/// each other up more than copies from the host do.)
+/// The exchange of panels between the GPUs of several ranks, one GPU for each rank. The GPUs of one process exchange
+/// nothing: copies from the host cost less than their workers' waiting for each other.
 class DeviceExchange final : public PanelExchange {
  public:
-  /// `device`, with its panel cache, and `panels` outlive it.
-  DeviceExchange(const Device& device, const PanelLayout& panels, MayKeep may_keep);
+  /// `device`, its panel cache and `panels` must stay valid as long as this object.
+  DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned);
 
-  std::string offer(std::span<const int> home_of_rank, int rank) override;
-  void take(std::span<const std::string> offers) override;
-  void let_go() override;
-  std::int64_t bytes_taken() const override { return device_.panels->bytes_from_neighbours(); }
+  std::string export_panels(std::span<const int> owner_of_rank, int rank) override;
+  void import_panels(std::span<const std::string> handles) override;
+  void close() override;
+  std::int64_t bytes_imported() const override { return device_.panels->bytes_from_peers(); }
 
  private:
-  std::string description_of_home(int rank) const;
+  std::string description_of_owner(int rank) const;
 
   const Device& device_;
   const PanelLayout& panels_;
-  MayKeep may_keep_;
+  ReserveForOwned reserve_for_owned_;
   int rank_ = 0;
-  std::shared_ptr<const PanelHomes> homes_;
-  std::vector<std::unique_ptr<NeighbourMemory>> neighbours_;
+  std::shared_ptr<const PanelOwnerMap> owners_;
+  std::vector<std::unique_ptr<PeerMemory>> peers_;
 };
 
 }  // namespace trifuse::gpu

@@ -8,7 +8,8 @@
 
 #include "cxx/cuda/kernel/check.hpp"
 
-/// Owners of what the CUDA runtime hands out. All belong to the device that is current when they are made.
+/// Owners of memory, streams and events of the CUDA runtime. Each belongs to the device that is current when it is
+/// made.
 namespace trifuse::gpu {
 
 namespace detail {
@@ -26,12 +27,13 @@ struct DestroyEvent {
 };
 }  // namespace detail
 
-/// Uninitialised memory, grown on demand; growing loses what was in it.
+/// Uninitialised memory that grows on demand. Growing loses its contents.
 template <typename T, cudaError_t (*allocate)(void**, std::size_t), typename Free>
-class GrownArray {
+class GrowingArray {
  public:
-  GrownArray() = default;
-  explicit GrownArray(std::size_t count) { reserve(count); }
+  GrowingArray() = default;
+  explicit GrowingArray(std::size_t count) { reserve(count); }
+  /// Makes room for at least `count` elements. Throws DeviceMemoryError if there is not enough memory.
   void reserve(std::size_t count) {
     if (count <= size_) return;
     memory_.reset();
@@ -49,12 +51,12 @@ class GrownArray {
   std::size_t size_ = 0;
 };
 
-/// Memory of the device.
+/// Device memory.
 template <typename T>
-using DeviceArray = GrownArray<T, cudaMalloc, detail::FreeDevice>;
-/// Memory of the host that devices read and write themselves.
+using DeviceArray = GrowingArray<T, cudaMalloc, detail::FreeDevice>;
+/// Pinned host memory, which devices read and write directly.
 template <typename T>
-using PinnedArray = GrownArray<T, cudaMallocHost, detail::FreePinned>;
+using PinnedArray = GrowingArray<T, cudaMallocHost, detail::FreePinned>;
 
 class Stream {
  public:
@@ -82,7 +84,7 @@ class Event {
   std::unique_ptr<CUevent_st, detail::DestroyEvent> event_;
 };
 
-/// Seconds between two events that have passed.
+/// Seconds between two events. Both must have passed.
 inline double seconds_between(const Event& begin, const Event& end) {
   float milliseconds = 0.0F;
   TRIFUSE_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));

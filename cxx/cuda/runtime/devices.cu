@@ -6,18 +6,18 @@ namespace trifuse {
 
 namespace {
 
-/// Without a driver or a GPU the count itself is refused; that is an answer, not an error.
+/// Without a driver or a GPU, CUDA refuses to count. That is an answer, not an error.
 struct Count {
   int devices = 0;
   cudaError_t status;
   Count() : status(cudaGetDeviceCount(&devices)) {
     if (status == cudaSuccess) return;
     devices = 0;
-    static_cast<void>(cudaGetLastError());  // the refusal is dealt with; later checks must not see it again
+    static_cast<void>(cudaGetLastError());  // later checks must not see this error again
   }
 };
 
-/// As nvidia-smi -L writes it.
+/// The UUID as nvidia-smi -L writes it.
 std::string text_of(const cudaUUID_t& uuid) {
   constexpr const char* digits = "0123456789abcdef";
   std::string text = "GPU";

@@ -1,7 +1,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
-/// Takes the place of devices.cu in a build without CUDA, so that callers need no case of their own.
+/// Replaces devices.cu in a build without CUDA, so that callers need no special case.
 namespace trifuse {
 
 std::vector<DeviceInfo> visible_devices() {

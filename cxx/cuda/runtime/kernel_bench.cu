@@ -11,8 +11,8 @@
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
-#include "cxx/cuda/schedule/boxes.hpp"
-#include "cxx/cuda/schedule/phases.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/product_order.hpp"
 
 namespace trifuse {
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace gpu;
 
-/// Numbers between -1 and 1 without a pattern: a chip is faster on zeros.
+/// Fills x [n] with pseudo-random numbers between shift - scale and shift + scale. Zeros would be computed faster.
 __global__ void fill(double* x, std::size_t n, std::uint64_t seed, double scale, double shift) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -59,8 +59,8 @@ double timed(const Event& begin, const Event& end, Function function) {
   return seconds_between(begin, end);
 }
 
-/// Times of a piece of work after the chip's clock has settled to what this work lets it have: its power follows what
-/// ran before for a tenth of a second.
+/// Measures `once()` after the clock of the GPU has settled for this work. The clock depends on the power that earlier
+/// work took, for a tenth of a second.
 template <typename Function>
 std::vector<double> settled_times(int repeats, Function once) {
   constexpr double settling = 0.25;
@@ -101,7 +101,7 @@ __global__ void multiply_only(double* out, int repetitions) {
   if (sum == 12345.0) out[0] = sum;
 }
 
-/// The kernel of this name, or the best one for a case.
+/// The kernel with this name; if the name is empty, the best kernel for a case.
 struct Choice {
   std::array<int, 3> particles;
   const Kernel* kernel;
@@ -109,7 +109,7 @@ struct Choice {
   Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
       : particles{which.extent[0], which.extent[1], which.extent[2]} {
     const std::vector<const Kernel*> candidates = choose_kernels(name, device);
-    kernel = candidates[CoverChoice(shapes_of(candidates)).best(particles)];
+    kernel = candidates[ShapeSelector(shapes_of(candidates)).best(particles)];
   }
 };
 
@@ -154,19 +154,19 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const cudaDeviceProp device = use_device(device_number);
   const Choice choice(which, name, device);
   const Kernel* kernel = choice.kernel;
-  BoxCover cover(kernel->shape);
+  CtaTiling tiling(kernel->shape);
   constexpr Form form = Form::spin_orbital;
-  prepare(*kernel, form, false);
+  set_dynamic_shared_limit(*kernel, form, false);
 
-  TaskData task = lone_task(which.extent);
+  TaskData task = single_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
-  std::vector<Item> items;
-  append_items(0, task, form, kernel->shape, cover, items);
-  task.items = static_cast<std::int64_t>(items.size());
+  std::vector<CtaTile> cta_tiles;
+  append_cta_tiles(0, task, form, kernel->shape, tiling, cta_tiles);
+  task.cta_tiles = static_cast<std::int64_t>(cta_tiles.size());
 
   std::vector<DeviceArray<double>> operands;
-  std::vector<Phase> phases;
-  std::vector<const double*> pairs;
+  std::vector<KernelProduct> products;
+  std::vector<const double*> vvoo;
   const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
     Packing packing{};
     packing.kind = kind;
@@ -175,59 +175,60 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
     return operands.back().data();
   };
-  for (const PhaseAxes& axes : phase_order) {
+  for (const ProductAxes& axes : product_order) {
     const auto [u, w] = others(axes.particle);
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
     const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
-    phases.push_back({a, b, static_cast<std::int32_t>(blocks(which.inner, kernel->step)), 0});
+    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.inner, kernel->k_step)), 0});
   }
   for (int x = 0; x < 3; ++x) {
     for (int y = 0; y < 3; ++y) {
-      pairs.push_back(operand(PanelKind::pairs, {others(x)[0], others(x)[1], 3 + others(y)[0], 3 + others(y)[1]}));
+      vvoo.push_back(operand(PanelKind::vvoo, {others(x)[0], others(x)[1], 3 + others(y)[0], 3 + others(y)[1]}));
     }
   }
   const auto tasks_on_device = to_device(std::vector<TaskData>{task});
-  const auto phases_on_device = to_device(phases);
-  const auto pairs_on_device = to_device(pairs);
-  const auto items_on_device = to_device(items);
+  const auto products_on_device = to_device(products);
+  const auto vvoo_on_device = to_device(vvoo);
+  const auto cta_tiles_on_device = to_device(cta_tiles);
   const auto omega2 = to_device(std::vector<double>{0.0});
-  // Particles lie above holes.
+  // The orbital energies of particles are higher than those of holes.
   const auto eps = random_array(orbitals, 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
-  const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
-  const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(items.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
-  const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
+  const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
+  const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).scratch));
+  const DeviceArray<double> warp_sums(cta_tiles.size() *
+                                      static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
-  const auto next_item = to_device(std::vector<std::uint32_t>{0});
+  const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
 
-  Work work = work_of(form, 1, 1);
-  work.tasks = tasks_on_device.data();
-  work.phases = phases_on_device.data();
-  work.pairs = pairs_on_device.data();
-  work.items = items_on_device.data();
-  work.eps = eps.data();
-  work.omega2 = omega2.data();
-  work.lone[0] = lone.data();
-  work.sums = item_sums.data();
-  work.scratch = scratch.data();
-  work.next_item = next_item.data();
-  work.items_count = static_cast<std::uint32_t>(items.size());
-  work.orbitals = orbitals;
-  work.omega2_count = 1;
+  KernelParameters parameters = base_parameters(form, 1, 1);
+  parameters.tasks = tasks_on_device.data();
+  parameters.products = products_on_device.data();
+  parameters.vvoo = vvoo_on_device.data();
+  parameters.cta_tiles = cta_tiles_on_device.data();
+  parameters.eps = eps.data();
+  parameters.omega2 = omega2.data();
+  parameters.ov_factors[0] = ov_factors.data();
+  parameters.warp_sums = warp_sums.data();
+  parameters.scratch = scratch.data();
+  parameters.next_cta_tile = next_cta_tile.data();
+  parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
+  parameters.orbitals = orbitals;
+  parameters.omega2_count = 1;
 
   const Event begin, end;
   const auto once = [&] {
     return timed(begin, end, [&] {
-      launch(*kernel, form, false, grid, work, nullptr);
-      launch_task_sums(work, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
+      launch(*kernel, form, false, grid, parameters, nullptr);
+      launch_task_sums(parameters, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
-  KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
+  KernelTimes times{kernel->name, settled_times(repeats, once), task.cta_tiles, 0.0, 0, 0};
   double holes = 1.0;
-  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
-  times.modelled = holes * cover.cost(choice.particles) / device.multiProcessorCount;
+  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
+  times.modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, form, false);
   times.registers = used.registers;
   times.local_bytes = used.local_bytes;
@@ -236,7 +237,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
 
 double time_cublas_dgemm(int n, int repeats, int device_number) {
   static_cast<void>(use_device(device_number));
-  // Loaded when it is wanted: half a gigabyte that nothing else needs.
+  // cuBLAS is loaded only here: it is half a gigabyte, and nothing else needs it.
   void* library = nullptr;
   for (const char* name : {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
                            "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}) {
@@ -273,12 +274,12 @@ double time_matrix_instruction(int device_number) {
   const std::vector<double> seconds = settled_times(5, [&] {
     return timed(begin, end, [&] {
       const auto blocks_count = static_cast<unsigned>(device.multiProcessorCount);
-      if (capability >= MatrixLarge::architecture) {
-        multiply_only<MatrixLarge><<<blocks_count, warps * 32>>>(out.data(), repetitions);
-      } else if (capability >= MatrixSmall::architecture) {
-        multiply_only<MatrixSmall><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      if (capability >= MmaM16N8K8::architecture) {
+        multiply_only<MmaM16N8K8><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      } else if (capability >= MmaM8N8K4::architecture) {
+        multiply_only<MmaM8N8K4><<<blocks_count, warps * 32>>>(out.data(), repetitions);
       } else {
-        multiply_only<MultiplyAdd><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+        multiply_only<Fma><<<blocks_count, warps * 32>>>(out.data(), repetitions);
       }
       TRIFUSE_CUDA(cudaGetLastError());
     });

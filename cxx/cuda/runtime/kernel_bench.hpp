@@ -4,42 +4,44 @@
 #include <string>
 #include <vector>
 
-/// Measures kernels on single tasks whose operands lie on the device, beside what the device can do at best.
+/// Measures kernels on single tasks whose operands are on the device, and the best speed of the device.
 namespace trifuse {
 
-/// One spin-orbital task, singles and energies included, all nine products.
+/// One task in spin-orbital form: all nine products, singles and energies.
 struct KernelCase {
   std::string name;
-  std::array<int, 6> extent;  ///< a, b, c, i, j, k
-  int inner;                  ///< inner indices of each product, particles and holes together
-  /// 2 a b c i j k 9 inner.
+  std::array<int, 6> extent;  ///< [a, b, c, i, j, k] orbitals of the tiles
+  int inner;                  ///< contracted indices of each product, particles and holes together
+  /// Floating-point operations of the products: 2 a b c i j k 9 inner.
   double operations() const;
 };
 
-/// The sizes of Kim et al. (ICS 2018, table 2), A to E, and long contractions over tiles of 16 to 40.
+/// The sizes A to E of Kim et al. (ICS 2018, table 2), and long contractions with tiles of 16 to 40 orbitals.
 std::vector<KernelCase> standard_kernel_cases();
 
 struct KernelTimes {
-  std::string kernel;           ///< that was measured
+  std::string kernel;           ///< name of the kernel that was measured
   std::vector<double> seconds;  ///< of each repetition
-  std::int64_t items;
-  double modelled;  ///< in full items for each multiprocessor, products alone
-  int registers;
-  std::int64_t local_bytes;  ///< spilled
+  std::int64_t cta_tiles;
+  double modelled;           ///< time of the products in full CTA tiles for each multiprocessor, see CtaTiling
+  int registers;             ///< of each thread
+  std::int64_t local_bytes;  ///< bytes of spilled registers of each thread
 };
 
-/// Measures with the kernel of this name, or the one that would be chosen.
+/// Measures a kernel on a case. `kernel`: its name; if empty, the kernel that a run would choose. `repeats`: number of
+/// measurements, at least 1. `device`: number of the GPU. Throws UsageError if the device cannot run that kernel.
 KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, int repeats, int device = 0);
-/// The name of the kernel that would be chosen.
+/// The name of the kernel that a run would choose.
 std::string chosen_kernel(const KernelCase& which, int device = 0);
-/// Names of the kernels that the device can run, best first.
+/// Names of the kernels that the device can run, the best first.
 std::vector<std::string> usable_kernels(int device = 0);
-/// Names of those of which a run chooses one for each task.
+/// Names of the kernels among which a run chooses for each task.
 std::vector<std::string> candidate_kernels(int device = 0);
 
-/// Operations per second of cuBLAS DGEMM n^3, median; 0 where cuBLAS cannot be loaded.
+/// Floating-point operations per second of cuBLAS DGEMM for n x n matrices, median of `repeats` measurements. Returns 0
+/// if cuBLAS cannot be loaded.
 double time_cublas_dgemm(int n, int repeats, int device = 0);
-/// Operations per second of the best FP64 matrix instruction, operands in registers, or of multiply-adds without one.
+/// Floating-point operations per second of the best FP64 instruction of the device with operands in registers.
 double time_matrix_instruction(int device = 0);
 
 }  // namespace trifuse

@@ -2,7 +2,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 
-/// Takes the place of kernel_bench.cu in a build without CUDA.
+/// Replaces kernel_bench.cu in a build without CUDA.
 namespace trifuse {
 
 double KernelCase::operations() const {

@@ -10,24 +10,24 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Sends the arrays of a program and makes `work` point to them.
-void send(const LaunchProgram& program, Work& work, LaunchBuffers& buffers) {
+/// Sends the arrays of a program to the device and makes `parameters` point to them.
+void send(const LaunchProgram& program, KernelParameters& parameters, LaunchBuffers& buffers) {
   ArraysInOne arrays;
   const std::size_t tasks_at = arrays.add<TaskData>(program.tasks.size());
-  const std::size_t phases_at = arrays.add<Phase>(program.phases.size());
-  const std::size_t pairs_at = arrays.add<const double*>(program.pairs.size());
-  const std::size_t items_at = arrays.add<Item>(program.items.size());
+  const std::size_t products_at = arrays.add<KernelProduct>(program.products.size());
+  const std::size_t vvoo_at = arrays.add<const double*>(program.vvoo.size());
+  const std::size_t cta_tiles_at = arrays.add<CtaTile>(program.cta_tiles.size());
   buffers.host_program.reserve(arrays.bytes);
   buffers.device_program.reserve(arrays.bytes);
   const auto put = [&]<typename T>(const std::vector<T>& from, std::size_t offset) {
     std::copy(from.begin(), from.end(), reinterpret_cast<T*>(buffers.host_program.data() + offset));
     return reinterpret_cast<const T*>(buffers.device_program.data() + offset);
   };
-  work.tasks = put(program.tasks, tasks_at);
-  work.phases = put(program.phases, phases_at);
-  work.pairs = put(program.pairs, pairs_at);
-  work.items = put(program.items, items_at);
-  work.items_count = static_cast<std::uint32_t>(program.items.size());
+  parameters.tasks = put(program.tasks, tasks_at);
+  parameters.products = put(program.products, products_at);
+  parameters.vvoo = put(program.vvoo, vvoo_at);
+  parameters.cta_tiles = put(program.cta_tiles, cta_tiles_at);
+  parameters.cta_tile_count = static_cast<std::uint32_t>(program.cta_tiles.size());
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.device_program.data(), buffers.host_program.data(), arrays.bytes,
                                cudaMemcpyHostToDevice, buffers.stream));
 }
@@ -36,47 +36,47 @@ void send(const LaunchProgram& program, Work& work, LaunchBuffers& buffers) {
 
 void LaunchProgram::clear() {
   tasks.clear();
-  phases.clear();
-  pairs.clear();
-  items.clear();
+  products.clear();
+  vvoo.clear();
+  cta_tiles.clear();
 }
 
 LaunchBuffers::LaunchBuffers(std::int64_t scratch_doubles)
-    : scratch(static_cast<std::size_t>(scratch_doubles)), next_item(1) {
-  TRIFUSE_CUDA(cudaMemsetAsync(next_item.data(), 0, sizeof(std::uint32_t), stream));
+    : scratch(static_cast<std::size_t>(scratch_doubles)), next_cta_tile(1) {
+  TRIFUSE_CUDA(cudaMemsetAsync(next_cta_tile.data(), 0, sizeof(std::uint32_t), stream));
 }
 
-Work work_of(Form form, int sides, int sets) {
+KernelParameters base_parameters(Form form, int sides, int sets) {
   const bool adapted = form == Form::spin_adapted;
-  Work work{};
-  work.sides = sides;
-  work.sets = sets;
-  work.targets = adapted ? 6 : 1;
-  work.terms = pair_terms(form);
-  work.phase_sign = adapted ? 0u : 0x80000000u;
-  return work;
+  KernelParameters parameters{};
+  parameters.sides = sides;
+  parameters.sets = sets;
+  parameters.targets = adapted ? 6 : 1;
+  parameters.vvoo_per_set = pair_terms(form);
+  parameters.product_sign = adapted ? 0u : 0x80000000u;
+  return parameters;
 }
 
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, Work work, LaunchBuffers& buffers) {
+                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers) {
   const cudaStream_t stream = buffers.stream;
-  const auto warps = static_cast<std::size_t>(kernel.shape.warps), items = program.items.size();
+  const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
   const auto sums = static_cast<std::size_t>(form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
-                    static_cast<std::size_t>(work.omega2_count);
+                    static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
-  send(program, work, buffers);
-  buffers.item_sums.reserve(items * warps * sums);
+  send(program, parameters, buffers);
+  buffers.warp_sums.reserve(cta_tiles * warps * sums);
   buffers.task_sums.reserve(sums_count);
   buffers.host_sums.reserve(sums_count);
-  work.sums = buffers.item_sums.data();
-  work.scratch = buffers.scratch.data();
-  work.next_item = buffers.next_item.data();
-  const auto grid = static_cast<int>(std::min(items, static_cast<std::size_t>(multiprocessors)));
+  parameters.warp_sums = buffers.warp_sums.data();
+  parameters.scratch = buffers.scratch.data();
+  parameters.next_cta_tile = buffers.next_cta_tile.data();
+  const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
-  if (grid > 0) launch(kernel, form, two_sided, grid, work, stream);
+  if (grid > 0) launch(kernel, form, two_sided, grid, parameters, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
-  launch_task_sums(work, form, kernel.shape.warps, static_cast<int>(program.tasks.size()), buffers.task_sums.data(),
-                   stream);
+  launch_task_sums(parameters, form, kernel.shape.warps, static_cast<int>(program.tasks.size()),
+                   buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),
                                cudaMemcpyDeviceToHost, stream));
   TRIFUSE_CUDA(cudaEventRecord(buffers.done, stream));

@@ -9,10 +9,10 @@
 
 namespace trifuse::gpu {
 
-/// Several arrays in one stretch of memory.
+/// Lays out several arrays in one allocation.
 struct ArraysInOne {
-  std::size_t bytes = 0;
-  /// Offset in bytes of an array of `count` numbers.
+  std::size_t bytes = 0;  ///< of the allocation
+  /// Appends an array of `count` elements and returns its offset in bytes, a multiple of 256.
   template <typename T>
   std::size_t add(std::size_t count) {
     const std::size_t offset = bytes;
@@ -21,38 +21,42 @@ struct ArraysInOne {
   }
 };
 
-/// What one launch computes, with pointers into the device's memory.
+/// What one launch computes: arrays in host memory, whose pointers point into device memory. Shapes as in
+/// KernelParameters.
 struct LaunchProgram {
   std::vector<TaskData> tasks;
-  std::vector<Phase> phases;         ///< as in Work
-  std::vector<const double*> pairs;  ///< as in Work
-  std::vector<Item> items;
+  std::vector<KernelProduct> products;
+  std::vector<const double*> vvoo;
+  std::vector<CtaTile> cta_tiles;
   void clear();
 };
 
-/// What whoever launches kernels, one after the other, keeps for them. Belongs to the current device.
+/// The stream and the buffers of a worker that launches kernels one after the other. Belongs to the current device.
 struct LaunchBuffers {
-  /// For `scratch` doubles that kernels put aside.
+  /// `scratch`: doubles of scratch memory, see scratch_doubles().
   explicit LaunchBuffers(std::int64_t scratch);
 
   Stream stream;
   Event kernel_begin, kernel_end;
   Event done{cudaEventDisableTiming | cudaEventBlockingSync};
-  DeviceArray<double> scratch, item_sums, task_sums;
-  DeviceArray<std::uint32_t> next_item;
+  DeviceArray<double> scratch, warp_sums, task_sums;
+  DeviceArray<std::uint32_t> next_cta_tile;
   DeviceArray<char> device_program;
   PinnedArray<char> host_program;
   PinnedArray<double> host_sums;
-  double seconds_waiting = 0.0;  ///< of the host
+  double seconds_waiting = 0.0;  ///< that the host has waited for the device so far
 };
 
-/// What a launch is told of the form, and of how many sides and sets of disconnected factors there are.
-Work work_of(Form form, int sides, int sets);
+/// Parameters of which only those are set that follow from the form and from the numbers of sides and sets of
+/// disconnected factors.
+KernelParameters base_parameters(Form form, int sides, int sets);
 
-/// Sends a program, runs it after what the stream does, and waits. `work` has what the program does not say: energies,
-/// omega2, lone factors and the numbers of the form. Returns the energies [sums of the form, omega2, task], good until
-/// the next launch.
+/// Sends a program to the device, runs it after the work that is already on the stream, and waits.
+///
+/// `multiprocessors`: of the device. `parameters`: orbital energies, omega2, t1 and f_ov factors, and the numbers of
+/// base_parameters(); the program and the buffers provide the other members. Returns the energies [task, omega2, sum]
+/// in hartree; the span is valid until the next launch with these buffers.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, Work work, LaunchBuffers& buffers);
+                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers);
 
 }  // namespace trifuse::gpu

@@ -13,7 +13,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// A single thread does not fill the bus: of memory that others made it copies some 3 GB/s.
+/// A single thread is slower than the bus: it copies about 3 GB/s of memory that other threads wrote.
 void copy_to_pinned(double* to, const double* from, std::int64_t count) {
   constexpr std::int64_t share = std::int64_t{1} << 18;  // doubles
   const auto parts = std::clamp<std::int64_t>(count / share, 1, 12);
@@ -40,46 +40,45 @@ PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, st
 PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   Panel panel = host_.acquire(name.on_host());
   const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
-  return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
+  return {std::move(panel), packing, name.kind == PanelKind::vvoo ? 1 : packing.inner};
 }
 
-void PanelCache::keep(std::span<const PanelName> names) {
+void PanelCache::load_owned(std::span<const PanelName> names) {
   std::int64_t bytes = 0;
   for (const PanelName& name : names) bytes += bytes_of(name);
-  // Memory that others are to see is as small as can be, because the larger it is the longer it takes until they do.
-  // And it has pages of its own.
+  // Exported memory is as small as possible, because peers need longer to open larger memory. It has pages of its own.
   constexpr std::int64_t page = std::int64_t{1} << 21;
   bytes = (bytes + page - 1) / page * page;
-  kept_.reserve(static_cast<std::size_t>(bytes));
+  owned_.reserve(static_cast<std::size_t>(bytes));
   arena_ = Arena(std::max<std::int64_t>(0, capacity_ - bytes));
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
   for (const PanelName& name : names) host_.prefetch(name.on_host());
   std::int64_t offset = arena_.size();
   for (const PanelName& name : names) {
-    send(name, place(offset));
+    send(name, address(offset));
     const std::lock_guard lock(state_);
-    entries_[name] = {offset, 1, clock_};  // in use for ever
+    entries_[name] = {offset, 1, clock_};  // in use to the end
     offset += bytes_of(name);
-    ++statistics_.kept;
+    ++statistics_.owned;
   }
   TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
 }
 
-void PanelCache::set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home) {
-  homes_ = std::move(homes);
-  memory_of_home_ = std::move(memory_of_home);
+void PanelCache::set_peers(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const char*> memory_of_owner) {
+  owners_ = std::move(owners);
+  memory_of_owner_ = std::move(memory_of_owner);
 }
 
-const char* PanelCache::at_neighbour(const PanelName& name) const {
-  if (homes_ == nullptr) return nullptr;
-  const auto place = homes_->find(name);
-  if (!place || place->home >= std::ssize(memory_of_home_)) return nullptr;
-  const char* const home = memory_of_home_[static_cast<std::size_t>(place->home)];
-  return home == nullptr ? nullptr : home + place->offset;
+const char* PanelCache::at_peer(const PanelName& name) const {
+  if (owners_ == nullptr) return nullptr;
+  const auto location = owners_->find(name);
+  if (!location || location->owner >= std::ssize(memory_of_owner_)) return nullptr;
+  const char* const owner = memory_of_owner_[static_cast<std::size_t>(location->owner)];
+  return owner == nullptr ? nullptr : owner + location->offset;
 }
 
-void PanelCache::ask(const PanelName& name) const {
-  if (!host_.has_others() || at_neighbour(name) != nullptr) return;
+void PanelCache::prefetch(const PanelName& name) const {
+  if (!host_.has_others() || at_peer(name) != nullptr) return;
   {
     const std::lock_guard lock(state_);
     if (entries_.contains(name)) return;
@@ -113,7 +112,7 @@ void PanelCache::send(const PanelName& name, double* to) {
   const auto room = static_cast<std::int64_t>(ring_.front().host.size());
   const std::int64_t blocks_at_once = std::max<std::int64_t>(1, room / (outer_stride * hole_block));
   const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_block));
-  // The last row ends with its inner index; what pads it may lie outside the host's memory.
+  // The last row ends with its last contracted index. Its padding may lie outside the host's memory.
   std::int64_t row_end = panel.inner_rows;
   for (int q = 0; q < 4; ++q) {
     if (q != packing.outer) row_end += std::max<std::int64_t>(packing.extent[q] - 1, 0) * packing.stride[q];
@@ -139,16 +138,16 @@ void PanelCache::copy(const PanelName& name, const char* from, double* to) {
   const std::int64_t bytes = packed_bytes(host_.tiles(), form_, name);
   TRIFUSE_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_));
   const std::lock_guard lock(state_);
-  ++statistics_.from_neighbours;
-  statistics_.bytes_from_neighbours += bytes;
+  ++statistics_.from_peers;
+  statistics_.bytes_from_peers += bytes;
 }
 
 bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock) {
   for (;;) {
-    if (const auto found = arena_.take(bytes)) {
+    if (const auto found = arena_.allocate(bytes)) {
       offset = *found;
       statistics_.most_bytes =
-          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(kept_.size()));
+          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(owned_.size()));
       return true;
     }
     auto oldest = entries_.end();
@@ -158,7 +157,7 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
       }
     }
     if (oldest != entries_.end()) {
-      arena_.give_back(oldest->second.offset);
+      arena_.release(oldest->second.offset);
       entries_.erase(oldest);
       ++statistics_.evicted;
     } else if (leases_ > 0) {
@@ -175,7 +174,7 @@ void PanelCache::drop_unused() {
       ++it;
       continue;
     }
-    arena_.give_back(it->second.offset);
+    arena_.release(it->second.offset);
     it = entries_.erase(it);
     ++statistics_.evicted;
   }
@@ -200,9 +199,9 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
       entries_[names[n]] = {offsets[n], 1, clock_};
       continue;
     }
-    // Nothing has been sent yet: what was reserved is given back, what was there is let go.
+    // Nothing has been sent yet. The reserved memory is freed, and the panels that were there are no longer in use.
     for (std::size_t taken = 0; taken < m; ++taken) {
-      arena_.give_back(offsets[missing[taken]]);
+      arena_.release(offsets[missing[taken]]);
       entries_.erase(names[missing[taken]]);
     }
     for (const PanelName& name : names) {
@@ -216,7 +215,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
 
 bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const double*>& pointers,
                          cudaStream_t consumer) {
-  // One at a time: whoever waits for room waits only for those that compute.
+  // One worker at a time acquires panels. So a worker that waits for memory waits only for workers that compute.
   const std::lock_guard acquiring(acquiring_);
   memory_.reserve(static_cast<std::size_t>(arena_.size()));
   std::vector<std::size_t> missing;
@@ -225,8 +224,8 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     std::unique_lock lock(state_);
     ++clock_;
     if (!reserve(names, offsets, missing, lock)) {
-      // Nobody else holds a panel, so it is gaps between panels of the list itself that are in the way, or the list is
-      // too large. In empty memory there are no gaps.
+      // No other worker uses a panel. So either gaps between panels of this list are in the way, or the list is too
+      // large. In empty memory there are no gaps.
       drop_unused();
       if (!reserve(names, offsets, missing, lock)) return false;
     }
@@ -236,22 +235,22 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
   try {
     send_missing(names, offsets, missing, consumer);
   } catch (...) {
-    // What was to be sent may hold anything, and nobody else has seen it yet.
+    // The missing panels may hold anything. No other worker has used them yet.
     release(names);
     const std::lock_guard lock(state_);
     for (const std::size_t n : missing) {
-      arena_.give_back(offsets[n]);
+      arena_.release(offsets[n]);
       entries_.erase(names[n]);
     }
     throw;
   }
   pointers.resize(names.size());
-  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = place(offsets[n]);
+  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = address(offsets[n]);
   return true;
 }
 
-double* PanelCache::place(std::int64_t offset) const {
-  char* const memory = offset < arena_.size() ? memory_.data() + offset : kept_.data() + (offset - arena_.size());
+double* PanelCache::address(std::int64_t offset) const {
+  char* const memory = offset < arena_.size() ? memory_.data() + offset : owned_.data() + (offset - arena_.size());
   return reinterpret_cast<double*>(memory);
 }
 
@@ -266,14 +265,14 @@ void PanelCache::send_missing(std::span<const PanelName> names, const std::vecto
       copies_timed_ = false;
     }
     for (const std::size_t n : missing) {
-      if (at_neighbour(names[n]) == nullptr) host_.prefetch(names[n].on_host());
+      if (at_peer(names[n]) == nullptr) host_.prefetch(names[n].on_host());
     }
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
     for (const std::size_t n : missing) {
-      if (const char* from = at_neighbour(names[n])) {
-        copy(names[n], from, place(offsets[n]));
+      if (const char* from = at_peer(names[n])) {
+        copy(names[n], from, address(offsets[n]));
       } else {
-        send(names[n], place(offsets[n]));
+        send(names[n], address(offsets[n]));
         const std::lock_guard lock(state_);
         ++statistics_.sent;
       }
@@ -295,9 +294,9 @@ void PanelCache::release(std::span<const PanelName> names) {
   released_.notify_all();
 }
 
-std::int64_t PanelCache::bytes_from_neighbours() const {
+std::int64_t PanelCache::bytes_from_peers() const {
   const std::lock_guard lock(state_);
-  return statistics_.bytes_from_neighbours;
+  return statistics_.bytes_from_peers;
 }
 
 PanelCache::Statistics PanelCache::statistics() const {

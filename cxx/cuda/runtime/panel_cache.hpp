@@ -10,101 +10,127 @@
 
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
-#include "cxx/cuda/schedule/panel_homes.hpp"
+#include "cxx/cuda/schedule/panel_owner_map.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/operands/panel_store.hpp"
 
 namespace trifuse::gpu {
 
-/// Packed panels on one device, under a budget. A panel is sent when it is first asked for and stays until its room is
-/// needed by others; those used longest ago go first, those in use never. Panels pass through a ring of pinned buffers
-/// and are packed on the device, on a stream of their own, so kernels go on meanwhile. Those that a neighbour keeps
-/// packed are copied from there.
+/// The packed panels on one device, under a budget of memory.
+///
+/// A panel is sent when it is first acquired. It stays until its memory is needed; then panels that are not in use are
+/// evicted, the least recently used first. Panels go through a ring of pinned buffers and are packed on the device.
+/// This happens on a stream of its own, so kernels run meanwhile. Panels that a peer owns are copied from the peer's
+/// memory.
+///
+/// Workers may call prefetch(), acquire(), release() and statistics() concurrently. In load_owned(), acquire() and
+/// statistics() the cache's device must be the current one.
 class PanelCache {
  public:
   struct Statistics {
-    std::int64_t wanted = 0, sent = 0, from_neighbours = 0, kept = 0, evicted = 0;  ///< panels
-    std::int64_t bytes_sent = 0, bytes_from_neighbours = 0, most_bytes = 0;
-    double seconds_copies = 0.0;
+    std::int64_t wanted = 0;      ///< panels acquired
+    std::int64_t sent = 0;        ///< of these, sent from the host
+    std::int64_t from_peers = 0;  ///< of these, copied from peers
+    std::int64_t owned = 0;       ///< panels that load_owned() sent
+    std::int64_t evicted = 0;     ///< panels dropped to make room
+    std::int64_t bytes_sent = 0;  ///< host to device
+    std::int64_t bytes_from_peers = 0;
+    std::int64_t most_bytes = 0;  ///< largest amount of panels on the device
+    double seconds_copies = 0.0;  ///< copies and packing, on the device
   };
 
-  /// Belongs to the current device, of which it takes its memory when panels are kept or first acquired. `slot_bytes`:
-  /// of a pinned buffer, see `least_slot_bytes`.
+  /// Belongs to the current device. Takes memory for panels at the first load_owned() or acquire(). `host`: must stay
+  /// valid. `bytes`: budget for panels. `slot_bytes`: size of each pinned buffer, at least least_slot_bytes().
   PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
 
-  /// Sends these panels, before any others, into memory of their own, one right after another from `kept_memory` on,
-  /// and keeps them there to the end. They are there when it returns. The others have so much less.
-  void keep(std::span<const PanelName> names);
-  const char* kept_memory() const { return kept_.data(); }
-  /// From now on panels at home elsewhere come from there. `memory_of_home`: where the first panel of each home lies,
-  /// as this device sees it; null where it cannot. Nobody acquires panels meanwhile.
-  void set_neighbours(std::shared_ptr<const PanelHomes> homes, std::vector<const char*> memory_of_home);
+  /// Sends the owned panels into an allocation of their own, in the order of `names` and without gaps, and keeps them
+  /// to the end. The memory for other panels shrinks accordingly. Returns when the panels are there. Must be called
+  /// before acquire(), at most once.
+  void load_owned(std::span<const PanelName> names);
+  /// The begin of the owned panels, in device memory.
+  const char* owned_memory() const { return owned_.data(); }
+  /// From now on, panels that peers own are copied from their memory. `memory_of_owner` [owner]: the owner's
+  /// owned_memory(), as this device sees it; null if it cannot read it. `owners`: null if there are no peers any more.
+  /// No worker may acquire panels meanwhile.
+  void set_peers(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const char*> memory_of_owner);
 
-  /// Says that a panel will be acquired soon: where it is neither here nor in this process it is fetched meanwhile.
-  void ask(const PanelName& name) const;
-  /// Makes all panels of a list, without repetitions, present and keeps them until they are released. `consumer` waits
-  /// for those on their way. Waits while others hold too much; returns false where the list alone is too large. Where
-  /// it throws, nothing of the list is held.
+  /// Announces that a panel will be acquired soon. If it is neither on the device nor in this process, it is fetched
+  /// from the other process meanwhile.
+  void prefetch(const PanelName& name) const;
+  /// Makes all panels of `names`, which has no repetitions, present on the device. They stay there until release() of
+  /// the same list. Work that is put on `consumer` later waits for panels that are still on their way. Writes the
+  /// panels' addresses to `pointers`, in the order of `names`.
+  ///
+  /// Waits while other workers use too much of the memory. Returns false if the list alone is too large. If it throws,
+  /// no panel of the list is in use.
   bool acquire(std::span<const PanelName> names, std::vector<const double*>& pointers, cudaStream_t consumer);
+  /// Ends the use of acquired panels. The kernels that read them must have finished.
   void release(std::span<const PanelName> names);
 
   Statistics statistics() const;
-  std::int64_t bytes_from_neighbours() const;  ///< also of a device that has failed
-  std::int64_t capacity() const { return capacity_; }
-  /// Bytes that a panel takes.
+  std::int64_t bytes_from_peers() const;               ///< works for a device that has failed, too
+  std::int64_t capacity() const { return capacity_; }  ///< bytes, owned panels included
+  /// Bytes of device memory that a panel takes.
   std::int64_t bytes_of(const PanelName& name) const;
 
-  static constexpr int slots = 3;
-  /// Smallest pinned buffer that can carry every panel of a tile space in pieces.
+  static constexpr int slots = 3;  ///< pinned buffers
+  /// The smallest pinned buffer, in bytes, through which every panel of a tile space can be sent in parts.
   static std::int64_t least_slot_bytes(const TileSpace& space, Form form);
 
  private:
   struct Entry {
-    std::int64_t offset = 0;  ///< in the arena; of one that is kept, behind its end
-    int users = 0;
-    std::int64_t last_use = 0;
+    std::int64_t offset = 0;    ///< in the arena; owned panels lie behind its end
+    int users = 0;              ///< lists that use the panel; 0: it may be evicted
+    std::int64_t last_use = 0;  ///< value of `clock_`
   };
-  /// A panel in the host's memory, where it stays while this lives.
+  /// A panel in the host's memory. It stays there as long as this object.
   struct HostPanel {
     Panel panel;
     Packing packing;
-    std::int64_t inner_rows;  ///< doubles that are read of the last row
+    std::int64_t inner_rows;  ///< doubles of the last row that are read
   };
   HostPanel host_panel(const PanelName& name) const;
-  /// Finds room for what is missing of a list and marks the list as in use, or leaves everything as it was.
+  /// Reserves memory for the panels of `names` that are missing and marks all panels as in use. Returns false and
+  /// marks nothing if there is not enough memory. `offsets` [name]: in the arena. `missing`: indices of `names`.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
                std::unique_lock<std::mutex>& lock);
   void drop_unused();
+  /// Allocates `bytes` in the arena; evicts panels or waits for other workers if needed. Returns false if all panels in
+  /// use belong to the caller.
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
-  double* place(std::int64_t offset) const;
-  /// Sends what is missing of a list that has its places, and lets `consumer` wait for all of it.
+  /// The device address of an offset of an Entry.
+  double* address(std::int64_t offset) const;
+  /// Sends the missing panels of a reserved list, and makes `consumer` wait for all panels of the list.
   void send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
                     const std::vector<std::size_t>& missing, cudaStream_t consumer);
+  /// Sends one panel from the host to device address `to`, packed.
   void send(const PanelName& name, double* to);
+  /// Copies one packed panel from the memory of a peer.
   void copy(const PanelName& name, const char* from, double* to);
-  /// Where a neighbour has it, or null.
-  const char* at_neighbour(const PanelName& name) const;
+  /// The address of a panel in the memory of the peer that owns it; null if there is none.
+  const char* at_peer(const PanelName& name) const;
 
   const PanelStore& host_;
   Form form_;
-  std::shared_ptr<const PanelHomes> homes_;
-  std::vector<const char*> memory_of_home_;
+  std::shared_ptr<const PanelOwnerMap> owners_;
+  std::vector<const char*> memory_of_owner_;
   std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<char> memory_, kept_;
-  mutable std::mutex state_;
-  std::mutex acquiring_;
+  DeviceArray<char> memory_, owned_;  ///< of the arena, of owned panels
+  mutable std::mutex state_;          ///< guards entries, arena and statistics
+  std::mutex acquiring_;              ///< held by the worker that acquires panels
   std::condition_variable released_;
   std::map<PanelName, Entry> entries_;
-  int leases_ = 0;
-  std::int64_t clock_ = 0;
+  int leases_ = 0;          ///< lists that are acquired
+  std::int64_t clock_ = 0;  ///< counts calls of acquire()
   Statistics statistics_;
 
   Stream stream_;
+  /// A pinned buffer, and a device buffer for the same part of a panel before it is packed.
   struct Slot {
     PinnedArray<double> host;
     DeviceArray<double> device;
-    Event free{cudaEventDisableTiming};
+    Event free{cudaEventDisableTiming};  ///< passes when the part has been packed
   };
   std::vector<Slot> ring_;
   std::size_t next_slot_ = 0;

@@ -9,24 +9,24 @@ Arena::Arena(std::int64_t bytes) : size_(bytes / 256 * 256) {
   if (size_ > 0) free_.emplace(0, size_);
 }
 
-std::optional<std::int64_t> Arena::take(std::int64_t bytes) {
+std::optional<std::int64_t> Arena::allocate(std::int64_t bytes) {
   const std::int64_t length = rounded(std::max<std::int64_t>(bytes, 1));
   const auto found = std::find_if(free_.begin(), free_.end(), [&](const auto& gap) { return gap.second >= length; });
   if (found == free_.end()) return std::nullopt;
   const auto [offset, gap] = *found;
   free_.erase(found);
   if (gap > length) free_.emplace(offset + length, gap - length);
-  taken_.emplace(offset, length);
+  allocated_.emplace(offset, length);
   used_ += length;
   return offset;
 }
 
-void Arena::give_back(std::int64_t offset) {
-  const auto taken = taken_.find(offset);
-  if (taken == taken_.end()) return;
-  std::int64_t begin = offset, length = taken->second;
+void Arena::release(std::int64_t offset) {
+  const auto allocated = allocated_.find(offset);
+  if (allocated == allocated_.end()) return;
+  std::int64_t begin = offset, length = allocated->second;
   used_ -= length;
-  taken_.erase(taken);
+  allocated_.erase(allocated);
   auto next = free_.lower_bound(begin);
   if (next != free_.end() && begin + length == next->first) {
     length += next->second;

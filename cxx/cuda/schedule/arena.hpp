@@ -6,24 +6,28 @@
 
 namespace trifuse::gpu {
 
-/// Hands out stretches of one large piece of memory, first fit, and joins what comes back. Knows offsets only.
+/// Divides one large allocation into ranges, first fit, and joins neighbouring free ranges. Knows offsets only, no
+/// memory.
 class Arena {
  public:
+  /// `bytes`: size of the allocation, rounded down to a multiple of 256.
   explicit Arena(std::int64_t bytes);
-  /// Offset of a stretch of at least `bytes`, a multiple of 256; nothing where no free stretch is long enough.
-  std::optional<std::int64_t> take(std::int64_t bytes);
-  void give_back(std::int64_t offset);
+  /// Returns the offset in bytes, a multiple of 256, of a free range of at least `bytes`. Returns nullopt if no free
+  /// range is long enough. An empty range has an offset of its own, too.
+  std::optional<std::int64_t> allocate(std::int64_t bytes);
+  /// Frees the range that begins at `offset`. Does nothing if no range begins there.
+  void release(std::int64_t offset);
 
-  std::int64_t size() const { return size_; }
-  std::int64_t used() const { return used_; }
-  /// What `take` takes for a request.
+  std::int64_t size() const { return size_; }  ///< bytes
+  std::int64_t used() const { return used_; }  ///< bytes in allocated ranges
+  /// Bytes that allocate() reserves for a request of `bytes`.
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
  private:
   std::int64_t size_;
   std::int64_t used_ = 0;
-  std::map<std::int64_t, std::int64_t> free_;   ///< offset to length
-  std::map<std::int64_t, std::int64_t> taken_;  ///< offset to length
+  std::map<std::int64_t, std::int64_t> free_;       ///< offset to length
+  std::map<std::int64_t, std::int64_t> allocated_;  ///< offset to length
 };
 
 }  // namespace trifuse::gpu

@@ -5,48 +5,58 @@
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/triples/task.hpp"
 
-/// What a kernel is compiled for. A warp owns a sub-box of `sub_a` x `sub_b` x `sub_c` particles and all 4 x 4 x 4
-/// holes of a block; up to eight warps of a block stand side by side along a, b and c, as the item says.
+/// What a kernel is compiled for.
+///
+/// A warp computes a warp tile: `warp_tile_a` x `warp_tile_b` x `warp_tile_c` particles times one block of 4 x 4 x 4
+/// holes. Up to eight warps form a CTA tile; the CTA tile says how many of them lie along a, b and c.
 namespace trifuse::gpu {
 
+/// How operands come from device memory to shared memory.
 enum class Staging : std::uint8_t {
-  bulk,         ///< a producer warp brings chunks by bulk copies that complete on barriers: compute capability 9.0
-  cooperative,  ///< all warps copy, in a pipeline of `stages`
+  bulk,         ///< one producer warp issues bulk copies that complete on barriers; needs compute capability 9.0
+  cooperative,  ///< all warps copy, in a pipeline of `stages` k-tiles
 };
 
-template <typename PrecisionT, typename InstructionT, Staging staging_, int sub_a_, int sub_b_, int sub_c_, int stages_>
+/// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: see kernel/instructions.cuh. `warp_tile_*`:
+/// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory.
+template <typename PrecisionT, typename InstructionT, Staging staging_, int warp_tile_a_, int warp_tile_b_,
+          int warp_tile_c_, int stages_>
 struct Configuration {
   using Precision = PrecisionT;
   using Instruction = InstructionT;
   static constexpr Staging staging = staging_;
-  static constexpr int sub_a = sub_a_, sub_b = sub_b_, sub_c = sub_c_;
-  /// Of position a, b or c.
-  static constexpr TRIFUSE_HOST_DEVICE int sub(int q) { return q == 0 ? sub_a : q == 1 ? sub_b : sub_c; }
-  static constexpr int stages = stages_;
-  static constexpr int warps = 8;  ///< that multiply
-  static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
-  static constexpr int accumulators = sub_a * sub_b * sub_c * 2;  ///< of a lane
-  /// Bytes of one stage: what an arrangement of warps may ask for.
-  static constexpr int stage_bytes = 40960;
-  /// Bytes of the pair blocks of an item, where they come to shared memory: those of spin-orbital items.
-  static constexpr int pair_bytes = staging == Staging::bulk ? 49152 : 0;
-  /// Most particles of a box along a, b and c together.
-  static constexpr int box_particles = 24;
-  /// Bytes of shared memory for chunks and pair blocks.
-  static constexpr TRIFUSE_HOST_DEVICE int staged_bytes(Form form) {
-    return stages * stage_bytes + (form == Form::spin_orbital ? pair_bytes : 0);
+  static constexpr int warp_tile_a = warp_tile_a_, warp_tile_b = warp_tile_b_, warp_tile_c = warp_tile_c_;
+  /// Particles of a warp tile along position `q`, 0..2 for a, b, c.
+  static constexpr TRIFUSE_HOST_DEVICE int warp_tile(int q) {
+    return q == 0 ? warp_tile_a : q == 1 ? warp_tile_b : warp_tile_c;
   }
-  static_assert(sub_b % pair == 0 && sub_c % pair == 0, "pairs of particles lie inside a sub-box");
+  static constexpr int stages = stages_;
+  static constexpr int warps = 8;  ///< math warps: warps that multiply
+  static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
+  static constexpr int accumulators = warp_tile_a * warp_tile_b * warp_tile_c * 2;  ///< numbers in each lane
+  /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.
+  static constexpr int stage_bytes = 40960;
+  /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
+  /// memory.
+  static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
+  /// Largest number of particles of a CTA tile, those of a, b and c added up.
+  static constexpr int cta_particles = 24;
+  /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
+  static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(Form form) {
+    return stages * stage_bytes + (form == Form::spin_orbital ? vvoo_bytes : 0);
+  }
+  static_assert(warp_tile_b % particle_pair == 0 && warp_tile_c % particle_pair == 0,
+                "pairs of particles lie inside a warp tile");
 };
 
-/// The same for host code, which plans with it.
+/// The numbers of a Configuration that the host plans with.
 struct Shape {
-  int sub[3];  ///< sub-box along a, b, c
-  int warps;
-  std::int64_t stage_bytes;
-  std::int64_t a_chunk_bytes, b_chunk_bytes;
-  std::int64_t pair_bytes;  ///< room for the pair blocks of an item; 0: they need none
-  int box_particles;        ///< along a, b and c together
+  int warp_tile[3];                             ///< [a, b, c] particles
+  int warps;                                    ///< most warp tiles of a CTA tile
+  std::int64_t stage_bytes;                     ///< most bytes of one k-tile of A and B
+  std::int64_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
+  std::int64_t vvoo_bytes;  ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
+  int cta_particles;        ///< most particles of a CTA tile, those of a, b and c added up
 };
 
 }  // namespace trifuse::gpu

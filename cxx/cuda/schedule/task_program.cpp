@@ -22,7 +22,7 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
   }
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
-  // Elements are taken in ascending order, each once; only the factor of a restricted space stays.
+  // Each set of orbitals is computed once, so the only factor is that of a restricted space.
   data.factor = form == Form::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
@@ -36,55 +36,55 @@ PanelKey PanelName::on_host() const {
       return PanelKey::left(three, side);
     case PanelKind::right:
       return PanelKey::right(three, side);
-    case PanelKind::pairs:
+    case PanelKind::vvoo:
       break;
   }
   return PanelKey::pairs(set, tiles);
 }
 
-int sets_of(const Problem& problem) {
+int disconnected_sets(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }
 
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
                    TaskProgram& program) {
   write_recipe(space, problem.form, task, recipe, Aliases::spelled_out);
   const bool adapted = problem.form == Form::spin_adapted;
   const int sides = problem.sides();
   program.data = task_data(space, problem.form, task);
-  program.phases.assign(at(problem.targets() * phases_of_target), {});
+  program.products.assign(at(problem.targets() * products_per_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : recipe.products) {
     const std::int64_t inner = inner_extent(space, product.inner).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
-      const int phase = phase_of(slot[0], slot[5] - 3);
+      const int number = product_number(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
         const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
-        TaskProgram::NamedPhase& named =
-            program.phases[at((n * recipe.targets + destination.target) * phases_of_target + phase)];
+        TaskProgram::NamedProduct& named =
+            program.products[at((n * recipe.targets + destination.target) * products_per_target + number)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
         named.b = {PanelKind::right, side, 0, slot[3] > slot[4], {r[0], r[1], r[2], 0}};
-        named.steps = static_cast<std::int32_t>(blocks(inner, step));
+        named.k_steps = static_cast<std::int32_t>(ceil_div(inner, k_step));
         program.operations_of_element += 2.0 * static_cast<double>(inner);
       }
     }
   }
   const int terms = pair_terms(problem.form);
-  program.pairs.assign(at(terms * sets_of(problem)), {});
+  program.vvoo.assign(at(terms * disconnected_sets(problem)), {});
   for (const DisconnectedTerm& term : recipe.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
-    for (int set = 0; set < sets_of(problem); ++set) {
+    for (int set = 0; set < disconnected_sets(problem); ++set) {
       const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };
       const auto hole = [&](std::size_t n) { return task.holes[at(term.pair_holes[n])]; };
-      program.pairs[at(set * terms + place)] = {true,
-                                                {PanelKind::pairs,
-                                                 Side::right,
-                                                 static_cast<std::uint8_t>(set),
-                                                 term.pair_holes[0] > term.pair_holes[1],
-                                                 {particle(0), particle(1), hole(0), hole(1)}}};
+      program.vvoo[at(set * terms + place)] = {true,
+                                               {PanelKind::vvoo,
+                                                Side::right,
+                                                static_cast<std::uint8_t>(set),
+                                                term.pair_holes[0] > term.pair_holes[1],
+                                                {particle(0), particle(1), hole(0), hole(1)}}};
     }
   }
 }
@@ -93,7 +93,8 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.tiles[n]].size); };
   Packing p{};
   p.kind = name.kind;
-  // First in the order of roles, as the host has it; exchanged below where positions run the other way.
+  // `role` counts the indices in the order of name.tiles. If the positions of two indices have the reverse order, they
+  // are exchanged below.
   const auto set = [&](std::size_t position, std::size_t role, std::int64_t step) {
     p.extent[position] = extent(role);
     p.stride[position] = step;
@@ -106,7 +107,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
   switch (name.kind) {
-    case PanelKind::left:  // rows [p, h', h]
+    case PanelKind::left:  // host's panel [h, h', p, contracted index]
       set(0, 0, stride);
       set(1, 1, n0 * n2 * stride);
       set(2, 2, n0 * stride);
@@ -117,7 +118,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       left_inner(space, form, tiles, inner);
       break;
-    case PanelKind::right:  // rows [p', p, h]
+    case PanelKind::right:  // host's panel [h, p, p', contracted index]
       set(0, 0, n1 * stride);
       set(1, 1, stride);
       set(2, 2, n0 * n1 * stride);
@@ -125,7 +126,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       if (name.swapped) exchange(0, 1);
       right_inner(space, form, tiles, inner);
       break;
-    case PanelKind::pairs:  // [p', p, h', h]
+    case PanelKind::vvoo:  // host's block [h, h', p, p']
       set(0, 0, n1);
       set(1, 1, 1);
       set(2, 2, n0 * n1 * extent(3));
@@ -137,14 +138,14 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       break;
   }
-  p.inner = name.kind == PanelKind::pairs ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
+  p.inner = name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;
 }
 
 std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name) {
-  // Strides do not matter here.
+  // The size does not depend on strides.
   return packed_size<Fp64>(packing_of(space, form, name, 1)) * static_cast<std::int64_t>(sizeof(double));
 }
 

@@ -5,54 +5,56 @@
 #include <cstdint>
 #include <vector>
 
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
-#include "cxx/cuda/schedule/phases.hpp"
-#include "cxx/cuda/schedule/work.hpp"
+#include "cxx/cuda/schedule/product_order.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/recipe.hpp"
 
-/// Turns the recipe of a task into what a kernel is told.
+/// Turns the contraction list of a task into the program of a kernel.
 namespace trifuse::gpu {
 
-/// Names a panel on the device: that of the host and the order of its two indices of one kind.
+/// Names a packed panel on the device: the panel of the host, and the order of its two indices of one kind.
 struct PanelName {
   PanelKind kind;
-  Side side;                 ///< of left and right panels
-  std::uint8_t set;          ///< of pairs: which disconnected factors
-  bool swapped;              ///< the later position comes first in `tiles`
-  std::array<int, 4> tiles;  ///< as the host names it; left and right use three
+  Side side;                 ///< of left and right panels; Side::right for vvoo blocks
+  std::uint8_t set;          ///< of vvoo blocks: the set of disconnected factors, 0 (t1) or 1 (f_ov); else 0
+  bool swapped;              ///< true if the two indices of one kind have positions in the reverse order of `tiles`
+  std::array<int, 4> tiles;  ///< orbital tiles in the order of the host's panel; left and right panels use three
   auto operator<=>(const PanelName&) const = default;
   /// The panel of the host that it is made of.
   PanelKey on_host() const;
 };
 
-/// A task with names instead of pointers.
+/// The program of a task, with names of panels instead of pointers.
 struct TaskProgram {
-  TaskData data;
-  struct NamedPhase {
-    PanelName a, b;
-    std::int32_t steps = 0;
+  TaskData data;  ///< without CTA tiles
+  struct NamedProduct {
+    PanelName a, b;            ///< left and right panel
+    std::int32_t k_steps = 0;  ///< as in KernelProduct; 0: no panels
   };
-  std::vector<NamedPhase> phases;  ///< [phases_of_target, targets], left targets first
-  struct NamedPair {
-    bool used = false;
+  std::vector<NamedProduct> products;  ///< [side, target, product]; side 0 is left if there are two
+  struct NamedVvoo {
+    bool used = false;  ///< false: the block vanishes
     PanelName name{};
   };
-  std::vector<NamedPair> pairs;        ///< [terms of the form, sets]
-  double operations_of_element = 0.0;  ///< of one element of each target, all products
+  std::vector<NamedVvoo> vvoo;         ///< [set, vvoo block]
+  double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
-/// Sets of disconnected factors: t1 with integrals and, with Fock in the singles, f with t2.
-int sets_of(const Problem& problem);
+/// Number of sets of disconnected factors: 1 (t1 with integrals), or 2 with Fock in the singles (f_ov with t2, too).
+int disconnected_sets(const Problem& problem);
 
-/// `step`: inner indices of one instruction.
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
+/// Writes the program of `task` into `program`. `k_step`: contracted indices of one instruction. `recipe`: storage that
+/// is reused from call to call; holds the task's contraction list afterwards.
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
                    TaskProgram& program);
 
-/// Shape and strides of a panel. `stride`: doubles between rows of the host's panel (pairs: not used).
+/// Shape and strides of a panel in the host's memory, all of it. `stride`: doubles from one row of the host's panel to
+/// the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride);
-/// Of the packed panel, on the device.
+/// Bytes of the packed panel on the device.
 std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name);
 
 }  // namespace trifuse::gpu

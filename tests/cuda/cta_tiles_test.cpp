@@ -1,4 +1,4 @@
-#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,76 +15,76 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// What kernels are compiled for: with matrix instructions and without.
-constexpr int chunk_a_bytes = Fp64::a_chunk * 8, chunk_b_bytes = Fp64::b_chunk * 8;
+/// The shapes of the compiled kernels, with matrix instructions and without.
+constexpr int a_k_tile_bytes = Fp64::a_k_tile * 8, b_k_tile_bytes = Fp64::b_k_tile * 8;
 constexpr Shape bulk_shape(int a, int b, int c) {
-  return {{a, b, c}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 49152, 24};
+  return {{a, b, c}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 49152, 24};
 }
 const std::array<Shape, 4> shapes = {bulk_shape(4, 4, 2), bulk_shape(4, 2, 4), bulk_shape(2, 4, 4),
-                                     Shape{{2, 2, 2}, 8, 40960, chunk_a_bytes, chunk_b_bytes, 0, 24}};
+                                     Shape{{2, 2, 2}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 0, 24}};
 
-/// Particles of a box along a, b or c, those beyond the end of the tile too.
-int particles(const Shape& shape, const WarpBox& box, std::size_t q) {
-  return box.warps[q] * shape.sub[q];
+/// Particles of a CTA tile along position `q`, those beyond the end of the orbital tile included.
+int particles(const Shape& shape, const CtaParticles& part, std::size_t q) {
+  return part.warps[q] * shape.warp_tile[q];
 }
 
-void expect_cover(const Shape& shape, BoxCover& cover, const std::array<int, 3>& extent) {
+void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3>& extent) {
   SCOPED_TRACE(std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " + std::to_string(extent[2]));
   std::array<int, 3> n{};
-  for (std::size_t q = 0; q < 3; ++q) n[q] = (extent[q] + shape.sub[q] - 1) / shape.sub[q];
+  for (std::size_t q = 0; q < 3; ++q) n[q] = (extent[q] + shape.warp_tile[q] - 1) / shape.warp_tile[q];
   std::vector<int> seen(at(n[0] * n[1] * n[2]), 0);
-  for (const WarpBox& box : cover.boxes(extent)) {
-    ASSERT_GT(*std::min_element(box.warps.begin(), box.warps.end()), 0);
-    EXPECT_LE(box.warps[0] * box.warps[1] * box.warps[2], shape.warps);
-    EXPECT_LE(stage_bytes(shape, box.warps), shape.stage_bytes);
-    EXPECT_TRUE(fits(shape, box.warps));
-    EXPECT_LE(particles(shape, box, 0) + particles(shape, box, 1) + particles(shape, box, 2), shape.box_particles);
+  for (const CtaParticles& part : tiling.tiles(extent)) {
+    ASSERT_GT(*std::min_element(part.warps.begin(), part.warps.end()), 0);
+    EXPECT_LE(part.warps[0] * part.warps[1] * part.warps[2], shape.warps);
+    EXPECT_LE(stage_bytes(shape, part.warps), shape.stage_bytes);
+    EXPECT_TRUE(fits(shape, part.warps));
+    EXPECT_LE(particles(shape, part, 0) + particles(shape, part, 1) + particles(shape, part, 2), shape.cta_particles);
     std::array<int, 3> first{};
     for (std::size_t q = 0; q < 3; ++q) {
-      ASSERT_EQ(box.first[q] % shape.sub[q], 0);
-      first[q] = box.first[q] / shape.sub[q];
-      ASSERT_LE(first[q] + box.warps[q], n[q]) << "a sub-box lies outside the tile";
+      ASSERT_EQ(part.first[q] % shape.warp_tile[q], 0);
+      first[q] = part.first[q] / shape.warp_tile[q];
+      ASSERT_LE(first[q] + part.warps[q], n[q]) << "a warp tile lies outside the orbital tile";
     }
-    for (int x = first[0]; x < first[0] + box.warps[0]; ++x)
-      for (int y = first[1]; y < first[1] + box.warps[1]; ++y)
-        for (int z = first[2]; z < first[2] + box.warps[2]; ++z) ++seen[at((x * n[1] + y) * n[2] + z)];
+    for (int x = first[0]; x < first[0] + part.warps[0]; ++x)
+      for (int y = first[1]; y < first[1] + part.warps[1]; ++y)
+        for (int z = first[2]; z < first[2] + part.warps[2]; ++z) ++seen[at((x * n[1] + y) * n[2] + z)];
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<std::ptrdiff_t>(seen.size()));
 }
 
-TEST(BoxCover, CoversEverySubBoxOnce) {
+TEST(CtaTiling, CoversEveryWarpTileOnce) {
   std::mt19937 random(3);
   for (const Shape& shape : shapes) {
-    BoxCover cover(shape);
-    for (int n = 1; n <= 24; ++n) expect_cover(shape, cover, {n, n, n});
+    CtaTiling tiling(shape);
+    for (int n = 1; n <= 24; ++n) expect_cover(shape, tiling, {n, n, n});
     std::uniform_int_distribution<int> small(1, 24), large(40, 200);
-    for (int n = 0; n < 200; ++n) expect_cover(shape, cover, {small(random), small(random), small(random)});
-    for (int n = 0; n < 5; ++n) expect_cover(shape, cover, {large(random), large(random), large(random)});
-    for (int n = 0; n < 5; ++n) expect_cover(shape, cover, {large(random), small(random), large(random)});
+    for (int n = 0; n < 200; ++n) expect_cover(shape, tiling, {small(random), small(random), small(random)});
+    for (int n = 0; n < 5; ++n) expect_cover(shape, tiling, {large(random), large(random), large(random)});
+    for (int n = 0; n < 5; ++n) expect_cover(shape, tiling, {large(random), small(random), large(random)});
   }
 }
 
-// A task is given to the kernel whose sub-boxes fill its particles best.
-TEST(CoverChoice, FollowsTheExtents) {
-  CoverChoice choice({shapes[0], shapes[1], shapes[2]});
+// A task goes to the kernel whose warp tiles cover its particles best.
+TEST(ShapeSelector, FollowsTheExtents) {
+  ShapeSelector choice({shapes[0], shapes[1], shapes[2]});
   EXPECT_EQ(choice.best({16, 16, 16}), 0u) << "the first of equals";
   EXPECT_EQ(choice.best({8, 8, 6}), 0u);
   EXPECT_EQ(choice.best({8, 6, 8}), 1u);
   EXPECT_EQ(choice.best({6, 8, 8}), 2u);
   EXPECT_EQ(choice.best({2, 16, 16}), 2u);
   for (std::size_t n = 0; n < 3; ++n) {
-    BoxCover alone(shapes[n]);
-    EXPECT_EQ(choice.cover(n).cost({6, 10, 14}), alone.cost({6, 10, 14}));
+    CtaTiling alone(shapes[n]);
+    EXPECT_EQ(choice.tiling(n).cost({6, 10, 14}), alone.cost({6, 10, 14}));
   }
 }
 
-// Ragged ends get arrangements of their own, so they cost little more than the particles that they hold.
-TEST(BoxCover, CostsAboutAsMuchAsTheVolume) {
+// Ragged ends get CTA tiles of another shape, so the cost is close to the number of particles.
+TEST(CtaTiling, CostsAboutAsMuchAsTheVolume) {
   const Shape& shape = shapes[0];
-  BoxCover cover(shape);
-  const double full_item = shape.warps * shape.sub[0] * shape.sub[1] * shape.sub[2];
+  CtaTiling tiling(shape);
+  const double full_tile = shape.warps * shape.warp_tile[0] * shape.warp_tile[1] * shape.warp_tile[2];
   const auto relative_cost = [&](const std::array<int, 3>& extent) {
-    return cover.cost(extent) * full_item / (extent[0] * extent[1] * extent[2]);
+    return tiling.cost(extent) * full_tile / (extent[0] * extent[1] * extent[2]);
   };
   for (const auto& extent : std::vector<std::array<int, 3>>{{8, 8, 8},
                                                             {16, 16, 16},
@@ -99,24 +99,24 @@ TEST(BoxCover, CostsAboutAsMuchAsTheVolume) {
   }
 }
 
-TEST(BoxCover, CountsAFullItemAsAboutOne) {
+TEST(CtaTiling, CountsAFullTileAsAboutOne) {
   for (const Shape& shape : shapes) {
-    const BoxCover cover(shape);
-    EXPECT_NEAR(cover.item_cost({2, 2, 2}), 1.0, 0.02);
-    EXPECT_LT(cover.item_cost({1, 2, 2}), cover.item_cost({2, 2, 2}));
+    const CtaTiling tiling(shape);
+    EXPECT_NEAR(tiling.cta_tile_cost({2, 2, 2}), 1.0, 0.02);
+    EXPECT_LT(tiling.cta_tile_cost({1, 2, 2}), tiling.cta_tile_cost({2, 2, 2}));
   }
 }
 
-/// How often the items of a task cover each of its elements, [a, b, c, i, j, k].
-std::vector<int> times_covered(const TaskData& task, const Shape& shape, const std::vector<Item>& items) {
+/// [a, b, c, i, j, k] How often the CTA tiles of a task cover each of its elements.
+std::vector<int> times_covered(const TaskData& task, const Shape& shape, const std::vector<CtaTile>& cta_tiles) {
   const auto& n = task.extent;
   std::vector<int> times(at(std::int64_t{n[0]} * n[1] * n[2] * n[3] * n[4] * n[5]), 0);
-  for (const Item& item : items) {
+  for (const CtaTile& cta_tile : cta_tiles) {
     std::array<int, 6> begin{}, end{};
     for (std::size_t q = 0; q < 3; ++q) {
-      begin[q] = item.particle[q];
-      end[q] = std::min(begin[q] + item.warps[q] * shape.sub[q], n[q]);
-      begin[3 + q] = item.hole_block[q] * hole_block;
+      begin[q] = cta_tile.particle[q];
+      end[q] = std::min(begin[q] + cta_tile.warps[q] * shape.warp_tile[q], n[q]);
+      begin[3 + q] = cta_tile.hole_block[q] * hole_block;
       end[3 + q] = std::min(begin[3 + q] + hole_block, n[3 + q]);
     }
     for (int a = begin[0]; a < end[0]; ++a)
@@ -131,7 +131,7 @@ std::vector<int> times_covered(const TaskData& task, const Shape& shape, const s
   return times;
 }
 
-/// A task of random extents whose tiles coincide as the bits say.
+/// A task of random extents. `equal_particles`, `equal_holes`: as in TaskData.
 TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random) {
   TaskData task{};
   std::uniform_int_distribution<int> particle(1, 11), hole(1, 9);
@@ -148,7 +148,7 @@ TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random)
   return task;
 }
 
-/// Whether indices are in ascending order where tiles coincide: the elements that are to be computed.
+/// True if the indices are in ascending order where orbital tiles coincide, so that the element is computed.
 bool ascending(Form form, int equal, int x, int y, int z) {
   const auto in_order = [&](int lower, int upper) {
     return form == Form::spin_orbital ? lower < upper : lower <= upper;
@@ -156,16 +156,16 @@ bool ascending(Form form, int equal, int x, int y, int z) {
   return ((equal & 1) == 0 || in_order(x, y)) && ((equal & 2) == 0 || in_order(y, z));
 }
 
-TEST(Items, HoldEveryElementInAscendingOrderOnce) {
+TEST(CtaTiles, CoverEveryAscendingElementOnce) {
   std::mt19937 random(11);
   for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
     for (const Shape& shape : shapes) {
-      BoxCover cover(shape);
+      CtaTiling tiling(shape);
       for (int equal = 0; equal < 16; ++equal) {
         const TaskData task = random_task(equal % 4, equal / 4, random);
-        std::vector<Item> items;
-        const double share = append_items(5, task, form, shape, cover, items);
-        const std::vector<int> times = times_covered(task, shape, items);
+        std::vector<CtaTile> cta_tiles;
+        const double share = append_cta_tiles(5, task, form, shape, tiling, cta_tiles);
+        const std::vector<int> times = times_covered(task, shape, cta_tiles);
         const auto& n = task.extent;
         std::size_t element = 0;
         bool complete = true;
@@ -178,13 +178,14 @@ TEST(Items, HoldEveryElementInAscendingOrderOnce) {
                     const bool wanted = ascending(form, equal % 4, a, b, c) && ascending(form, equal / 4, i, j, k);
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
-        EXPECT_TRUE(complete) << to_string(form) << ", tiles that coincide: " << equal;
+        EXPECT_TRUE(complete) << to_string(form) << ", coinciding tiles: " << equal;
         double covered = 0.0;
-        for (const Item& item : items) {
-          double elements = form == Form::spin_adapted ? computed_targets(equal_hole_blocks(task, item)) / 6.0 : 1.0;
+        for (const CtaTile& cta_tile : cta_tiles) {
+          double elements =
+              form == Form::spin_adapted ? computed_targets(equal_hole_blocks(task, cta_tile)) / 6.0 : 1.0;
           for (int q = 0; q < 3; ++q) {
-            elements *= std::min(item.warps[q] * shape.sub[q], n[q] - item.particle[q]);
-            elements *= std::min(hole_block, n[3 + q] - hole_block * item.hole_block[q]);
+            elements *= std::min(cta_tile.warps[q] * shape.warp_tile[q], n[q] - cta_tile.particle[q]);
+            elements *= std::min(hole_block, n[3 + q] - hole_block * cta_tile.hole_block[q]);
           }
           covered += elements;
         }
@@ -192,14 +193,14 @@ TEST(Items, HoldEveryElementInAscendingOrderOnce) {
         if (equal == 0) {
           EXPECT_DOUBLE_EQ(share, 1.0);
         }
-        for (const Item& item : items) ASSERT_EQ(item.task, 5u);
+        for (const CtaTile& cta_tile : cta_tiles) ASSERT_EQ(cta_tile.task, 5u);
       }
     }
   }
 }
 
-TEST(Items, ComputeTheTargetsThatOthersFollowFrom) {
-  // A target's number depends on the hole of each particle alone.
+TEST(CtaTiles, ComputeTheTargetsFromWhichOthersAreRead) {
+  // An element of a target depends only on the hole of each particle.
   for (int equal = 0; equal < 4; ++equal) {
     for (int t = 0; t < 6; ++t) {
       const TargetSource source = target_source(equal, t);
@@ -208,7 +209,7 @@ TEST(Items, ComputeTheTargetsThatOthersFollowFrom) {
         const int wanted = assignments[at(t)][q];
         const int place = assignments[at(source.target)][q];
         EXPECT_EQ(source.order[place], wanted) << equal << t;
-        // The hole moves between equal blocks only.
+        // Holes are exchanged between equal blocks only.
         const int lower = std::min(place, wanted), upper = std::max(place, wanted);
         for (int p = lower; p < upper; ++p) EXPECT_NE(equal >> p & 1, 0) << equal << t;
       }
@@ -216,32 +217,33 @@ TEST(Items, ComputeTheTargetsThatOthersFollowFrom) {
   }
 }
 
-TEST(Items, LeaveOutWhatHasNoElementInAscendingOrder) {
-  BoxCover cover(shapes[0]);
+TEST(CtaTiles, LeaveOutTilesWithoutAscendingElements) {
+  CtaTiling tiling(shapes[0]);
   TaskData task{};
   std::fill(std::begin(task.extent), std::end(task.extent), 16);
   task.equal_particles = task.equal_holes = 3;
-  std::vector<Item> items;
-  // Of the four blocks of each hole 20 of 64 triples are left, those on diagonals whole; boxes of particles are larger.
-  EXPECT_LE(append_items(0, task, Form::spin_orbital, shapes[0], cover, items), 20.0 / 64.0 * 0.75);
-  // Three holes in ascending order do not fit into a tile of two.
+  std::vector<CtaTile> cta_tiles;
+  // Each hole has four blocks; 20 of the 64 triples of blocks have ascending elements. The CTA tiles of particles are
+  // larger than blocks of holes.
+  EXPECT_LE(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 20.0 / 64.0 * 0.75);
+  // A tile of two holes has no three holes in ascending order.
   for (int q = 3; q < 6; ++q) task.extent[q] = 2;
-  items.clear();
-  EXPECT_EQ(append_items(0, task, Form::spin_orbital, shapes[0], cover, items), 0.0);
-  EXPECT_TRUE(items.empty());
+  cta_tiles.clear();
+  EXPECT_EQ(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 0.0);
+  EXPECT_TRUE(cta_tiles.empty());
 }
 
-TEST(Items, AreAppended) {
-  BoxCover cover(shapes[0]);
+TEST(CtaTiles, AreAppended) {
+  CtaTiling tiling(shapes[0]);
   std::mt19937 random(1);
   const TaskData task = random_task(0, 0, random);
-  std::vector<Item> items;
-  append_items(0, task, Form::spin_adapted, shapes[0], cover, items);
-  const std::size_t one = items.size();
-  append_items(1, task, Form::spin_adapted, shapes[0], cover, items);
-  ASSERT_EQ(items.size(), 2 * one);
-  EXPECT_EQ(items[one - 1].task, 0u);
-  EXPECT_EQ(items[one].task, 1u);
+  std::vector<CtaTile> cta_tiles;
+  append_cta_tiles(0, task, Form::spin_adapted, shapes[0], tiling, cta_tiles);
+  const std::size_t one = cta_tiles.size();
+  append_cta_tiles(1, task, Form::spin_adapted, shapes[0], tiling, cta_tiles);
+  ASSERT_EQ(cta_tiles.size(), 2 * one);
+  EXPECT_EQ(cta_tiles[one - 1].task, 0u);
+  EXPECT_EQ(cta_tiles[one].task, 1u);
 }
 
 }  // namespace

@@ -8,17 +8,17 @@
 #include "tests/support/calculations.hpp"
 #include "tests/support/thread_team.hpp"
 
-/// GPUs of several ranks, here threads, that keep packed panels for each other.
+/// GPUs of several ranks that exchange packed panels. The ranks are threads here.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-class NeighbourGpus : public OnGpu {
+class PeerGpus : public OnGpu {
  protected:
   static constexpr int ranks = 3;
 
-  /// What each rank found and did. They take the GPUs that there are in turn, so even one is three neighbours.
+  /// [rank] The results. Ranks take the GPUs in turn, so that three ranks can share a single GPU.
   static std::vector<CalculationResult> results_of_ranks(const TileSource& source, const TileSource* left,
                                                          CalculationOptions options) {
     const int gpus = static_cast<int>(visible_devices().size());
@@ -45,7 +45,7 @@ class NeighbourGpus : public OnGpu {
   }
 };
 
-TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
+TEST_F(PeerGpus, GiveTheBitsOfOneAlone) {
   std::vector<OwnedProblem> problems;
   problems.emplace_back(closed_shell(8, 60), Form::spin_adapted);
   problems.emplace_back(closed_shell(6, 40), Form::spin_adapted, true);
@@ -54,39 +54,39 @@ TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
     SCOPED_TRACE(to_string(owned.problem.form));
     const CalculationOptions options = on_gpu(owned.problem.form, 4096 * mebibyte);
     const CalculationResult alone = calculate(*owned.right, options, owned.left.get());
-    EXPECT_EQ(alone.cuda->panels_kept, 0);
-    EXPECT_EQ(alone.cuda->panels_from_neighbours, 0);
-    std::int64_t kept = 0, copied = 0;
+    EXPECT_EQ(alone.cuda->panels_owned, 0);
+    EXPECT_EQ(alone.cuda->panels_from_peers, 0);
+    std::int64_t owned_panels = 0, copied = 0;
     for (const CalculationResult& result : results_of_ranks(*owned.right, owned.left.get(), options)) {
       EXPECT_EQ(numbers_of(result), numbers_of(alone));
-      // Each panel goes to its home once, and nobody has one sent that a neighbour keeps.
+      // The host sends each panel once, to its owner.
       EXPECT_EQ(result.cuda->panels_sent, 0);
-      kept += result.cuda->panels_kept;
-      copied += result.cuda->bytes_from_neighbours;
+      owned_panels += result.cuda->panels_owned;
+      copied += result.cuda->bytes_from_peers;
     }
-    EXPECT_EQ(kept, alone.cuda->panels_sent);
+    EXPECT_EQ(owned_panels, alone.cuda->panels_sent);
     EXPECT_GT(copied, 0);
   }
 }
 
-TEST_F(NeighbourGpus, MayHaveLittleMemory) {
+TEST_F(PeerGpus, MayHaveLittleMemory) {
   const OwnedProblem owned(closed_shell(16, 90), Form::spin_adapted);
   CalculationOptions options = on_gpu(Form::spin_adapted, 4096 * mebibyte);
   const std::vector<double> expected = numbers_of(calculate(*owned.right, options));
   const std::int64_t least = least_budget(owned.problem, Calculation(*owned.right, nullptr, options).plan().tiles);
-  bool dropped = false, kept_none = false;
+  bool dropped = false, none_owned = false;
   for (const int more : {0, 20, 40, 60, 80, 100, 120, 400}) {
     SCOPED_TRACE(std::to_string(more) + " MiB more than needed");
     options.memory = least + more * mebibyte;
     for (const CalculationResult& result : results_of_ranks(*owned.right, nullptr, options)) {
-      // In tiles that are cut sums have another order.
+      // If orbital tiles are cut, sums have another order.
       EXPECT_LT(relative_difference(numbers_of(result), expected), 1e-12);
-      dropped = dropped || (result.cuda->panels_kept > 0 && result.cuda->panels_evicted > 0);
-      kept_none = kept_none || result.cuda->panels_kept == 0;
+      dropped = dropped || (result.cuda->panels_owned > 0 && result.cuda->panels_evicted > 0);
+      none_owned = none_owned || result.cuda->panels_owned == 0;
     }
   }
-  EXPECT_TRUE(dropped) << "panels were dropped beside those that stay";
-  EXPECT_TRUE(kept_none) << "there was no room to keep any";
+  EXPECT_TRUE(dropped) << "no panels were evicted beside owned ones";
+  EXPECT_TRUE(none_owned) << "there was always room for owned panels";
 }
 
 }  // namespace

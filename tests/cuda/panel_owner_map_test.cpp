@@ -1,4 +1,4 @@
-#include "cxx/cuda/schedule/panel_homes.hpp"
+#include "cxx/cuda/schedule/panel_owner_map.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ std::set<PanelName> names_of(const Problem& problem, const Plan& plan) {
   Recipe recipe;
   TaskProgram program;
   for (const Task& task : plan.tasks) {
-    write_program(problem, plan.tiles, task, Fp64::step, recipe, program);
-    for (const auto& phase : program.phases) {
-      if (phase.steps > 0) names.insert({phase.a, phase.b});
+    write_program(problem, plan.tiles, task, Fp64::k_step, recipe, program);
+    for (const auto& product : program.products) {
+      if (product.k_steps > 0) names.insert({product.a, product.b});
     }
-    for (const auto& pair : program.pairs) {
-      if (pair.used) names.insert(pair.name);
+    for (const auto& vvoo : program.vvoo) {
+      if (vvoo.used) names.insert(vvoo.name);
     }
   }
   return names;
@@ -36,7 +36,7 @@ struct Case {
   bool two_sided = false, fock_in_singles = false;
 };
 
-class Homes : public ::testing::Test {
+class PanelOwners : public ::testing::Test {
  protected:
   static std::vector<Case> cases() {
     return {{closed_shell(6, 11), Form::spin_adapted},
@@ -59,40 +59,42 @@ class Homes : public ::testing::Test {
   }
 };
 
-TEST_F(Homes, AreThereForEveryPanelThatTasksReadAndForNoOther) {
+TEST_F(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const std::int64_t share = PanelLayout::required_doubles(problem, plan.tiles) / 3 + 1;
-    const PanelHomes homes(panels, [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
+    const PanelOwnerMap owners(panels,
+                               [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
     std::set<PanelName> found;
-    for (const int home : {0, 1, 2}) {
-      EXPECT_FALSE(homes.at(home).empty());
-      found.insert(homes.at(home).begin(), homes.at(home).end());
+    for (const int owner : {0, 1, 2}) {
+      EXPECT_FALSE(owners.panels_of(owner).empty());
+      found.insert(owners.panels_of(owner).begin(), owners.panels_of(owner).end());
     }
-    EXPECT_EQ(found.size(), homes.at(0).size() + homes.at(1).size() + homes.at(2).size()) << "a panel is twice there";
+    EXPECT_EQ(found.size(), owners.panels_of(0).size() + owners.panels_of(1).size() + owners.panels_of(2).size())
+        << "a panel has two owners";
     EXPECT_EQ(found, names_of(problem, plan));
   });
 }
 
-TEST_F(Homes, HaveTheirPanelsOneRightAfterAnother) {
+TEST_F(PanelOwners, HoldTheirPanelsWithoutGaps) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
-    const PanelHomes homes(panels, [&](const PanelExtent&) { return 7; });
-    Arena arena(homes.bytes(7));
-    for (const PanelName& name : homes.at(7)) {
-      const auto place = homes.find(name);
-      ASSERT_TRUE(place.has_value());
-      EXPECT_EQ(place->home, 7);
-      EXPECT_EQ(place->offset, arena.take(packed_bytes(plan.tiles, problem.form, name)));
+    const PanelOwnerMap owners(panels, [&](const PanelExtent&) { return 7; });
+    Arena arena(owners.bytes(7));
+    for (const PanelName& name : owners.panels_of(7)) {
+      const auto location = owners.find(name);
+      ASSERT_TRUE(location.has_value());
+      EXPECT_EQ(location->owner, 7);
+      EXPECT_EQ(location->offset, arena.allocate(packed_bytes(plan.tiles, problem.form, name)));
     }
     EXPECT_EQ(arena.used(), arena.size());
   });
 }
 
-TEST_F(Homes, MayBeNone) {
+TEST_F(PanelOwners, MayBeAbsent) {
   for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
-    const PanelHomes homes(panels, [](const PanelExtent&) { return -1; });
-    for (const PanelName& name : names_of(problem, plan)) EXPECT_FALSE(homes.find(name).has_value());
-    EXPECT_EQ(homes.bytes(0), 0);
-    EXPECT_TRUE(homes.at(0).empty());
+    const PanelOwnerMap owners(panels, [](const PanelExtent&) { return -1; });
+    for (const PanelName& name : names_of(problem, plan)) EXPECT_FALSE(owners.find(name).has_value());
+    EXPECT_EQ(owners.bytes(0), 0);
+    EXPECT_TRUE(owners.panels_of(0).empty());
   });
 }
 

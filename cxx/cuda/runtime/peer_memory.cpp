@@ -1,4 +1,4 @@
-#include "cxx/cuda/runtime/neighbour_memory.hpp"
+#include "cxx/cuda/runtime/peer_memory.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -15,19 +15,19 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Whether a call that may be refused was not. A device that has failed is another matter, and an error.
+/// Returns true if the call succeeded, and false if CUDA refused it. Throws DeviceError if the device has failed.
 bool granted(cudaError_t code) {
   if (code == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());  // refusals are remembered, too
+  static_cast<void>(cudaGetLastError());  // CUDA remembers refusals, too
   TRIFUSE_CUDA(cudaPeekAtLastError());
   return false;
 }
 
-/// What stands in a name, as digits.
-struct Offer {
-  std::uint64_t process = 0;  ///< drawn by lot: numbers of processes are not enough to tell those of containers apart
-  const void* memory = nullptr;  ///< as that process sees it
-  cudaIpcMemHandle_t handle{};
+/// What a handle consists of. The text of a handle is its bytes as hexadecimal digits.
+struct PeerHandle {
+  std::uint64_t process = 0;     ///< random: process ids are not unique across containers
+  const void* memory = nullptr;  ///< address in that process
+  cudaIpcMemHandle_t ipc{};
 };
 
 std::uint64_t this_process() {
@@ -35,16 +35,16 @@ std::uint64_t this_process() {
   return lot;
 }
 
-std::string digits_of(const Offer& offer) {
+std::string digits_of(const PeerHandle& exported) {
   std::string digits;
-  for (const std::byte byte : std::as_bytes(std::span(&offer, 1))) {
+  for (const std::byte byte : std::as_bytes(std::span(&exported, 1))) {
     digits += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
   }
   return digits;
 }
 
-bool read_digits(const std::string& digits, Offer& offer) {
-  const auto bytes = std::as_writable_bytes(std::span(&offer, 1));
+bool read_digits(const std::string& digits, PeerHandle& exported) {
+  const auto bytes = std::as_writable_bytes(std::span(&exported, 1));
   if (digits.size() != 2 * bytes.size()) return false;
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     unsigned value = 0;
@@ -55,8 +55,8 @@ bool read_digits(const std::string& digits, Offer& offer) {
   return true;
 }
 
-/// Lets the current device read the memory of another device of this process. Returns whether it can.
-bool open_way_to(const void* memory) {
+/// Lets the current device read memory of another device of this process. Returns false if it cannot.
+bool enable_peer_access(const void* memory) {
   cudaPointerAttributes attributes{};
   int current = 0, possible = 0;
   TRIFUSE_CUDA(cudaPointerGetAttributes(&attributes, memory));
@@ -70,23 +70,23 @@ bool open_way_to(const void* memory) {
 
 }  // namespace
 
-std::string NeighbourMemory::name_of(const void* memory) {
-  Offer offer{this_process(), memory, {}};
-  return granted(cudaIpcGetMemHandle(&offer.handle, const_cast<void*>(memory))) ? digits_of(offer) : std::string();
+std::string PeerMemory::export_handle(const void* memory) {
+  PeerHandle exported{this_process(), memory, {}};
+  return granted(cudaIpcGetMemHandle(&exported.ipc, const_cast<void*>(memory))) ? digits_of(exported) : std::string();
 }
 
-NeighbourMemory::NeighbourMemory(const std::string& name) {
-  Offer offer;
-  if (!read_digits(name, offer)) return;
-  of_this_process_ = offer.process == this_process();
+PeerMemory::PeerMemory(const std::string& handle) {
+  PeerHandle exported;
+  if (!read_digits(handle, exported)) return;
+  of_this_process_ = exported.process == this_process();
   if (of_this_process_) {
-    if (open_way_to(offer.memory)) memory_ = const_cast<void*>(offer.memory);
-  } else if (!granted(cudaIpcOpenMemHandle(&memory_, offer.handle, cudaIpcMemLazyEnablePeerAccess))) {
+    if (enable_peer_access(exported.memory)) memory_ = const_cast<void*>(exported.memory);
+  } else if (!granted(cudaIpcOpenMemHandle(&memory_, exported.ipc, cudaIpcMemLazyEnablePeerAccess))) {
     memory_ = nullptr;
   }
 }
 
-NeighbourMemory::~NeighbourMemory() {
+PeerMemory::~PeerMemory() {
   if (memory_ != nullptr && !of_this_process_) static_cast<void>(cudaIpcCloseMemHandle(memory_));
 }
 

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "cxx/cuda/kernel/product_source.cuh"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
+#include "cxx/triples/task.hpp"
+
+namespace trifuse::gpu {
+
+/// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
+///
+/// `particle` counts the particles of the CTA tile along a, then b, then c. `hole` counts its holes as [position, hole
+/// in the block]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
+template <Form form, typename Config>
+struct CtaTileData {
+  static constexpr int targets_per_side = form == Form::spin_adapted ? 6 : 1;
+  static constexpr int vvoo_per_set = form == Form::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
+
+  std::uint32_t number;       ///< of the CTA tile in the launch; `no_cta_tile` after the last one
+  std::int32_t equal_blocks;  ///< see equal_hole_blocks()
+  std::int32_t targets;       ///< number of targets to compute, of each side
+  CtaTile cta_tile;
+  TaskData task;
+  double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
+  double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 and f_ov
+  const double* vvoo[max_sets * vvoo_per_set];                        ///< [set, vvoo block] in device memory
+  KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, product]
+  WarpView views[Config::warps];                                               ///< [warp]
+};
+
+/// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
+__device__ __forceinline__ void copy_words(void* to, const void* from, int bytes, int thread, int threads) {
+#pragma unroll 1
+  for (int n = thread; n < bytes / 4; n += threads) {
+    static_cast<std::uint32_t*>(to)[n] = static_cast<const std::uint32_t*>(from)[n];
+  }
+}
+
+/// True if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending order
+/// where tiles coincide.
+template <Form form, typename Config>
+__device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& data, const WarpCoord& coord) {
+  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+  const auto first = [&](int q) { return data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q); };
+  bool any = coord.inside;
+  for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
+  for (int q = 0; q < 2; ++q) {
+    const int last = min(first(q + 1) + Config::warp_tile(q + 1), data.task.extent[q + 1]) - 1;
+    any = any && ((data.task.equal_particles >> q & 1) == 0 || first(q) + gap <= last);
+  }
+  return any;
+}
+
+/// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
+/// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
+template <Form form, typename Config, typename Synchronise>
+__device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& parameters, std::uint32_t number,
+                                                     CtaTileData<form, Config>& data, int thread, int threads,
+                                                     Synchronise synchronise) {
+  static_assert(sizeof(CtaTile) % 4 == 0 && sizeof(TaskData) % 4 == 0);
+  copy_words(&data.cta_tile, &parameters.cta_tiles[number], sizeof(CtaTile), thread, threads);
+  if (thread == 0) data.number = number;
+  synchronise();
+  const unsigned task_number = data.cta_tile.task;
+  copy_words(&data.task, &parameters.tasks[task_number], sizeof(TaskData), thread, threads);
+  copy_words(
+      data.products,
+      parameters.products +
+          std::size_t{task_number} * static_cast<unsigned>(parameters.sides * parameters.targets * products_per_target),
+      parameters.sides * parameters.targets * products_per_target * static_cast<int>(sizeof(KernelProduct)), thread,
+      threads);
+  copy_words(
+      data.vvoo,
+      parameters.vvoo + std::size_t{task_number} * static_cast<unsigned>(parameters.sets * parameters.vvoo_per_set),
+      parameters.sets * parameters.vvoo_per_set * static_cast<int>(sizeof(double*)), thread, threads);
+  synchronise();
+  const TaskData& task = data.task;
+  const int size_a = cta_extent<Config>(data.cta_tile, 0), size_b = cta_extent<Config>(data.cta_tile, 1);
+  const int particles = size_a + size_b + cta_extent<Config>(data.cta_tile, 2);
+  const auto particle_orbital = [&](int n) {
+    const int q = n < size_a ? 0 : n < size_a + size_b ? 1 : 2;
+    const int first = q == 0 ? 0 : q == 1 ? size_a : size_a + size_b;
+    return task.offset[q] + min(data.cta_tile.particle[q] + n - first, task.extent[q] - 1);
+  };
+  const auto hole_orbital = [&](int n) {
+    const int q = n / hole_block;
+    return task.offset[3 + q] + min(data.cta_tile.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
+  };
+  if (thread == 0) {
+    data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
+    data.targets = form == Form::spin_adapted ? computed_targets(data.equal_blocks) : 1;
+  }
+  if (thread < Config::warps) {
+    const WarpCoord coord(data.cta_tile, thread);
+    data.views[thread] = warp_view<Config>(data.cta_tile, coord, any_canonical(data, coord));
+  }
+  if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
+#pragma unroll 1
+  for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+  for (int set = 0; set < parameters.sets; ++set) {
+#pragma unroll 1
+    for (int n = thread; n < particles * cta_holes; n += threads) {
+      data.ov_factors[set][n] =
+          parameters.ov_factors[set][hole_orbital(n % cta_holes) +
+                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)];
+    }
+  }
+  synchronise();
+}
+
+/// The vvoo blocks that the epilogue of a spin-orbital CTA tile reads, in shared memory. There is one part for each
+/// particle x of the t1 or f_ov factor. A part is [y, u, w, h1, h2]: y is the hole of that factor, u and w are the
+/// other two particles, h1 and h2 the other two holes.
+template <typename Config>
+struct VvooPart {
+  static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
+  int u, w;                  ///< positions 0..2 of the other two particles
+  int offset;                ///< bytes from the first part to this one
+  int y_stride, row_stride;  ///< bytes from one y to the next, and from one u to the next
+  int rows, row_bytes;       ///< rows (values of u) to copy for each y, and the bytes of each row
+
+  __device__ __forceinline__ VvooPart(const CtaTileData<Form::spin_orbital, Config>& data, int x)
+      : u(first_other(x)), w(second_other(x)) {
+    const CtaTile& cta_tile = data.cta_tile;
+    const int a = cta_extent<Config>(cta_tile, 0), b = cta_extent<Config>(cta_tile, 1),
+              c = cta_extent<Config>(cta_tile, 2);
+    offset = 3 * block_bytes * (x == 0 ? 0 : x == 1 ? b * c : b * c + a * c);
+    row_stride = block_bytes * cta_extent<Config>(cta_tile, w);
+    y_stride = row_stride * cta_extent<Config>(cta_tile, u);
+    rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
+    row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
+  }
+  /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
+  __device__ __forceinline__ const double* row(const CtaTileData<Form::spin_orbital, Config>& data, const double* block,
+                                               int y, int n) const {
+    const int h1 = first_other(y), h2 = second_other(y);
+    return block + vvoo_block(data.cta_tile.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
+                              data.cta_tile.hole_block[h2], data.task.extent[u], data.cta_tile.particle[u] + n,
+                              data.task.extent[w], data.cta_tile.particle[w]);
+  }
+};
+
+}  // namespace trifuse::gpu

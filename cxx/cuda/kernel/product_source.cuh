@@ -1,0 +1,122 @@
+#pragma once
+
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
+#include "cxx/cuda/schedule/product_order.hpp"
+
+/// Where a CTA finds the operands of a product in device memory, and where it puts them in a stage of shared memory.
+namespace trifuse::gpu {
+
+/// Particles of a CTA tile along `position`, 0..2 for a, b, c. The last ones may lie beyond the end of the orbital
+/// tile.
+template <typename Config>
+__device__ __forceinline__ int cta_extent(const CtaTile& cta_tile, int position) {
+  return cta_tile.warps[position] * Config::warp_tile(position);
+}
+
+/// Number of the thread in its CTA. It is read anew at each call, because the math warps have no register left for it.
+__device__ __forceinline__ int thread_number() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+__device__ __forceinline__ int lane_number() {
+  return thread_number() & 31;
+}
+__device__ __forceinline__ int warp_number() {
+  return thread_number() >> 5;
+}
+
+/// The smaller and the larger of the two positions 0..2 other than `alone`.
+__device__ __forceinline__ int first_other(int alone) {
+  return alone == 0 ? 1 : 0;
+}
+__device__ __forceinline__ int second_other(int alone) {
+  return alone == 2 ? 1 : 2;
+}
+
+/// The operands of one product for one CTA tile.
+///
+/// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,
+/// pair, element], where rows count the first of the other two particles and pairs count the second one in twos.
+/// Elements are those of the k-tile of one fragment. In the packed panels, the k-tile of A is contiguous, and the
+/// k-tile of B is contiguous along a row. Places of particles beyond the end of the orbital tile are not filled; what
+/// is computed from them is not used.
+template <typename Config>
+struct ProductSource {
+  const char* a;                ///< first k-tile of A in device memory
+  const char* b;                ///< first k-tile of B in device memory
+  std::int64_t a_step, b_step;  ///< bytes from one k-tile to the next in device memory
+  int b_row;                    ///< bytes from one row to the next in device memory
+  int a_bytes;                  ///< bytes of A to copy for each k-tile
+  int rows, row_bytes;          ///< rows of B to copy for each k-tile, and the bytes of each row
+  int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from one row to the next in a stage
+
+  /// `number`: of the product, see product_order.
+  __device__ __forceinline__ ProductSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
+                                           int number) {
+    using Precision = typename Config::Precision;
+    constexpr int size = sizeof(typename Precision::Operand);
+    constexpr int a_k_tile = Precision::a_k_tile * size, b_k_tile = Precision::b_k_tile * size;
+    // In product_order, x = 0 1 2 2 1 0 0 1 2 and y = 2 2 2 1 1 1 0 0 0. Particle x and hole y stand alone.
+    const int x = number < 3 ? number : number < 6 ? 5 - number : number - 6, y = 2 - number / 3;
+    const int u = first_other(x), w = second_other(x);
+    const int h1 = 3 + first_other(y), h2 = 3 + second_other(y), h = 3 + y;
+    const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
+    const int h2_blocks = (task.extent[h2] + hole_block - 1) / hole_block;
+    const int particle_pairs = (task.extent[w] + particle_pair - 1) / particle_pair;
+    a = static_cast<const char*>(product.a) + size * left_k_tile<Precision>(cta_tile.hole_block[h1 - 3], h2_blocks,
+                                                                            cta_tile.hole_block[h2 - 3], k_tiles, 0,
+                                                                            task.extent[x], cta_tile.particle[x]);
+    b = static_cast<const char*>(product.b) +
+        size * right_k_tile<Precision>(cta_tile.hole_block[h - 3], k_tiles, 0, task.extent[u], cta_tile.particle[u],
+                                       particle_pairs, cta_tile.particle[w] / particle_pair);
+    a_step = std::int64_t{a_k_tile} * task.extent[x];
+    b_row = b_k_tile * particle_pairs;
+    b_step = std::int64_t{b_row} * task.extent[u];
+    a_bytes = a_k_tile * min(cta_extent<Config>(cta_tile, x), task.extent[x] - cta_tile.particle[x]);
+    rows = min(cta_extent<Config>(cta_tile, u), task.extent[u] - cta_tile.particle[u]);
+    row_bytes =
+        b_k_tile * ((min(cta_extent<Config>(cta_tile, w), task.extent[w] - cta_tile.particle[w]) + particle_pair - 1) /
+                    particle_pair);
+    b_offset = a_k_tile * cta_extent<Config>(cta_tile, x);
+    row_stride = b_k_tile * (cta_extent<Config>(cta_tile, w) / particle_pair);
+  }
+};
+
+/// Which warp tile of a CTA tile a math warp computes.
+struct WarpCoord {
+  int at[3];    ///< [a, b, c] counted in warp tiles
+  bool inside;  ///< false: the CTA tile has no warp tile for this warp
+
+  __device__ __forceinline__ WarpCoord(const CtaTile& cta_tile, int warp) {
+    const int b = cta_tile.warps[1], c = cta_tile.warps[2];
+    at[2] = warp % c;
+    at[1] = warp / c % b;
+    at[0] = warp / (c * b);
+    inside = at[0] < cta_tile.warps[0];
+  }
+};
+
+/// Where the warp with this warp tile finds its operands. `active`: true if it has elements to compute.
+template <typename Config>
+__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord, bool active) {
+  using Precision = typename Config::Precision;
+  constexpr int size = sizeof(typename Precision::Operand);
+  WarpView view;
+#pragma unroll
+  for (int x = 0; x < 3; ++x) {
+    const int u = first_other(x), w = second_other(x);
+    const int particle_pairs = cta_extent<Config>(cta_tile, w) / particle_pair;
+    view.a[x] = size * Precision::a_k_tile * coord.at[x] * Config::warp_tile(x);
+    view.b[x] =
+        size *
+        (cta_extent<Config>(cta_tile, x) * Precision::a_k_tile +
+         (coord.at[u] * Config::warp_tile(u) * particle_pairs + coord.at[w] * Config::warp_tile(w) / particle_pair) *
+             Precision::b_k_tile);
+    view.row[x] = size * particle_pairs * Precision::b_k_tile;
+  }
+  view.active = active;
+  return view;
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/operands/panel_layout.hpp"
+
+namespace trifuse::gpu {
+
+/// Which GPU of a host owns which packed panel, for GPUs that can read each other's memory. The owner sends a panel to
+/// its memory once and keeps it there to the end. The other GPUs copy it from there instead of from the host. All GPUs
+/// that have the same panels in the same orbital tiles compute the same map, without communication.
+class PanelOwnerMap {
+ public:
+  /// `panels`: those of the host. `owner_of`: the number of the GPU that owns the packed panels made of a panel of the
+  /// host, whose extent it gets; -1 if no GPU does.
+  PanelOwnerMap(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& owner_of);
+
+  struct Location {
+    int owner;            ///< number of the GPU
+    std::int64_t offset;  ///< bytes from the owner's first panel
+  };
+  /// Returns nullopt if no GPU owns the panel.
+  std::optional<Location> find(const PanelName& name) const;
+  /// The panels of an owner, in the order of their offsets and without gaps. Empty if it owns none.
+  const std::vector<PanelName>& panels_of(int owner) const;
+  /// Bytes of all panels of an owner.
+  std::int64_t bytes(int owner) const;
+
+ private:
+  struct OwnedPanels {
+    std::vector<PanelName> names;
+    std::int64_t bytes = 0;
+  };
+  std::map<PanelName, Location> locations_;
+  std::map<int, OwnedPanels> owned_;
+};
+
+}  // namespace trifuse::gpu
