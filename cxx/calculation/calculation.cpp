@@ -21,12 +21,13 @@ std::string to_string(ExecutorKind executor) {
   return "?";
 }
 
-ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation) {
   // Less than this is done before the devices have been set up.
   constexpr double least_operations = 1e10;
-  const Form chosen = form.value_or(default_form(right));
-  if (chosen == Form::spin_adapted && !right.restricted()) return ExecutorKind::cpu;  // which will be refused
-  const TileSpace tiles = cut(right, default_cut(right, chosen, true));
+  const SpinFormulation chosen = formulation.value_or(default_formulation(right));
+  if (chosen == SpinFormulation::spin_adapted && !right.restricted())
+    return ExecutorKind::cpu;  // which will be refused
+  const TileSpace tiles = retile(right, default_tiling(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // Asked last: CUDA takes its time to answer.
   const std::vector<DeviceInfo> visible = visible_devices();

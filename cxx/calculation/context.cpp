@@ -69,7 +69,7 @@ CalculationContext::CalculationContext(const TileSource& right, const TileSource
     memory_asked_ = options_.memory;
     if (!options_.memory) options_.memory = default_memory;
   }
-  choose_form();
+  choose_formulation();
   if (options_.omega2.empty()) {
     const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
     options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
@@ -140,8 +140,8 @@ std::int64_t CalculationContext::peak_of_rotation() const {
 void CalculationContext::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
   const bool cuda = of_rank_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
-  tiles_ = default_cut(orbitals, problem_.form, cuda, options_.tile_size);
-  std::optional<TileCut> begun = of_rank_.journal_tiles;
+  tiles_ = default_tiling(orbitals, problem_.formulation, cuda, options_.tile_size);
+  std::optional<Tiling> begun = of_rank_.journal_tiles;
   if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
   if (begun) {
     if (options_.tile_size && begun->sizes != tiles_.sizes) {
@@ -153,7 +153,7 @@ void CalculationContext::plan_tasks() {
     tiles_ = *begun;
   }
   const TileSpace tiles = cut(orbitals, tiles_);
-  const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
+  const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
   // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
@@ -164,7 +164,7 @@ void CalculationContext::plan_tasks() {
   }
   // However much memory there is: to list these takes minutes.
   constexpr double most_tasks = 5e7;
-  require_listable(tiles, problem_.form, most_tasks);
+  require_listable(tiles, problem_.formulation, most_tasks);
   const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
   const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
@@ -173,12 +173,12 @@ void CalculationContext::plan_tasks() {
     throw UsageError(
         fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
   }
-  plan_ = make_plan(tiles, problem_.form);
+  plan_ = make_plan(tiles, problem_.formulation);
 }
 
-void CalculationContext::choose_form() {
-  problem_.form = options_.form.value_or(default_form(right_->tiles()));
-  if (problem_.form == Form::spin_adapted && !right_->tiles().restricted()) {
+void CalculationContext::choose_formulation() {
+  problem_.formulation = options_.formulation.value_or(default_formulation(right_->tiles()));
+  if (problem_.formulation == SpinFormulation::spin_adapted && !right_->tiles().restricted()) {
     throw UsageError(
         fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
                     right_->info().path, to_string(right_->info().reference)));
@@ -278,15 +278,16 @@ std::string CalculationContext::reference_note() const {
   return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
 }
 
-void CalculationContext::join(Team& team, const TeamShare& share) {
-  team_ = &team;
+void CalculationContext::join(Communicator& communicator, const TeamShare& share) {
+  communicator_ = &communicator;
   share_ = share;
   if (share.threads > 0) threads_ = std::min(threads_, share.threads);
   if (shares_operands()) plan_shared_memory();
 }
 
 bool CalculationContext::shares_operands() const {
-  return team_ != nullptr && team_->size() > 1 && team_->has_arrays() && options_.executor != ExecutorKind::reference;
+  return communicator_ != nullptr && communicator_->size() > 1 && communicator_->has_arrays() &&
+         options_.executor != ExecutorKind::reference;
 }
 
 int CalculationContext::users_of_operands() const {
@@ -310,8 +311,8 @@ std::int64_t CalculationContext::memory_for_operands() const {
 
 void CalculationContext::plan_shared_memory() {
   // Pieces end with a whole panel.
-  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
-  piece_bytes_ = share_.operands.pieces > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
+  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
+  piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
   const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
   const std::string limit = asked ? "--memory" : "the memory of its host";
   const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
@@ -319,7 +320,7 @@ void CalculationContext::plan_shared_memory() {
   if (memory_for_operands() < peak - kept) {
     throw UsageError(
         fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",
-                    team_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
+                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
   }
   if (share_.role == TeamShare::Role::waiter) return;
   const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
@@ -329,7 +330,7 @@ void CalculationContext::plan_shared_memory() {
   throw UsageError(
       fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
                   "allows {:.1f} MiB; {}.",
-                  team_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
+                  communicator_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
                   mib(memory_for_operands() + kept + scratch), advice));
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/operands/panel_executor.hpp"
@@ -26,7 +26,7 @@ struct RankOptions {
   /// same plan. A journal that has been begun decides before.
   std::optional<ExecutorKind> plan_for = {};
   /// The tiles of the journal, where they are known already; else they are looked for there.
-  std::optional<TileCut> journal_tiles = {};
+  std::optional<Tiling> journal_tiles = {};
   /// Processes that will hold what they read together (see `CalculationContext::join`).
   int sharers = 1;
 };
@@ -73,9 +73,9 @@ class CalculationContext {
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
   /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
   /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
-  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError where the
+  /// them, panels of others and scratch. `communicator` must outlive the calculation. Throws UsageError where the
   /// memory is too small.
-  void join(Team& team, const TeamShare& share);
+  void join(Communicator& communicator, const TeamShare& share);
 
  private:
   /// Of cores, for a process whose devices have failed; `panels`: what was read for these, or null.
@@ -97,7 +97,7 @@ class CalculationContext {
   std::int64_t peak_of_rotation() const;
   std::int64_t kept_of_rotation() const;
   void choose_orbitals();
-  void choose_form();
+  void choose_formulation();
   void check_left() const;
   void check_denominators() const;
   void plan_tasks();
@@ -117,13 +117,13 @@ class CalculationContext {
   std::unique_ptr<SemicanonicalSource> semicanonical_right_, semicanonical_left_;
   std::vector<DeviceInfo> devices_;
   Problem problem_;
-  TileCut tiles_{};
+  Tiling tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
   std::optional<std::int64_t> memory_asked_;  ///< of the host
   int threads_ = 1;
-  Team* team_ = nullptr;
+  Communicator* communicator_ = nullptr;
   TeamShare share_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/parallel/journal_file.hpp"
 #include "cxx/triples/problem.hpp"
 
@@ -8,6 +8,6 @@ namespace trifuse {
 
 /// Identifies the numbers of a problem and all that decides its energies but for rounding. With a team each rank reads
 /// a part of them, and all get the same: collective.
-Fingerprint fingerprint(const Problem& problem, Team* team = nullptr);
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator = nullptr);
 
 }  // namespace trifuse

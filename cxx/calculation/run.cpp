@@ -37,17 +37,18 @@ class OpenMpThreads {
 
 /// Spin cases of the sums over tasks. A restricted space leaves bbb and abb to the symmetry of the spins.
 void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
-  const auto add = [&](SpinCase spin_case, double bracket, double paren) {
-    cases[static_cast<std::size_t>(spin_case)].bracket += bracket;
-    cases[static_cast<std::size_t>(spin_case)].paren += paren;
+  const auto add = [&](SpinCase spin_case, double e_bracket_t, double e_paren_t) {
+    cases[static_cast<std::size_t>(spin_case)].e_bracket_t += e_bracket_t;
+    cases[static_cast<std::size_t>(spin_case)].e_paren_t += e_paren_t;
   };
   if (tiles.restricted()) {
-    add(SpinCase::aaa, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
-    add(SpinCase::bbb, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
-    add(SpinCase::aab, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
-    add(SpinCase::abb, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
+    add(SpinCase::aaa, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::bbb, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::aab, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
+    add(SpinCase::abb, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
   } else {
-    add(task.spin_case, energy.same_bracket + energy.mixed_bracket, energy.same_paren + energy.mixed_paren);
+    add(task.spin_case, energy.e_bracket_t_same + energy.e_bracket_t_mixed,
+        energy.e_paren_t_same + energy.e_paren_t_mixed);
   }
 }
 
@@ -56,7 +57,7 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) source->rotate(team_, stop);
+    if (source != nullptr) source->rotate(communicator_, stop);
   }
 }
 
@@ -127,7 +128,7 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
-    together(team_, [&] {
+    run_collectively(communicator_, [&] {
       if (reader != nullptr) panels = std::make_shared<PanelStore>(problem_, reader->panel_tiles());
     });
     return panels;
@@ -141,10 +142,10 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
   const std::int64_t room =
       pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
-  shared.emplace(*team_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
+  shared.emplace(*communicator_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
-    shared.emplace(*team_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
+    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
   }
   return shared->panels();
 }
@@ -152,12 +153,12 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
 std::unique_ptr<Journal> CalculationContext::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
-  const JournalKey key{fingerprint(problem_, team_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
-  return std::make_unique<Journal>(options_.journal, key, team_, share_.role != TeamShare::Role::waiter);
+  const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  return std::make_unique<Journal>(options_.journal, key, communicator_, share_.role != TeamShare::Role::waiter);
 }
 
 void CalculationContext::limit_threads_of_blas(RunSettings& settings) const {
-  together(team_, [&] {
+  run_collectively(communicator_, [&] {
     if (options_.executor != ExecutorKind::cpu || share_.role == TeamShare::Role::waiter) return;
     const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
     if (!share_.threads_together) {
@@ -181,8 +182,8 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
       add_task(plan_.tiles, plan_.tasks[t], energies[t * count + w], energy.spin_cases);
     }
     for (const EnergyPair& pair : energy.spin_cases) {
-      energy.total.bracket += pair.bracket;
-      energy.total.paren += pair.paren;
+      energy.total.e_bracket_t += pair.e_bracket_t;
+      energy.total.e_paren_t += pair.e_paren_t;
     }
     sums.push_back(std::move(energy));
   }
@@ -203,7 +204,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
                                           std::function<void(const RunProgress&)> progress,
                                           std::function<void(const std::string&)> warn) const {
   CalculationResult result;
-  const bool tells = warn && (team_ == nullptr || team_->rank() == 0);
+  const bool tells = warn && (communicator_ == nullptr || communicator_->rank() == 0);
   const double begin = wall_seconds();
   rotate_orbitals(stop);
   const double rotated = wall_seconds();
@@ -212,7 +213,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (!warning.empty() && tells) warn(warning);
   const double start = wall_seconds();
   result.seconds_journal = start - rotated;
-  const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
+  const bool waits = communicator_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;
   // One whose devices have failed may keep panels that other ranks read.
@@ -227,7 +228,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   settings.stop = stop;
   settings.progress = std::move(progress);
   settings.warn = warn;
-  settings.team = team_;
+  settings.communicator = communicator_;
   settings.share = share_;
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
@@ -236,10 +237,10 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
       return make_executor_on_cores(panels);
     };
   }
-  const bool required = team_ == nullptr && options_.devices_required;
+  const bool required = communicator_ == nullptr && options_.devices_required;
   // Devices that fail before the first task are given up.
   const auto try_devices = [&](const std::function<void()>& use) {
-    together(team_, [&] {
+    run_collectively(communicator_, [&] {
       try {
         use();
       } catch (const DeviceError& error) {
@@ -259,18 +260,19 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   try_devices([&] {
     if (executor.reader != nullptr) executor.reader->take_panels(panels);
   });
-  if (operands) open_peer_exchange(*team_, exchange_of(executor), try_devices);
+  if (operands) open_peer_exchange(*communicator_, exchange_of(executor), try_devices);
   limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.executor.get(), problem_.omega2.size(), settings);
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   const PreparedExecutor& used = executor ? executor : failed_executor;
-  if (operands) result.traffic = operands->traffic(*team_, close_peer_exchange(*team_, exchange_of(used)));
+  if (operands)
+    result.traffic = operands->traffic(*communicator_, close_peer_exchange(*communicator_, exchange_of(used)));
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
   if (used.cuda != nullptr) result.cuda = used.cuda->report();
-  together(team_, [&] {
+  run_collectively(communicator_, [&] {
     for (std::string& sentence : check_result(problem_, options_, result)) {
       if (tells) warn(sentence);
       result.warnings.push_back(std::move(sentence));

@@ -54,10 +54,10 @@ class RecordedCudaExecutor final : public RecordedExecutor {
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
         selector_(shapes_of(kernels_)),
-        buffers_(scratch_doubles(kernels_, form, 1, properties_)),
+        buffers_(scratch_doubles(kernels_, formulation, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
-    for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, form, false);
+    for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, formulation, false);
   }
 
   OperandStore& operands() override { return operands_; }
@@ -65,7 +65,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
 
  private:
-  static constexpr Form form = Form::spin_orbital;
+  static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
   static cudaDeviceProp properties_of(int device) {
     cudaDeviceProp properties{};
     TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, device));
@@ -222,7 +222,7 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   const OvFactorJob* lone = put(std::span<const OvFactorJob>(list_.lone), lone_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
-  KernelParameters parameters = base_parameters(form, 1, sets_);
+  KernelParameters parameters = base_parameters(formulation, 1, sets_);
   parameters.eps = put(std::span<const double>(energies), eps_at);
   constexpr double no_omega2 = 0.0;
   parameters.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
@@ -250,7 +250,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   const std::size_t best = selector_.best({extent[0], extent[1], extent[2]});
   const Kernel& kernel = *kernels_[best];
   program_.clear();
-  append_cta_tiles(0, data, form, kernel.shape, selector_.tiling(best), program_.cta_tiles);
+  append_cta_tiles(0, data, formulation, kernel.shape, selector_.tiling(best), program_.cta_tiles);
   data.cta_tiles = std::ssize(program_.cta_tiles);
   program_.tasks.push_back(data);
   list_ = {};
@@ -261,7 +261,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);
   const std::span<const double> sums =
-      run_program(program_, kernel, form, false, properties_.multiProcessorCount, parameters, buffers_);
+      run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, parameters, buffers_);
   return checked({sums[0], sums[1]});
 }
 
@@ -308,8 +308,8 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
   }
   auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
   const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
-  gpu::check_self_test(device, found.bracket, expected.bracket, std::abs(expected.bracket));
-  gpu::check_self_test(device, found.paren, expected.paren, std::abs(expected.bracket));
+  gpu::check_self_test(device, found.e_bracket_t, expected.e_bracket_t, std::abs(expected.e_bracket_t));
+  gpu::check_self_test(device, found.e_paren_t, expected.e_paren_t, std::abs(expected.e_bracket_t));
   return executor;
 }
 

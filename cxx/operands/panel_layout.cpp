@@ -13,45 +13,49 @@ namespace {
 struct TileRange {
   int begin, end;
 };
-TileRange particles_of(const TileSpace& space, Form form) {
-  return {space.hole_tiles(), form == Form::spin_adapted ? space.last(OrbitalClass::particle_alpha) : space.size()};
+TileRange particles_of(const TileSpace& space, SpinFormulation formulation) {
+  return {space.hole_tiles(),
+          formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::particle_alpha) : space.size()};
 }
-TileRange holes_of(const TileSpace& space, Form form) {
-  return {0, form == Form::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
+TileRange holes_of(const TileSpace& space, SpinFormulation formulation) {
+  return {0, formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
 }
 
 /// In a restricted space nothing of pure beta spin is stored or needed.
-bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const InnerIndex& inner) {
-  if (form == Form::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
+bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles,
+            const ContractedIndex& inner) {
+  if (formulation == SpinFormulation::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
       std::all_of(tiles.begin(), tiles.end(), [&](int t) { return space[t].spin() == Spin::beta; })) {
     return false;
   }
-  return inner_extent(space, inner).total() > 0;
+  return contracted_extent(space, inner).total() > 0;
 }
 
 template <typename Function>
-void for_each_left_panel(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {
     for (int y = h.begin; y < h.end; ++y) {
-      for (int z = form == Form::spin_adapted ? h.begin : y; z < h.end; ++z) {
+      for (int z = formulation == SpinFormulation::spin_adapted ? h.begin : y; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        InnerIndex inner;
-        if (left_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        ContractedIndex inner;
+        if (left_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+          function(tiles);
       }
     }
   }
 }
 
 template <typename Function>
-void for_each_right_panel(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {
-    for (int y = form == Form::spin_adapted ? p.begin : x; y < p.end; ++y) {
+    for (int y = formulation == SpinFormulation::spin_adapted ? p.begin : x; y < p.end; ++y) {
       for (int z = h.begin; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        InnerIndex inner;
-        if (right_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        ContractedIndex inner;
+        if (right_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+          function(tiles);
       }
     }
   }
@@ -59,13 +63,13 @@ void for_each_right_panel(const TileSpace& space, Form form, Function function) 
 
 /// Blocks of <pp'||hh'>, or of (p h|p' h') in the spin-adapted form.
 template <typename Function>
-void for_each_pair_block(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_pair_block(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int p1 = p.begin; p1 < p.end; ++p1) {
     for (int p2 = p1; p2 < p.end; ++p2) {
       for (int h1 = h.begin; h1 < h.end; ++h1) {
-        for (int h2 = form == Form::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
-          const bool exists = form == Form::spin_adapted
+        for (int h2 = formulation == SpinFormulation::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
+          const bool exists = formulation == SpinFormulation::spin_adapted
                                   ? (space[p1].irrep ^ space[p2].irrep ^ space[h1].irrep ^ space[h2].irrep) == 0
                                   : block_exists(space, p1, p2, h1, h2);
           if (exists) function(p1, p2, h1, h2, space[p1].size * space[p2].size * space[h1].size * space[h2].size);
@@ -79,14 +83,14 @@ std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
 }
 
-InnerExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
-  InnerIndex inner;
+ContractedExtent extent_of(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left) {
+  ContractedIndex inner;
   if (left) {
-    left_inner(space, form, tiles, inner);
+    left_contracted_index(space, formulation, tiles, inner);
   } else {
-    right_inner(space, form, tiles, inner);
+    right_contracted_index(space, formulation, tiles, inner);
   }
-  return inner_extent(space, inner);
+  return contracted_extent(space, inner);
 }
 
 PanelTiles tiles_of(const PanelKey& key) {
@@ -96,7 +100,7 @@ PanelTiles tiles_of(const PanelKey& key) {
 }  // namespace
 
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
-    : form_(problem.form),
+    : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
       indices_(of_pairs + (problem.fock_in_singles ? 2 : 1)) {
@@ -117,11 +121,12 @@ template <typename Use>
 void PanelLayout::walk(Use use) const {
   for (const Side side : {Side::right, Side::left}) {
     if (side == Side::left && !two_sided_) continue;
-    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
+    for_each_left_panel(tiles_, formulation_, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
   }
-  for_each_right_panel(tiles_, form_, [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, Side::right)); });
+  for_each_right_panel(tiles_, formulation_,
+                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, Side::right)); });
   for (std::size_t set = 0; set < sets(); ++set) {
-    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
+    for_each_pair_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
       use(PanelKey::pairs(set, {p1, p2, h1, h2}));
     });
   }
@@ -160,7 +165,7 @@ const PanelExtent* PanelLayout::find(const PanelKey& key) const {
 
 PanelRows PanelLayout::rows(const PanelKey& key) const {
   const bool left = key.kind == PanelKey::Kind::left;
-  const auto [particles, holes] = extent_of(tiles_, form_, tiles_of(key), left);
+  const auto [particles, holes] = extent_of(tiles_, formulation_, tiles_of(key), left);
   const std::int64_t total = particles + holes;
   // Every row of the right side runs d | l. In a two-sided problem the left side's run l | d, and right panels hold
   // both as l | d | l.
@@ -174,15 +179,15 @@ void PanelLayout::visit(const std::function<void(const PanelKey& key, const Pane
   walk([&](const PanelKey& key) { use(key, *find(key)); });
 }
 
-void PanelLayout::visit_panels_of(const Task& task, const Recipe& recipe,
+void PanelLayout::visit_panels_of(const Task& task, const ContractionList& contractions,
                                   const std::function<void(const PanelKey& key)>& use) const {
-  for (const Product& product : recipe.products) {
+  for (const Product& product : contractions.products) {
     use(PanelKey::left(product.left, Side::right));
     if (two_sided_) use(PanelKey::left(product.left, Side::left));
     use(PanelKey::right(product.right, Side::right));
   }
-  for (const DisconnectedTerm& term : recipe.disconnected) {
-    for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::pairs(set, term.pair_tiles(task)));
+  for (const DisconnectedTerm& term : contractions.disconnected) {
+    for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::pairs(set, term.vvoo_tiles(task)));
   }
 }
 
@@ -217,14 +222,14 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   std::int64_t doubles = 0;
   const int sides = problem.two_sided() ? 2 : 1;
-  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.form, panel, true).total());
+  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total());
   });
-  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
   });
-  for_each_pair_block(tiles, problem.form, [&](int, int, int, int, std::int64_t size) {
+  for_each_pair_block(tiles, problem.formulation, [&](int, int, int, int, std::int64_t size) {
     doubles += (problem.fock_in_singles ? 2 : 1) * size;
   });
   return doubles;
@@ -233,15 +238,16 @@ std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpa
 std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
   std::int64_t left = 0, right = 0;
   const int sides = problem.two_sided() ? 2 : 1;
-  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    left = std::max(left, row_count(tiles, panel) * padded_row(extent_of(tiles, problem.form, panel, true).total()));
+  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    left = std::max(left,
+                    row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total()));
   });
-  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);
-  const std::int64_t terms = pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1);
+  const std::int64_t terms = disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1);
   return left + right + terms * h * h * p * p;
 }
 

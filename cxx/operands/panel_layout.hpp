@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cxx/base/shared_array.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
-#include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
@@ -75,7 +75,7 @@ class PanelLayout {
   /// `tiles` cut the orbitals of the problem. `shares`: of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
-  Form form() const { return form_; }
+  SpinFormulation formulation() const { return formulation_; }
   bool two_sided() const { return two_sided_; }
   const TileSpace& tiles() const { return tiles_; }
   /// Sets of factors of the disconnected triples: t1 beside vvoo blocks, and with Fock in the singles f_ov beside t2.
@@ -88,7 +88,7 @@ class PanelLayout {
   /// Calls `use` with each panel in the order of the layout, with a right panel once.
   void visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const;
   /// Calls `use` with the keys of the panels that a task reads; the problem may have no panel of a key.
-  void visit_panels_of(const Task& task, const Recipe& recipe,
+  void visit_panels_of(const Task& task, const ContractionList& contractions,
                        const std::function<void(const PanelKey& key)>& use) const;
 
   /// Of all panels.
@@ -113,7 +113,7 @@ class PanelLayout {
   std::size_t index_of(const PanelKey& key) const;
   void divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins);
 
-  Form form_;
+  SpinFormulation formulation_;
   bool two_sided_;
   TileSpace tiles_;
   std::vector<Index>

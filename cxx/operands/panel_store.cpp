@@ -36,8 +36,8 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   eps_.resize(eps_.size() + vector_margin, 0.0);
 }
 
-std::vector<SharedPiece> PanelStore::pieces() const {
-  std::vector<SharedPiece> pieces;
+std::vector<SharedSegment> PanelStore::pieces() const {
+  std::vector<SharedSegment> pieces;
   // Energies read runs of particles in full vectors, beyond the end of the last run too.
   for (const PanelSection& section : layout_.sections()) {
     pieces.push_back({section.rank, section.end - section.begin + vector_margin});
@@ -87,10 +87,10 @@ void PanelStore::prefetch(const PanelKey& key) const {
 std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
   std::unordered_set<std::int64_t> seen;
   std::int64_t doubles = 0;
-  Recipe recipe;
+  ContractionList contractions;
   for (const Task& task : tasks) {
-    write_recipe(tiles(), layout_.form(), task, recipe);
-    layout_.visit_panels_of(task, recipe, [&](const PanelKey& key) {
+    list_contractions(tiles(), layout_.formulation(), task, contractions);
+    layout_.visit_panels_of(task, contractions, [&](const PanelKey& key) {
       const PanelExtent* extent = layout_.find(key);
       if (extent != nullptr && !own_.contains(*extent) && seen.insert(extent->begin).second) doubles += extent->doubles;
     });

@@ -22,36 +22,36 @@ std::vector<int> panel_owners(std::span<const std::string> hosts, const std::vec
   return owners;
 }
 
-void open_peer_exchange(Team& team, PanelExchange* exchange,
+void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
                         const std::function<void(const std::function<void()>&)>& attempt) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   const double mine = exchange != nullptr ? 1.0 : 0.0;
   std::vector<bool> takes_part;
-  for (const double each : gather(team, std::span(&mine, 1))) takes_part.push_back(each != 0.0);
-  const std::vector<int> owners = panel_owners(hosts, takes_part, team.rank());
+  for (const double each : allgather(communicator, std::span(&mine, 1))) takes_part.push_back(each != 0.0);
+  const std::vector<int> owners = panel_owners(hosts, takes_part, communicator.rank());
   std::string handle;
   bool sound = false;
   attempt([&] {
     if (owners.empty()) return;
-    handle = exchange->export_panels(owners, team.rank());
+    handle = exchange->export_panels(owners, communicator.rank());
     sound = true;
   });
-  std::vector<std::string> handles = gather(team, handle, PanelExchange::longest_handle);
+  std::vector<std::string> handles = allgather(communicator, handle, PanelExchange::longest_handle);
   for (std::size_t r = 0; r < handles.size(); ++r) {
-    if (hosts[r] != hosts[static_cast<std::size_t>(team.rank())]) handles[r].clear();
+    if (hosts[r] != hosts[static_cast<std::size_t>(communicator.rank())]) handles[r].clear();
   }
   attempt([&] {
     if (sound) exchange->import_panels(handles);
   });
 }
 
-std::int64_t close_peer_exchange(Team& team, PanelExchange* exchange) {
+std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exchange) {
   std::int64_t bytes = 0;
   if (exchange != nullptr) {
     bytes = exchange->bytes_imported();
     exchange->close();
   }
-  together(&team, [] {});
+  run_collectively(&communicator, [] {});
   return bytes;
 }
 

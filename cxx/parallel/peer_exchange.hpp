@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/operands/panel_executor.hpp"
 
 namespace trifuse {
@@ -20,11 +20,11 @@ std::vector<int> panel_owners(std::span<const std::string> hosts, const std::vec
 /// Collective. Lets the executors of each host export their panels to each other. `exchange`: that of this rank, or
 /// null if it has none. Every call of the executor is made inside `attempt`, which is collective too and may swallow
 /// the executor's failure.
-void open_peer_exchange(Team& team, PanelExchange* exchange,
+void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
                         const std::function<void(const std::function<void()>&)>& attempt);
 
 /// Collective. Closes the exchange; executors may be destroyed afterwards. Returns the bytes that this rank's executor
 /// read from its peers. `exchange`: as in open_peer_exchange().
-std::int64_t close_peer_exchange(Team& team, PanelExchange* exchange);
+std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exchange);
 
 }  // namespace trifuse

@@ -43,7 +43,8 @@ KernelWork& KernelWork::operator+=(const KernelWork& other) {
   return *this;
 }
 
-KernelWorkModel::KernelWorkModel(Form form) : form_(form), shapes_(matrix_shapes()), selector_(shapes_) {}
+KernelWorkModel::KernelWorkModel(SpinFormulation formulation)
+    : formulation_(formulation), shapes_(matrix_shapes()), selector_(shapes_) {}
 
 const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   std::int64_t k_steps = 0;
@@ -76,12 +77,13 @@ KernelWork KernelWorkModel::cut(const gpu::TaskProgram& program, std::int64_t k_
   const std::size_t kernel = selector_.best({extent(0), extent(1), extent(2)});
   gpu::CtaTiling& tiling = selector_.tiling(kernel);
   std::vector<gpu::CtaTile> cta_tiles;
-  const double share = gpu::append_cta_tiles(0, program.data, form_, shapes_[kernel], tiling, cta_tiles);
+  const double share = gpu::append_cta_tiles(0, program.data, formulation_, shapes_[kernel], tiling, cta_tiles);
   KernelWork work;
-  const int targets = form_ == Form::spin_adapted ? 6 : 1;
+  const int targets = formulation_ == SpinFormulation::spin_adapted ? 6 : 1;
   for (const gpu::CtaTile& cta_tile : cta_tiles) {
-    const int computed =
-        form_ == Form::spin_adapted ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, cta_tile)) : 1;
+    const int computed = formulation_ == SpinFormulation::spin_adapted
+                             ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, cta_tile))
+                             : 1;
     work.k_steps += tiling.cta_tile_cost({cta_tile.warps[0], cta_tile.warps[1], cta_tile.warps[2]}) *
                     static_cast<double>(k_steps) * computed / targets;
     work.targets += computed;

@@ -28,14 +28,14 @@ struct KernelWork {
 /// are so large, or of so many shapes, that this would take minutes.
 class KernelWorkModel {
  public:
-  explicit KernelWorkModel(Form form);
+  explicit KernelWorkModel(SpinFormulation formulation);
   const KernelWork& work(const gpu::TaskProgram& program);
 
  private:
   using Signature = std::array<std::int32_t, 10>;
   KernelWork cut(const gpu::TaskProgram& program, std::int64_t k_steps);
 
-  Form form_;
+  SpinFormulation formulation_;
   std::vector<gpu::Shape> shapes_;
   gpu::ShapeSelector selector_;
   std::map<Signature, KernelWork> known_;

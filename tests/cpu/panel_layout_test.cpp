@@ -16,27 +16,27 @@ using namespace trifuse::testing;
 
 struct Case {
   SyntheticMolecule molecule;
-  Form form;
+  SpinFormulation formulation;
   bool two_sided = false, fock_in_singles = false;
 };
 
 std::vector<Case> cases() {
-  return {{closed_shell(6, 11), Form::spin_adapted},
-          {closed_shell(6, 11), Form::spin_orbital},
-          {closed_shell(6, 11), Form::spin_adapted, true},
-          {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), Form::spin_orbital, true},
-          {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), Form::spin_orbital, false, true}};
+  return {{closed_shell(6, 11), SpinFormulation::spin_adapted},
+          {closed_shell(6, 11), SpinFormulation::spin_orbital},
+          {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
+          {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
+          {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
 }
 
 /// Calls `check` with the problem and the plan of each case in small tiles.
 template <typename Check>
 void for_each_case(Check check) {
   for (const Case& each : cases()) {
-    OwnedProblem owned(each.molecule, each.form, each.two_sided);
+    OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
     owned.problem.fock_in_singles = each.fock_in_singles;
-    SCOPED_TRACE(to_string(each.form) + (each.two_sided ? ", two-sided" : "") +
+    SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
                  (each.fock_in_singles ? ", Fock in singles" : ""));
-    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.form));
+    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.formulation));
   }
 }
 
@@ -85,10 +85,10 @@ TEST(PanelLayout, HasThePanelsThatTasksReadAndNoOther) {
     const PanelLayout layout(problem, plan.tiles);
     std::set<std::int64_t> read, all;
     ASSERT_FALSE(plan.tasks.empty());
-    Recipe recipe;
+    ContractionList contractions;
     for (const Task& task : plan.tasks) {
-      write_recipe(plan.tiles, plan.form, task, recipe);
-      layout.visit_panels_of(task, recipe, [&](const PanelKey& key) {
+      list_contractions(plan.tiles, plan.formulation, task, contractions);
+      layout.visit_panels_of(task, contractions, [&](const PanelKey& key) {
         if (const PanelExtent* extent = layout.find(key)) read.insert(extent->begin);
       });
     }
@@ -98,7 +98,7 @@ TEST(PanelLayout, HasThePanelsThatTasksReadAndNoOther) {
 }
 
 TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
-  const OwnedProblem owned(closed_shell(6, 11), Form::spin_adapted, true);
+  const OwnedProblem owned(closed_shell(6, 11), SpinFormulation::spin_adapted, true);
   const PanelLayout layout(owned.problem, owned.right->tiles().retiled(3, 4));
   layout.visit([&](const PanelKey& key, const PanelExtent&) {
     if (key.kind != PanelKey::Kind::right) return;

@@ -149,22 +149,22 @@ TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random)
 }
 
 /// True if the indices are in ascending order where orbital tiles coincide, so that the element is computed.
-bool ascending(Form form, int equal, int x, int y, int z) {
+bool ascending(SpinFormulation formulation, int equal, int x, int y, int z) {
   const auto in_order = [&](int lower, int upper) {
-    return form == Form::spin_orbital ? lower < upper : lower <= upper;
+    return formulation == SpinFormulation::spin_orbital ? lower < upper : lower <= upper;
   };
   return ((equal & 1) == 0 || in_order(x, y)) && ((equal & 2) == 0 || in_order(y, z));
 }
 
 TEST(CtaTiles, CoverEveryAscendingElementOnce) {
   std::mt19937 random(11);
-  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     for (const Shape& shape : shapes) {
       CtaTiling tiling(shape);
       for (int equal = 0; equal < 16; ++equal) {
         const TaskData task = random_task(equal % 4, equal / 4, random);
         std::vector<CtaTile> cta_tiles;
-        const double share = append_cta_tiles(5, task, form, shape, tiling, cta_tiles);
+        const double share = append_cta_tiles(5, task, formulation, shape, tiling, cta_tiles);
         const std::vector<int> times = times_covered(task, shape, cta_tiles);
         const auto& n = task.extent;
         std::size_t element = 0;
@@ -175,14 +175,16 @@ TEST(CtaTiles, CoverEveryAscendingElementOnce) {
               for (int i = 0; i < n[3]; ++i)
                 for (int j = 0; j < n[4]; ++j)
                   for (int k = 0; k < n[5]; ++k, ++element) {
-                    const bool wanted = ascending(form, equal % 4, a, b, c) && ascending(form, equal / 4, i, j, k);
+                    const bool wanted =
+                        ascending(formulation, equal % 4, a, b, c) && ascending(formulation, equal / 4, i, j, k);
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
-        EXPECT_TRUE(complete) << to_string(form) << ", coinciding tiles: " << equal;
+        EXPECT_TRUE(complete) << to_string(formulation) << ", coinciding tiles: " << equal;
         double covered = 0.0;
         for (const CtaTile& cta_tile : cta_tiles) {
-          double elements =
-              form == Form::spin_adapted ? computed_targets(equal_hole_blocks(task, cta_tile)) / 6.0 : 1.0;
+          double elements = formulation == SpinFormulation::spin_adapted
+                                ? computed_targets(equal_hole_blocks(task, cta_tile)) / 6.0
+                                : 1.0;
           for (int q = 0; q < 3; ++q) {
             elements *= std::min(cta_tile.warps[q] * shape.warp_tile[q], n[q] - cta_tile.particle[q]);
             elements *= std::min(hole_block, n[3 + q] - hole_block * cta_tile.hole_block[q]);
@@ -225,11 +227,11 @@ TEST(CtaTiles, LeaveOutTilesWithoutAscendingElements) {
   std::vector<CtaTile> cta_tiles;
   // Each hole has four blocks; 20 of the 64 triples of blocks have ascending elements. The CTA tiles of particles are
   // larger than blocks of holes.
-  EXPECT_LE(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 20.0 / 64.0 * 0.75);
+  EXPECT_LE(append_cta_tiles(0, task, SpinFormulation::spin_orbital, shapes[0], tiling, cta_tiles), 20.0 / 64.0 * 0.75);
   // A tile of two holes has no three holes in ascending order.
   for (int q = 3; q < 6; ++q) task.extent[q] = 2;
   cta_tiles.clear();
-  EXPECT_EQ(append_cta_tiles(0, task, Form::spin_orbital, shapes[0], tiling, cta_tiles), 0.0);
+  EXPECT_EQ(append_cta_tiles(0, task, SpinFormulation::spin_orbital, shapes[0], tiling, cta_tiles), 0.0);
   EXPECT_TRUE(cta_tiles.empty());
 }
 
@@ -238,9 +240,9 @@ TEST(CtaTiles, AreAppended) {
   std::mt19937 random(1);
   const TaskData task = random_task(0, 0, random);
   std::vector<CtaTile> cta_tiles;
-  append_cta_tiles(0, task, Form::spin_adapted, shapes[0], tiling, cta_tiles);
+  append_cta_tiles(0, task, SpinFormulation::spin_adapted, shapes[0], tiling, cta_tiles);
   const std::size_t one = cta_tiles.size();
-  append_cta_tiles(1, task, Form::spin_adapted, shapes[0], tiling, cta_tiles);
+  append_cta_tiles(1, task, SpinFormulation::spin_adapted, shapes[0], tiling, cta_tiles);
   ASSERT_EQ(cta_tiles.size(), 2 * one);
   EXPECT_EQ(cta_tiles[one - 1].task, 0u);
   EXPECT_EQ(cta_tiles[one].task, 1u);

@@ -16,10 +16,10 @@ using namespace trifuse::testing;
 /// The panels that the tasks of a plan read.
 std::set<PanelName> names_of(const Problem& problem, const Plan& plan) {
   std::set<PanelName> names;
-  Recipe recipe;
+  ContractionList contractions;
   TaskProgram program;
   for (const Task& task : plan.tasks) {
-    write_program(problem, plan.tiles, task, Fp64::k_step, recipe, program);
+    write_program(problem, plan.tiles, task, Fp64::k_step, contractions, program);
     for (const auto& product : program.products) {
       if (product.k_steps > 0) names.insert({product.a, product.b});
     }
@@ -32,28 +32,28 @@ std::set<PanelName> names_of(const Problem& problem, const Plan& plan) {
 
 struct Case {
   SyntheticMolecule molecule;
-  Form form;
+  SpinFormulation formulation;
   bool two_sided = false, fock_in_singles = false;
 };
 
 class PanelOwners : public ::testing::Test {
  protected:
   static std::vector<Case> cases() {
-    return {{closed_shell(6, 11), Form::spin_adapted},
-            {closed_shell(6, 11), Form::spin_orbital},
-            {closed_shell(6, 11), Form::spin_adapted, true},
-            {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), Form::spin_orbital, true},
-            {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), Form::spin_orbital, false, true}};
+    return {{closed_shell(6, 11), SpinFormulation::spin_adapted},
+            {closed_shell(6, 11), SpinFormulation::spin_orbital},
+            {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
+            {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
+            {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
   }
   /// Calls `check` with the panels of each case in small tiles.
   template <typename Check>
   static void for_each_case(Check check) {
     for (const Case& each : cases()) {
-      OwnedProblem owned(each.molecule, each.form, each.two_sided);
+      OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
       owned.problem.fock_in_singles = each.fock_in_singles;
-      SCOPED_TRACE(to_string(each.form) + (each.two_sided ? ", two-sided" : "") +
+      SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
                    (each.fock_in_singles ? ", Fock in singles" : ""));
-      const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.form);
+      const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.formulation);
       check(owned.problem, plan, PanelLayout(owned.problem, plan.tiles));
     }
   }
@@ -83,7 +83,7 @@ TEST_F(PanelOwners, HoldTheirPanelsWithoutGaps) {
       const auto location = owners.find(name);
       ASSERT_TRUE(location.has_value());
       EXPECT_EQ(location->owner, 7);
-      EXPECT_EQ(location->offset, arena.allocate(packed_bytes(plan.tiles, problem.form, name)));
+      EXPECT_EQ(location->offset, arena.allocate(packed_bytes(plan.tiles, problem.formulation, name)));
     }
     EXPECT_EQ(arena.used(), arena.size());
   });

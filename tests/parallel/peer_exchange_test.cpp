@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -53,9 +53,9 @@ class MadeUpExchange final : public PanelExchange {
 };
 
 /// As a run does: a device that fails is warned of, and the rank goes on.
-auto swallow(Team& team, int& failures) {
+auto swallow(Communicator& communicator, int& failures) {
   return [&](const std::function<void()>& body) {
-    together(&team, [&] {
+    run_collectively(&communicator, [&] {
       try {
         body();
       } catch (const DeviceError&) {
@@ -66,16 +66,16 @@ auto swallow(Team& team, int& failures) {
 }
 
 TEST(PeerExchange, GivesEachRankTheHandlesOfAll) {
-  const auto failures = failures_of_ranks(4, [](Team& team) {
+  const auto failures = failures_of_ranks(4, [](Communicator& communicator) {
     MadeUpExchange exchange;
-    const bool takes_part = team.rank() != 1;
+    const bool takes_part = communicator.rank() != 1;
     int failed = 0;
-    open_peer_exchange(team, takes_part ? &exchange : nullptr, swallow(team, failed));
+    open_peer_exchange(communicator, takes_part ? &exchange : nullptr, swallow(communicator, failed));
     EXPECT_EQ(failed, 0);
     EXPECT_EQ(exchange.owners, takes_part ? Owners({0, 0, 2, 3}) : Owners());
     const std::vector<std::string> all = {"handle of 0", "", "handle of 2", "handle of 3"};
     EXPECT_EQ(exchange.imported, takes_part ? all : std::vector<std::string>());
-    EXPECT_EQ(close_peer_exchange(team, takes_part ? &exchange : nullptr), takes_part ? 17 : 0);
+    EXPECT_EQ(close_peer_exchange(communicator, takes_part ? &exchange : nullptr), takes_part ? 17 : 0);
     EXPECT_TRUE(exchange.imported.empty());
   });
   EXPECT_EQ(failures, std::vector<std::string>(4));
@@ -83,37 +83,38 @@ TEST(PeerExchange, GivesEachRankTheHandlesOfAll) {
 
 TEST(PeerExchange, GoesOnWithoutRanksThatFail) {
   for (const int step : {1, 2}) {
-    const auto failures = failures_of_ranks(3, [&](Team& team) {
-      MadeUpExchange exchange(team.rank() == 1 ? step : 0);
+    const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+      MadeUpExchange exchange(communicator.rank() == 1 ? step : 0);
       int failed = 0;
-      open_peer_exchange(team, &exchange, swallow(team, failed));
-      EXPECT_EQ(failed, team.rank() == 1 ? 1 : 0);
-      if (team.rank() == 1) {
+      open_peer_exchange(communicator, &exchange, swallow(communicator, failed));
+      EXPECT_EQ(failed, communicator.rank() == 1 ? 1 : 0);
+      if (communicator.rank() == 1) {
         EXPECT_TRUE(exchange.imported.empty());
       } else {
         EXPECT_EQ(exchange.imported.at(1), step == 1 ? "" : "handle of 1");
         EXPECT_EQ(exchange.imported.at(2), "handle of 2");
       }
-      close_peer_exchange(team, &exchange);
+      close_peer_exchange(communicator, &exchange);
     });
     EXPECT_EQ(failures, std::vector<std::string>(3));
   }
 }
 
 TEST(PeerExchange, FailsOnAllRanksIfTheFailureIsNotSwallowed) {
-  const auto failures = failures_of_ranks(3, [](Team& team) {
-    MadeUpExchange exchange(team.rank() == 2 ? 1 : 0);
-    open_peer_exchange(team, &exchange, [&](const std::function<void()>& body) { together(&team, body); });
+  const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
+    MadeUpExchange exchange(communicator.rank() == 2 ? 1 : 0);
+    open_peer_exchange(communicator, &exchange,
+                       [&](const std::function<void()>& body) { run_collectively(&communicator, body); });
   });
   EXPECT_EQ(failures,
             (std::vector<std::string>{"Rank 2 failed: it is gone", "Rank 2 failed: it is gone", "it is gone"}));
 }
 
 TEST(PeerExchange, AsksNoExecutorThatIsAlone) {
-  const auto failures = failures_of_ranks(2, [](Team& team) {
+  const auto failures = failures_of_ranks(2, [](Communicator& communicator) {
     MadeUpExchange exchange(1);
     int failed = 0;
-    open_peer_exchange(team, team.rank() == 0 ? &exchange : nullptr, swallow(team, failed));
+    open_peer_exchange(communicator, communicator.rank() == 0 ? &exchange : nullptr, swallow(communicator, failed));
     EXPECT_EQ(failed, 0);
   });
   EXPECT_EQ(failures, std::vector<std::string>(2));

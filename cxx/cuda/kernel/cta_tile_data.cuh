@@ -10,10 +10,11 @@ namespace trifuse::gpu {
 ///
 /// `particle` counts the particles of the CTA tile along a, then b, then c. `hole` counts its holes as [position, hole
 /// in the block]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct CtaTileData {
-  static constexpr int targets_per_side = form == Form::spin_adapted ? 6 : 1;
-  static constexpr int vvoo_per_set = form == Form::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
+  static constexpr int targets_per_side = formulation == SpinFormulation::spin_adapted ? 6 : 1;
+  static constexpr int vvoo_per_set =
+      formulation == SpinFormulation::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
   std::uint32_t number;       ///< of the CTA tile in the launch; `no_cta_tile` after the last one
   std::int32_t equal_blocks;  ///< see equal_hole_blocks()
@@ -37,9 +38,9 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
 
 /// True if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending order
 /// where tiles coincide.
-template <Form form, typename Config>
-__device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& data, const WarpCoord& coord) {
-  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Config>& data, const WarpCoord& coord) {
+  constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
   const auto first = [&](int q) { return data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q); };
   bool any = coord.inside;
   for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
@@ -52,9 +53,9 @@ __device__ __forceinline__ bool any_canonical(const CtaTileData<form, Config>& d
 
 /// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
 /// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
-template <Form form, typename Config, typename Synchronise>
+template <SpinFormulation formulation, typename Config, typename Synchronise>
 __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& parameters, std::uint32_t number,
-                                                     CtaTileData<form, Config>& data, int thread, int threads,
+                                                     CtaTileData<formulation, Config>& data, int thread, int threads,
                                                      Synchronise synchronise) {
   static_assert(sizeof(CtaTile) % 4 == 0 && sizeof(TaskData) % 4 == 0);
   copy_words(&data.cta_tile, &parameters.cta_tiles[number], sizeof(CtaTile), thread, threads);
@@ -87,7 +88,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   };
   if (thread == 0) {
     data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
-    data.targets = form == Form::spin_adapted ? computed_targets(data.equal_blocks) : 1;
+    data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
   if (thread < Config::warps) {
     const WarpCoord coord(data.cta_tile, thread);
@@ -118,7 +119,7 @@ struct VvooPart {
   int y_stride, row_stride;  ///< bytes from one y to the next, and from one u to the next
   int rows, row_bytes;       ///< rows (values of u) to copy for each y, and the bytes of each row
 
-  __device__ __forceinline__ VvooPart(const CtaTileData<Form::spin_orbital, Config>& data, int x)
+  __device__ __forceinline__ VvooPart(const CtaTileData<SpinFormulation::spin_orbital, Config>& data, int x)
       : u(first_other(x)), w(second_other(x)) {
     const CtaTile& cta_tile = data.cta_tile;
     const int a = cta_extent<Config>(cta_tile, 0), b = cta_extent<Config>(cta_tile, 1),
@@ -130,8 +131,8 @@ struct VvooPart {
     row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
   /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
-  __device__ __forceinline__ const double* row(const CtaTileData<Form::spin_orbital, Config>& data, const double* block,
-                                               int y, int n) const {
+  __device__ __forceinline__ const double* row(const CtaTileData<SpinFormulation::spin_orbital, Config>& data,
+                                               const double* block, int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
     return block + vvoo_block(data.cta_tile.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
                               data.cta_tile.hole_block[h2], data.task.extent[u], data.cta_tile.particle[u] + n,

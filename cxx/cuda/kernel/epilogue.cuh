@@ -3,8 +3,8 @@
 #include "cxx/cuda/kernel/accumulators.cuh"
 #include "cxx/cuda/kernel/lane_elements.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/recipe.hpp"
 #include "cxx/triples/task.hpp"
 
 /// From the finished targets to energies. Each lane adds up its own elements, then each warp its lanes. Another kernel
@@ -28,9 +28,9 @@ __device__ __forceinline__ double warp_sum(double x) {
 
 /// The epilogue of a CTA tile, for one warp. spill() writes each finished target of the warp tile from registers to
 /// scratch; when all targets are there, write_sums() reads them back and turns them into energies.
-template <Form form, bool two_sided, typename Config>
+template <SpinFormulation formulation, bool two_sided, typename Config>
 class Epilogue {
-  static constexpr bool adapted = form == Form::spin_adapted;
+  static constexpr bool adapted = formulation == SpinFormulation::spin_adapted;
   static constexpr int threads = Config::warps * 32;
   /// A slice is the set of elements that are turned into energies at a time in spin-orbital form: one a, one half,
   /// `slice_b` values of b, all c. There are registers for so many elements.
@@ -46,7 +46,7 @@ class Epilogue {
   static constexpr int sides = two_sided ? 2 : 1;  ///< side 0 is left if there are two
   static constexpr int targets = targets_per_side * sides;
 
-  __device__ __forceinline__ Epilogue(const KernelParameters& parameters, const CtaTileData<form, Config>& data,
+  __device__ __forceinline__ Epilogue(const KernelParameters& parameters, const CtaTileData<formulation, Config>& data,
                                       int warp, int lane)
       : parameters_(parameters),
         elements_(data, WarpCoord(data.cta_tile, warp), lane),
@@ -148,21 +148,21 @@ class Epilogue {
   __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
-    double bracket = 0.0, singles = 0.0;
+    double e_bracket_t = 0.0, singles = 0.0;
     if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
-      add_slices<false>(vvoo, set, shift, bracket, singles);
+      add_slices<false>(vvoo, set, shift, e_bracket_t, singles);
     } else {
-      add_slices<true>(vvoo, set, shift, bracket, singles);
+      add_slices<true>(vvoo, set, shift, e_bracket_t, singles);
     }
     // D_left and D_right both carry `final_sign`; S does not.
-    if (set == 0) energy[0] = bracket;
+    if (set == 0) energy[0] = e_bracket_t;
     energy[1] = energy[0] + final_sign * singles;
   }
 
   /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
   /// do not contribute.
   template <bool masked>
-  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& bracket,
+  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
       const double* from = scratch_ + target * doubles_per_target +
@@ -207,7 +207,7 @@ class Epilogue {
           y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
           double d_left = d;
           if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
-          bracket += d_left * y[b][c];
+          e_bracket_t += d_left * y[b][c];
         });
         add_ov_a<0>(set, a, half, y, over_a[0]);
         add_ov_a<1>(set, a, half, y, over_a[1]);
@@ -315,12 +315,12 @@ class Epilogue {
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
         if (set == 0) {
-          energy[0] += used ? factor * sum.bracket : 0.0;
-          energy[2] += used ? factor * sum.same_bracket : 0.0;
+          energy[0] += used ? factor * sum.e_bracket_t : 0.0;
+          energy[2] += used ? factor * sum.e_bracket_t_same : 0.0;
         }
         // Later sets contribute their singles only.
-        energy[1] += used ? factor * (set == 0 ? sum.paren : sum.paren - sum.bracket) : 0.0;
-        energy[3] += used ? factor * (set == 0 ? sum.same_paren : sum.same_paren - sum.same_bracket) : 0.0;
+        energy[1] += used ? factor * (set == 0 ? sum.e_paren_t : sum.e_paren_t - sum.e_bracket_t) : 0.0;
+        energy[3] += used ? factor * (set == 0 ? sum.e_paren_t_same : sum.e_paren_t_same - sum.e_bracket_t_same) : 0.0;
       }
     }
   }
@@ -348,21 +348,21 @@ class Epilogue {
   }
 
   const KernelParameters& parameters_;
-  LaneElements<form, Config> elements_;
+  LaneElements<formulation, Config> elements_;
   const double* scratch_;
   int warp_, lane_;
 };
 
 /// For the math warps: writes the sums of the current CTA tile, each warp its own.
-template <bool two_sided, Form form, typename Config>
-__device__ __forceinline__ void write_sums(const KernelParameters& parameters, Stages<form, Config>& stages) {
-  const Epilogue<form, two_sided, Config> energy(parameters, stages.tile_data(), warp_number(), lane_number());
+template <bool two_sided, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void write_sums(const KernelParameters& parameters, Stages<formulation, Config>& stages) {
+  const Epilogue<formulation, two_sided, Config> energy(parameters, stages.tile_data(), warp_number(), lane_number());
 #pragma unroll 1
   for (int set = 0; set < parameters.sets; ++set) {
     const char* vvoo = nullptr;
-    if constexpr (form == Form::spin_orbital) vvoo = stages.acquire_vvoo();
+    if constexpr (formulation == SpinFormulation::spin_orbital) vvoo = stages.acquire_vvoo();
     energy.write_sums(vvoo, set);
-    if constexpr (form == Form::spin_orbital) stages.release_vvoo();
+    if constexpr (formulation == SpinFormulation::spin_orbital) stages.release_vvoo();
   }
 }
 

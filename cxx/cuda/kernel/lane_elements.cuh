@@ -11,21 +11,21 @@ namespace trifuse::gpu {
 /// In spin-orbital form elements with two equal indices vanish and have weight 0. In spin-adapted form such an element
 /// occurs half as often in the full block, so its weight is 1/2; elements with three equal indices vanish. `equal`: bit
 /// 0 if the tiles of x and y coincide, bit 1 if those of y and z do.
-template <Form form>
+template <SpinFormulation formulation>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
   if ((xy && x > y) || (yz && y > z)) return 0.0;
   const bool same_xy = xy && x == y, same_yz = yz && y == z;
-  if constexpr (form == Form::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
+  if constexpr (formulation == SpinFormulation::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
   if (same_xy && same_yz) return 0.0;
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
 /// The elements of a target that a lane turns into energies: all particles (a, b, c) of its warp tile, one i, one k,
 /// and two j, which are called half 0 and half 1.
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct LaneElements {
-  const CtaTileData<form, Config>& data;
+  const CtaTileData<formulation, Config>& data;
   int first[3];        ///< [a, b, c] first particle of the warp tile, inside the orbital tile
   int in_cta[3];       ///< [a, b, c] the same particle, counted as in CtaTileData
   int local[3];        ///< [i, j, k] inside their hole blocks, j for half 0
@@ -35,7 +35,7 @@ struct LaneElements {
   /// Sets `summed`. Must be called before `summed` is read.
   __device__ __forceinline__ void find_summed() {
     constexpr int elements = Config::accumulators / 2;
-    constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+    constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
     const auto last = [&](int q) { return first[q] + Config::warp_tile(q) - 1; };
     bool all = true, strict = true;
     for (int q = 0; q < 3; ++q) all = all && last(q) < data.task.extent[q];
@@ -61,7 +61,7 @@ struct LaneElements {
            (~0u >> (32 - bits));
   }
 
-  __device__ __forceinline__ LaneElements(const CtaTileData<form, Config>& d, const WarpCoord& coord, int lane)
+  __device__ __forceinline__ LaneElements(const CtaTileData<formulation, Config>& d, const WarpCoord& coord, int lane)
       : data(d) {
     local[0] = lane & 3;
     local[1] = lane >> 4;
@@ -106,13 +106,13 @@ struct LaneElements {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
     const TaskData& task = data.task;
     if (x >= task.extent[0] || y >= task.extent[1] || z >= task.extent[2]) return 0.0;
-    return multiplicity<form>(task.equal_particles, x, y, z);
+    return multiplicity<formulation>(task.equal_particles, x, y, z);
   }
   __device__ __forceinline__ double hole_weight(int half) const {
     const int x = hole(0, half), y = hole(1, half), z = hole(2, half);
     const TaskData& task = data.task;
     if (x >= task.extent[3] || y >= task.extent[4] || z >= task.extent[5]) return 0.0;
-    return multiplicity<form>(task.equal_holes, x, y, z);
+    return multiplicity<formulation>(task.equal_holes, x, y, z);
   }
 };
 

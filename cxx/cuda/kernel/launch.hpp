@@ -29,9 +29,11 @@ struct Kernel {
   int threads;  ///< of a CTA
   CtaMemory spin_orbital, spin_adapted;
   /// Returns the device function. `two_sided`: left and right amplitudes differ.
-  const void* (*function)(Form form, bool two_sided);
+  const void* (*function)(SpinFormulation formulation, bool two_sided);
 
-  const CtaMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
+  const CtaMemory& memory(SpinFormulation formulation) const {
+    return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
+  }
 };
 
 /// All kernels, best first.
@@ -42,23 +44,23 @@ std::span<const Kernel> kernels();
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Sets the kernel's dynamic shared-memory limit on the current device. Needed once before the first launch.
-void set_dynamic_shared_limit(const Kernel& kernel, Form form, bool two_sided);
+void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
 /// Launches the kernel on the current device. `grid`: number of CTAs.
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const KernelParameters& parameters,
-            cudaStream_t stream);
+void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
+            const KernelParameters& parameters, cudaStream_t stream);
 
 /// What a compiled kernel takes for each thread.
 struct KernelResources {
   int registers;
   std::int64_t local_bytes;  ///< local memory, into which registers are spilled
 };
-KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
+KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
 
 /// Adds up the energies of each task over its CTA tiles and warps, always in the same order. Resets the counter of CTA
 /// tiles to 0 for the next launch. `warps`: of a CTA, as in Shape. `tasks`: of the launch. `out` [task, omega2, sum]:
 /// device memory, hartree.
-void launch_task_sums(const KernelParameters& parameters, Form form, int warps, int tasks, double* out,
-                      cudaStream_t stream);
+void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int warps, int tasks,
+                      double* out, cudaStream_t stream);
 
 /// Packs the part of a panel that `raw` holds, see Packing. `packed`: begin of the whole packed panel. Both lie in
 /// device memory.

@@ -15,31 +15,31 @@ inline constexpr std::uint32_t no_cta_tile = ~0u;
 
 /// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
 /// the next one early.
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct BulkShared {
   static constexpr int ring_slots = 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
       tile_empty[ring_slots], vvoo_full, vvoo_empty;
-  CtaTileData<form, Config> cta_tiles[ring_slots];
+  CtaTileData<formulation, Config> cta_tiles[ring_slots];
 };
 
-template <Form form, typename Config, Staging = Config::staging>
+template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
 /// Bulk staging has two warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead, across
 /// products, targets and CTA tiles. The scheduler gets the next CTA tile and loads the vvoo blocks of the epilogue.
-template <Form form, typename Config>
-class Stages<form, Config, Staging::bulk> {
+template <SpinFormulation formulation, typename Config>
+class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
-  using Data = CtaTileData<form, Config>;
+  using Data = CtaTileData<formulation, Config>;
 
  public:
-  using Shared = BulkShared<form, Config>;
+  using Shared = BulkShared<formulation, Config>;
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
-    if constexpr (form == Form::spin_orbital) {
+    if constexpr (formulation == SpinFormulation::spin_orbital) {
       // Places beyond the end of an orbital tile are never filled. They must hold numbers, because they are multiplied
       // by 0.
       for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
@@ -203,10 +203,10 @@ class Stages<form, Config, Staging::bulk> {
 
 /// Cooperative staging: all warps are math warps, and each copies a part of each k-tile, `stages - 1` k-tiles ahead
 /// inside a product.
-template <Form form, typename Config>
-class Stages<form, Config, Staging::cooperative> {
+template <SpinFormulation formulation, typename Config>
+class Stages<formulation, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
-  using Data = CtaTileData<form, Config>;
+  using Data = CtaTileData<formulation, Config>;
 
  public:
   struct Shared {

@@ -65,8 +65,8 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, cons
 }
 
 /// Adds one product over the whole contracted index. `number`: in product_order.
-template <int number, Form form, typename Config>
-__device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<form, Config>& stages,
+template <int number, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                                  int first_product) {
   constexpr int x = product_order[number].particle;
   constexpr int k_tile_steps = Config::Precision::k_tile_steps;
@@ -85,8 +85,8 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
 
 /// Computes one target: all nine products. In spin-orbital form signs alternate, and the result carries `final_sign`.
 /// `first_product`: index of the target's first product in CtaTileData::products.
-template <Form form, typename Config>
-__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages,
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                              const KernelParameters& parameters, int first_product) {
   const auto change_sign = [&] { sums.change_sign(parameters.product_sign); };
   sums.clear();
@@ -115,8 +115,9 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
 }
 
 /// The loop of the producer warp.
-template <Form form, typename Config>
-__device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters,
+                                                  Stages<formulation, Config>& stages) {
   for (;; stages.release_cta_tile()) {
     const auto& data = stages.next_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
@@ -135,12 +136,13 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
 }
 
 /// The loop of the scheduler warp.
-template <Form form, typename Config>
-__device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters, Stages<form, Config>& stages) {
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters,
+                                                   Stages<formulation, Config>& stages) {
   for (;;) {
     const auto& data = stages.fetch_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
-    if constexpr (form == Form::spin_orbital) {
+    if constexpr (formulation == SpinFormulation::spin_orbital) {
 #pragma unroll 1
       for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
     }
@@ -148,9 +150,10 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
 }
 
 /// The loop of the math warps.
-template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void run_math_warps(const KernelParameters& parameters, Stages<form, Config>& stages) {
-  using CtaEpilogue = Epilogue<form, two_sided, Config>;
+template <SpinFormulation formulation, bool two_sided, typename Config>
+__device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
+                                               Stages<formulation, Config>& stages) {
+  using CtaEpilogue = Epilogue<formulation, two_sided, Config>;
   for (;; stages.release_cta_tile()) {
     if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
 #pragma unroll 1
@@ -178,14 +181,14 @@ struct Registers {
   static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
-template <Form form, bool two_sided, typename Config>
+template <SpinFormulation formulation, bool two_sided, typename Config>
 __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
   // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
-    using Staged = Stages<form, Config>;
+    using Staged = Stages<formulation, Config>;
     __shared__ typename Staged::Shared shared;
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
@@ -203,10 +206,10 @@ __global__ void __launch_bounds__(Config::threads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers<Config>::math));
 #endif
-        run_math_warps<form, two_sided>(parameters, stages);
+        run_math_warps<formulation, two_sided>(parameters, stages);
       }
     } else {
-      run_math_warps<form, two_sided>(parameters, stages);
+      run_math_warps<formulation, two_sided>(parameters, stages);
     }
   }
 #endif

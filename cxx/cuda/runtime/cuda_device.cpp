@@ -63,10 +63,10 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
   return shapes;
 }
 
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
                              const cudaDeviceProp& device) {
   int scratch = 0;
-  for (const Kernel* kernel : kernels) scratch = std::max(scratch, kernel->memory(form).scratch);
+  for (const Kernel* kernel : kernels) scratch = std::max(scratch, kernel->memory(formulation).scratch);
   return std::int64_t{device.multiProcessorCount} * targets * scratch;
 }
 

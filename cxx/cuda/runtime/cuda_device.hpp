@@ -55,7 +55,7 @@ std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaD
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
 /// Doubles of scratch that a launch of any of these kernels needs. `targets`: of all sides, as in Problem::targets().
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
                              const cudaDeviceProp& device);
 
 /// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both

@@ -67,7 +67,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
       device.kernels = choose_kernels(options.kernel, device.properties);
       for (const Kernel* kernel : device.kernels)
-        set_dynamic_shared_limit(*kernel, problem_.form, problem_.two_sided());
+        set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
       std::size_t free = 0, total = 0;
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
@@ -127,14 +127,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   static void add_numbers_of(const Device& device, CudaReport& report);
   std::int64_t scratch_doubles(const Device& device) const {
-    return gpu::scratch_doubles(device.kernels, problem_.form, problem_.targets(), device.properties);
+    return gpu::scratch_doubles(device.kernels, problem_.formulation, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
   }
   /// Bytes of each pinned buffer.
   std::int64_t slot_bytes() const {
-    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.form));
+    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.formulation));
   }
   /// An upper bound for the bytes of the panels of a task.
   std::int64_t largest_task_bytes() const {
@@ -142,7 +142,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
     const std::int64_t holes = ceil_div(largest_hole, hole_block) * hole_block;
     const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
-    const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.sides();
+    const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
                                           disconnected_sets(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
@@ -152,7 +152,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t all_panels_bytes() const {
     std::int64_t holes = 0, particles = 0;
     for (const Tile& tile : fine_.tiles()) {
-      if (problem_.form == Form::spin_adapted && tile.spin() == Spin::beta) continue;
+      if (problem_.formulation == SpinFormulation::spin_adapted && tile.spin() == Spin::beta) continue;
       (tile.space() == Space::hole ? holes : particles) += ceil_div(tile.size, hole_block) * hole_block;
     }
     const std::int64_t sides = problem_.sides();
@@ -165,7 +165,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     std::int64_t inner = 1;
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       for (int irrep = 0; irrep < 8; ++irrep) {
-        inner = std::max(inner, k_tile_count<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
+        inner =
+            std::max(inner, k_tile_count<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
       }
     }
     return inner;
@@ -204,8 +205,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
     const std::int64_t left = device.budget - workers_per_device_ * worker_bytes(device) - PanelCache::slots * slot;
-    device.panels =
-        std::make_unique<PanelCache>(*panels_, problem_.form, std::min(left, all_panels_bytes() + 64 * mib), slot);
+    device.panels = std::make_unique<PanelCache>(*panels_, problem_.formulation,
+                                                 std::min(left, all_panels_bytes() + 64 * mib), slot);
   }
 
   Problem problem_;
@@ -255,7 +256,8 @@ class CudaWorker final : public Executor::Worker {
         add_subtask(tasks[t], energies_of_task, kernel);
         continue;
       }
-      for (const Task& subtask : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
+      for (const Task& subtask :
+           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, tasks[t])) {
         add_subtask(subtask, energies_of_task, kernel);
       }
     }
@@ -280,7 +282,7 @@ class CudaWorker final : public Executor::Worker {
   /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
   /// `energies` [omega2]: the subtask's energies are added to them.
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, recipe_, program_);
+    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, contractions_, program_);
 
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
@@ -305,7 +307,7 @@ class CudaWorker final : public Executor::Worker {
   ShapeSelector selector_;
   std::vector<PendingLaunch> launches_;  ///< [kernel] pending launches
   std::vector<Done> done_;
-  Recipe recipe_;
+  ContractionList contractions_;
   TaskProgram program_;
   double operations_ = 0.0;
 };
@@ -379,8 +381,8 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
-  problem.form = like.form;
-  const Plan plan = make_plan(source->tiles(), problem.form);
+  problem.formulation = like.formulation;
+  const Plan plan = make_plan(source->tiles(), problem.formulation);
   std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
   make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
   const auto check = [&](int number) {
@@ -391,9 +393,9 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
     load(executor, problem);
     executor.make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
-      const double scale = std::abs(expected[t].same_paren) + std::abs(expected[t].mixed_paren);
-      check_self_test(number, found[t].same_paren, expected[t].same_paren, scale);
-      check_self_test(number, found[t].mixed_paren, expected[t].mixed_paren, scale);
+      const double scale = std::abs(expected[t].e_paren_t_same) + std::abs(expected[t].e_paren_t_mixed);
+      check_self_test(number, found[t].e_paren_t_same, expected[t].e_paren_t_same, scale);
+      check_self_test(number, found[t].e_paren_t_mixed, expected[t].e_paren_t_mixed, scale);
     }
   };
   std::vector<int> sound;

@@ -62,8 +62,8 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   TaskData data = program.data;
   std::vector<CtaTile>& cta_tiles = program_.cta_tiles;
   data.first_cta_tile = std::ssize(cta_tiles);
-  const double share = append_cta_tiles(static_cast<std::uint32_t>(results_.size()), data, problem_.form, kernel_.shape,
-                                        tiling, cta_tiles);
+  const double share = append_cta_tiles(static_cast<std::uint32_t>(results_.size()), data, problem_.formulation,
+                                        kernel_.shape, tiling, cta_tiles);
   data.cta_tiles = std::ssize(cta_tiles) - data.first_cta_tile;
   program_.tasks.push_back(data);
   const auto number = [&](const PanelName& name) { return static_cast<std::int64_t>(numbers_.at(name)); };
@@ -87,7 +87,7 @@ void PendingLaunch::resolve(std::span<const double* const> panels) {
 }
 
 KernelParameters PendingLaunch::parameters() const {
-  KernelParameters result = base_parameters(problem_.form, problem_.sides(), disconnected_sets(problem_));
+  KernelParameters result = base_parameters(problem_.formulation, problem_.sides(), disconnected_sets(problem_));
   result.eps = device_.eps.data();
   result.omega2 = device_.omega2.data();
   result.ov_factors[0] = device_.ov_factors[0].data();
@@ -111,7 +111,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Lease lease{*device_.panels, names_};
     const Range range("launch");
     resolve(panels);
-    energies = run_program(program_, kernel_, problem_.form, problem_.two_sided(),
+    energies = run_program(program_, kernel_, problem_.formulation, problem_.two_sided(),
                            device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
@@ -127,17 +127,17 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
 }
 
 void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
-  if (problem_.form == Form::spin_adapted) {
-    energy.same_bracket += sum[2];
-    energy.same_paren += sum[3];
-    energy.mixed_bracket += sum[0] - sum[2];
-    energy.mixed_paren += sum[1] - sum[3];
+  if (problem_.formulation == SpinFormulation::spin_adapted) {
+    energy.e_bracket_t_same += sum[2];
+    energy.e_paren_t_same += sum[3];
+    energy.e_bracket_t_mixed += sum[0] - sum[2];
+    energy.e_paren_t_mixed += sum[1] - sum[3];
   } else if (spin_case == SpinCase::aaa || spin_case == SpinCase::bbb) {
-    energy.same_bracket += sum[0];
-    energy.same_paren += sum[1];
+    energy.e_bracket_t_same += sum[0];
+    energy.e_paren_t_same += sum[1];
   } else {
-    energy.mixed_bracket += sum[0];
-    energy.mixed_paren += sum[1];
+    energy.e_bracket_t_mixed += sum[0];
+    energy.e_paren_t_mixed += sum[1];
   }
 }
 

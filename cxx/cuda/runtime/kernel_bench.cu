@@ -155,13 +155,13 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Choice choice(which, name, device);
   const Kernel* kernel = choice.kernel;
   CtaTiling tiling(kernel->shape);
-  constexpr Form form = Form::spin_orbital;
-  set_dynamic_shared_limit(*kernel, form, false);
+  constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
+  set_dynamic_shared_limit(*kernel, formulation, false);
 
   TaskData task = single_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
   std::vector<CtaTile> cta_tiles;
-  append_cta_tiles(0, task, form, kernel->shape, tiling, cta_tiles);
+  append_cta_tiles(0, task, formulation, kernel->shape, tiling, cta_tiles);
   task.cta_tiles = static_cast<std::int64_t>(cta_tiles.size());
 
   std::vector<DeviceArray<double>> operands;
@@ -197,13 +197,13 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).scratch));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(formulation).scratch));
   const DeviceArray<double> warp_sums(cta_tiles.size() *
                                       static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
 
-  KernelParameters parameters = base_parameters(form, 1, 1);
+  KernelParameters parameters = base_parameters(formulation, 1, 1);
   parameters.tasks = tasks_on_device.data();
   parameters.products = products_on_device.data();
   parameters.vvoo = vvoo_on_device.data();
@@ -221,15 +221,15 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Event begin, end;
   const auto once = [&] {
     return timed(begin, end, [&] {
-      launch(*kernel, form, false, grid, parameters, nullptr);
-      launch_task_sums(parameters, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
+      launch(*kernel, formulation, false, grid, parameters, nullptr);
+      launch_task_sums(parameters, formulation, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
   KernelTimes times{kernel->name, settled_times(repeats, once), task.cta_tiles, 0.0, 0, 0};
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
   times.modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
-  const KernelResources used = resources(*kernel, form, false);
+  const KernelResources used = resources(*kernel, formulation, false);
   times.registers = used.registers;
   times.local_bytes = used.local_bytes;
   return times;

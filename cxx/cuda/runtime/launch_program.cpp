@@ -46,23 +46,25 @@ LaunchBuffers::LaunchBuffers(std::int64_t scratch_doubles)
   TRIFUSE_CUDA(cudaMemsetAsync(next_cta_tile.data(), 0, sizeof(std::uint32_t), stream));
 }
 
-KernelParameters base_parameters(Form form, int sides, int sets) {
-  const bool adapted = form == Form::spin_adapted;
+KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets) {
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
   KernelParameters parameters{};
   parameters.sides = sides;
   parameters.sets = sets;
   parameters.targets = adapted ? 6 : 1;
-  parameters.vvoo_per_set = pair_terms(form);
+  parameters.vvoo_per_set = disconnected_terms(formulation);
   parameters.product_sign = adapted ? 0u : 0x80000000u;
   return parameters;
 }
 
-std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers) {
+std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
+                                    bool two_sided, int multiprocessors, KernelParameters parameters,
+                                    LaunchBuffers& buffers) {
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
-  const auto sums = static_cast<std::size_t>(form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
-                    static_cast<std::size_t>(parameters.omega2_count);
+  const auto sums =
+      static_cast<std::size_t>(formulation == SpinFormulation::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
+      static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
   send(program, parameters, buffers);
   buffers.warp_sums.reserve(cta_tiles * warps * sums);
@@ -73,9 +75,9 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   parameters.next_cta_tile = buffers.next_cta_tile.data();
   const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
-  if (grid > 0) launch(kernel, form, two_sided, grid, parameters, stream);
+  if (grid > 0) launch(kernel, formulation, two_sided, grid, parameters, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
-  launch_task_sums(parameters, form, kernel.shape.warps, static_cast<int>(program.tasks.size()),
+  launch_task_sums(parameters, formulation, kernel.shape.warps, static_cast<int>(program.tasks.size()),
                    buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),
                                cudaMemcpyDeviceToHost, stream));

@@ -49,14 +49,15 @@ struct LaunchBuffers {
 
 /// Parameters of which only those are set that follow from the form and from the numbers of sides and sets of
 /// disconnected factors.
-KernelParameters base_parameters(Form form, int sides, int sets);
+KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.
 ///
 /// `multiprocessors`: of the device. `parameters`: orbital energies, omega2, t1 and f_ov factors, and the numbers of
 /// base_parameters(); the program and the buffers provide the other members. Returns the energies [task, omega2, sum]
 /// in hartree; the span is valid until the next launch with these buffers.
-std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, KernelParameters parameters, LaunchBuffers& buffers);
+std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
+                                    bool two_sided, int multiprocessors, KernelParameters parameters,
+                                    LaunchBuffers& buffers);
 
 }  // namespace trifuse::gpu

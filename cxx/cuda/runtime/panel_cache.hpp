@@ -41,7 +41,7 @@ class PanelCache {
 
   /// Belongs to the current device. Takes memory for panels at the first load_owned() or acquire(). `host`: must stay
   /// valid. `bytes`: budget for panels. `slot_bytes`: size of each pinned buffer, at least least_slot_bytes().
-  PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
+  PanelCache(const PanelStore& host, SpinFormulation formulation, std::int64_t bytes, std::int64_t slot_bytes);
 
   /// Sends the owned panels into an allocation of their own, in the order of `names` and without gaps, and keeps them
   /// to the end. The memory for other panels shrinks accordingly. Returns when the panels are there. Must be called
@@ -75,7 +75,7 @@ class PanelCache {
 
   static constexpr int slots = 3;  ///< pinned buffers
   /// The smallest pinned buffer, in bytes, through which every panel of a tile space can be sent in parts.
-  static std::int64_t least_slot_bytes(const TileSpace& space, Form form);
+  static std::int64_t least_slot_bytes(const TileSpace& space, SpinFormulation formulation);
 
  private:
   struct Entry {
@@ -111,7 +111,7 @@ class PanelCache {
   const char* at_peer(const PanelName& name) const;
 
   const PanelStore& host_;
-  Form form_;
+  SpinFormulation formulation_;
   std::shared_ptr<const PanelOwnerMap> owners_;
   std::vector<const char*> memory_of_owner_;
   std::int64_t capacity_;

@@ -42,8 +42,8 @@ struct Configuration {
   /// Largest number of particles of a CTA tile, those of a, b and c added up.
   static constexpr int cta_particles = 24;
   /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
-  static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(Form form) {
-    return stages * stage_bytes + (form == Form::spin_orbital ? vvoo_bytes : 0);
+  static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
+    return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_bytes : 0);
   }
   static_assert(warp_tile_b % particle_pair == 0 && warp_tile_c % particle_pair == 0,
                 "pairs of particles lie inside a warp tile");

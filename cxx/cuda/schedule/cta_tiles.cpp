@@ -128,10 +128,10 @@ std::size_t ShapeSelector::best(const std::array<int, 3>& extent) {
   return best;
 }
 
-double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape,
-                        CtaTiling& tiling, std::vector<CtaTile>& cta_tiles) {
+double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFormulation formulation,
+                        const Shape& shape, CtaTiling& tiling, std::vector<CtaTile>& cta_tiles) {
   // In spin-orbital form elements with equal indices vanish, so ascending order is strict.
-  const int gap = form == Form::spin_orbital ? 1 : 0;
+  const int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
   const auto ascending = [&](int equal, const std::array<int, 3>& first, const std::array<int, 3>& last) {
     for (std::size_t q = 0; q < 2; ++q) {
       if ((equal >> q & 1) != 0 && first[q] + gap > last[q + 1]) return false;
@@ -162,7 +162,7 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form fo
           elements *= last[q] - first[q] + 1;
         }
         if (!ascending(task.equal_holes, first, last)) continue;
-        if (form == Form::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
+        if (formulation == SpinFormulation::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
         holes.push_back({h, elements});
       }
     }

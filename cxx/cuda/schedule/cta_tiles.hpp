@@ -82,7 +82,7 @@ class ShapeSelector {
 /// `task_number`: the index of the task in its launch. `tiling`: made for `shape`. Returns the number of elements in
 /// the appended CTA tiles, summed over the targets that they compute, divided by the elements of all targets of the
 /// task.
-double append_cta_tiles(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape,
-                        CtaTiling& tiling, std::vector<CtaTile>& cta_tiles);
+double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFormulation formulation,
+                        const Shape& shape, CtaTiling& tiling, std::vector<CtaTile>& cta_tiles);
 
 }  // namespace trifuse::gpu

@@ -5,7 +5,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_order.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 /// The parameters of a kernel launch. All pointers point into device memory. Shapes are in C order: the last index is
 /// the fastest.
@@ -57,8 +57,8 @@ inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
 inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T), same-spin part of E[T], same-spin part of E(T)
 /// Number of vvoo blocks of a task for each set of disconnected factors. They are ordered by the indices of the t1 or
 /// f_ov factor: [particle, hole] in spin-orbital form, [particle, target] in spin-adapted form.
-inline constexpr int spin_orbital_vvoo_blocks = pair_terms(Form::spin_orbital);
-inline constexpr int spin_adapted_vvoo_blocks = pair_terms(Form::spin_adapted);
+inline constexpr int spin_orbital_vvoo_blocks = disconnected_terms(SpinFormulation::spin_orbital);
+inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulation::spin_adapted);
 
 inline constexpr int max_sides = 2;               ///< left and right amplitudes
 inline constexpr int max_sets = 2;                ///< t1 with integrals, f_ov with t2

@@ -26,11 +26,11 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(
     OwnedPanels& owner = owned_[number];
     locations_[name] = {number, owner.bytes};
     owner.names.push_back(name);
-    owner.bytes += Arena::rounded(packed_bytes(panels.tiles(), panels.form(), name));
+    owner.bytes += Arena::rounded(packed_bytes(panels.tiles(), panels.formulation(), name));
   };
   // The two indices of one kind stand in the order of their tiles. If the tiles coincide, tasks read both orders,
   // unless antisymmetry turns one order into the other.
-  const bool both = panels.form() == Form::spin_adapted;
+  const bool both = panels.formulation() == SpinFormulation::spin_adapted;
   const auto add_orders = [&](PanelName name, int owner) {
     const std::size_t first = name.kind == PanelKind::left ? 1 : name.kind == PanelKind::right ? 0 : 2;
     const int one = name.tiles[first], other = name.tiles[first + 1];

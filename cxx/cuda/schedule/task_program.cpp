@@ -11,7 +11,7 @@ std::size_t at(int n) {
   return static_cast<std::size_t>(n);
 }
 
-TaskData task_data(const TileSpace& space, Form form, const Task& task) {
+TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Task& task) {
   TaskData data{};
   const auto equal = [](const std::array<int, 3>& t) { return (t[0] == t[1] ? 1 : 0) | (t[1] == t[2] ? 2 : 0); };
   for (std::size_t q = 0; q < 3; ++q) {
@@ -23,7 +23,7 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
   // Each set of orbitals is computed once, so the only factor is that of a restricted space.
-  data.factor = form == Form::spin_orbital && space.restricted() ? 2.0 : 1.0;
+  data.factor = formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
 
@@ -46,23 +46,23 @@ int disconnected_sets(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }
 
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
-                   TaskProgram& program) {
-  write_recipe(space, problem.form, task, recipe, Aliases::spelled_out);
-  const bool adapted = problem.form == Form::spin_adapted;
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
+                   ContractionList& contractions, TaskProgram& program) {
+  list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::computed);
+  const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
   const int sides = problem.sides();
-  program.data = task_data(space, problem.form, task);
+  program.data = task_data(space, problem.formulation, task);
   program.products.assign(at(problem.targets() * products_per_target), {});
   program.operations_of_element = 0.0;
-  for (const Product& product : recipe.products) {
-    const std::int64_t inner = inner_extent(space, product.inner).total();
+  for (const Product& product : contractions.products) {
+    const std::int64_t inner = contracted_extent(space, product.contracted).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
       const int number = product_number(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
         const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
         TaskProgram::NamedProduct& named =
-            program.products[at((n * recipe.targets + destination.target) * products_per_target + number)];
+            program.products[at((n * contractions.targets + destination.target) * products_per_target + number)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
@@ -72,24 +72,24 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       }
     }
   }
-  const int terms = pair_terms(problem.form);
+  const int terms = disconnected_terms(problem.formulation);
   program.vvoo.assign(at(terms * disconnected_sets(problem)), {});
-  for (const DisconnectedTerm& term : recipe.disconnected) {
+  for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
     for (int set = 0; set < disconnected_sets(problem); ++set) {
-      const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };
-      const auto hole = [&](std::size_t n) { return task.holes[at(term.pair_holes[n])]; };
+      const auto particle = [&](std::size_t n) { return task.particles[at(term.vvoo_particles[n])]; };
+      const auto hole = [&](std::size_t n) { return task.holes[at(term.vvoo_holes[n])]; };
       program.vvoo[at(set * terms + place)] = {true,
                                                {PanelKind::vvoo,
                                                 Side::right,
                                                 static_cast<std::uint8_t>(set),
-                                                term.pair_holes[0] > term.pair_holes[1],
+                                                term.vvoo_holes[0] > term.vvoo_holes[1],
                                                 {particle(0), particle(1), hole(0), hole(1)}}};
     }
   }
 }
 
-Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride) {
+Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride) {
   const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.tiles[n]].size); };
   Packing p{};
   p.kind = name.kind;
@@ -103,7 +103,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
     std::swap(p.extent[x], p.extent[y]);
     std::swap(p.stride[x], p.stride[y]);
   };
-  InnerIndex inner{};
+  ContractedIndex inner{};
   const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
   switch (name.kind) {
@@ -116,7 +116,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
         exchange(1, 2);
         p.outer = 2;
       }
-      left_inner(space, form, tiles, inner);
+      left_contracted_index(space, formulation, tiles, inner);
       break;
     case PanelKind::right:  // host's panel [h, p, p', contracted index]
       set(0, 0, n1 * stride);
@@ -124,7 +124,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       set(2, 2, n0 * n1 * stride);
       p.outer = 2;
       if (name.swapped) exchange(0, 1);
-      right_inner(space, form, tiles, inner);
+      right_contracted_index(space, formulation, tiles, inner);
       break;
     case PanelKind::vvoo:  // host's block [h, h', p, p']
       set(0, 0, n1);
@@ -138,15 +138,15 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       break;
   }
-  p.inner = name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
+  p.inner = name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, inner).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;
 }
 
-std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name) {
+std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name) {
   // The size does not depend on strides.
-  return packed_size<Fp64>(packing_of(space, form, name, 1)) * static_cast<std::int64_t>(sizeof(double));
+  return packed_size<Fp64>(packing_of(space, formulation, name, 1)) * static_cast<std::int64_t>(sizeof(double));
 }
 
 }  // namespace trifuse::gpu

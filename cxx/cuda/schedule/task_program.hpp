@@ -9,8 +9,8 @@
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_order.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
-#include "cxx/triples/recipe.hpp"
 
 /// Turns the contraction list of a task into the program of a kernel.
 namespace trifuse::gpu {
@@ -46,15 +46,15 @@ struct TaskProgram {
 /// Number of sets of disconnected factors: 1 (t1 with integrals), or 2 with Fock in the singles (f_ov with t2, too).
 int disconnected_sets(const Problem& problem);
 
-/// Writes the program of `task` into `program`. `k_step`: contracted indices of one instruction. `recipe`: storage that
-/// is reused from call to call; holds the task's contraction list afterwards.
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step, Recipe& recipe,
-                   TaskProgram& program);
+/// Writes the program of `task` into `program`. `k_step`: contracted indices of one instruction. `contractions`:
+/// storage that is reused from call to call; holds the task's contraction list afterwards.
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
+                   ContractionList& contractions, TaskProgram& program);
 
 /// Shape and strides of a panel in the host's memory, all of it. `stride`: doubles from one row of the host's panel to
 /// the next; not used for vvoo blocks.
-Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride);
+Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
 /// Bytes of the packed panel on the device.
-std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name);
+std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 
 }  // namespace trifuse::gpu

@@ -36,7 +36,7 @@ struct Destination {
 };
 
 /// Spin and irrep of the inner index of a product; both sums run over all orbitals that have them.
-struct InnerIndex {
+struct ContractedIndex {
   Spin spin;
   int irrep;
 };
@@ -44,7 +44,7 @@ struct InnerIndex {
 struct Product {
   PanelTiles left;
   PanelTiles right;
-  InnerIndex inner;
+  ContractedIndex contracted;
   std::vector<Destination> destinations;
 };
 
@@ -54,31 +54,31 @@ struct DisconnectedTerm {
   int target;
   int sign;
   int particle, hole;
-  std::array<int, 2> pair_particles;
-  std::array<int, 2> pair_holes;
+  std::array<int, 2> vvoo_particles;
+  std::array<int, 2> vvoo_holes;
   /// The tiles of its pair block: p, p', h, h'.
-  std::array<int, 4> pair_tiles(const Task& task) const {
+  std::array<int, 4> vvoo_tiles(const Task& task) const {
     const auto tile = [](const std::array<int, 3>& tiles, int position) {
       return tiles[static_cast<std::size_t>(position)];
     };
-    return {tile(task.particles, pair_particles[0]), tile(task.particles, pair_particles[1]),
-            tile(task.holes, pair_holes[0]), tile(task.holes, pair_holes[1])};
+    return {tile(task.particles, vvoo_particles[0]), tile(task.particles, vvoo_particles[1]),
+            tile(task.holes, vvoo_holes[0]), tile(task.holes, vvoo_holes[1])};
   }
 };
 
 /// A target that equals another one with indices interchanged, because tiles coincide: target[x_0..x_5] = source[y]
 /// with y_s = x_{slot[s]}, slots as in Destination.
-struct Alias {
+struct EquivalentTarget {
   int target;
   int source;
   std::array<std::uint8_t, 6> slot;
 };
 
-struct Recipe {
+struct ContractionList {
   int targets = 0;  ///< 1 or 6
   std::vector<Product> products;
   std::vector<DisconnectedTerm> disconnected;
-  std::vector<Alias> aliases;
+  std::vector<EquivalentTarget> equivalent_targets;
 };
 
 /// The six assignments of spin-adapted targets: target s gives particle position q the hole position assignments[s][q].
@@ -88,26 +88,28 @@ inline constexpr std::array<std::array<int, 3>, 6> assignments = {
 
 /// Whether targets that equal others are named as such, or spelled out with products of their own: an executor that
 /// computes every set of orbitals once, and so never has the whole block of a target, needs them all.
-enum class Aliases : std::uint8_t { named, spelled_out };
+enum class EquivalentTargets : std::uint8_t { listed, computed };
 
-/// Writes the recipe of `task` into `recipe`, whose storage is reused.
-void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe,
-                  Aliases aliases = Aliases::named);
+/// Writes the contraction list of `task` into `contractions`, whose storage is reused.
+void list_contractions(const TileSpace& space, SpinFormulation formulation, const Task& task,
+                       ContractionList& contractions, EquivalentTargets equivalent_targets = EquivalentTargets::listed);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
-bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner);
-bool left_inner(const TileSpace& space, Form form, const PanelTiles& left, InnerIndex& inner);
+bool right_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& right,
+                            ContractedIndex& contracted);
+bool left_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& left,
+                           ContractedIndex& contracted);
 
 /// Number of orbitals that an inner index runs over.
-struct InnerExtent {
+struct ContractedExtent {
   std::int64_t particles;
   std::int64_t holes;
   std::int64_t total() const { return particles + holes; }
 };
-InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner);
+ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex& contracted);
 
 /// Floating-point operations of the products, a multiply and an add counted as two. Singles and energies, which are of
 /// lower order, do not count.
-double recipe_operations(const TileSpace& space, const Recipe& recipe);
+double contraction_operations(const TileSpace& space, const ContractionList& contractions);
 
 }  // namespace trifuse

@@ -1,4 +1,4 @@
-#include "cxx/cpu/piece_worker.hpp"
+#include "cxx/cpu/subtask_worker.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,27 +19,28 @@ std::size_t target_doubles(const TileSpace& space) {
 
 /// Rows of a panel put in another order.
 std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
-  if (problem.form == Form::spin_orbital) return 0;
-  std::int64_t inner = 0;
-  for (int irrep = 0; irrep < 8; ++irrep) inner = std::max(inner, inner_extent(space, {Spin::alpha, irrep}).total());
+  if (problem.formulation == SpinFormulation::spin_orbital) return 0;
+  std::int64_t contracted = 0;
+  for (int irrep = 0; irrep < 8; ++irrep)
+    contracted = std::max(contracted, contracted_extent(space, {Spin::alpha, irrep}).total());
   const TileSizes size = largest_tiles(space);
-  return static_cast<std::size_t>(size.holes * size.particles * size.particles * inner);
+  return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
 }
 
 /// One block of pairs, and what may be read behind it.
-std::size_t pair_block_doubles(const TileSpace& space) {
+std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * p * p + vector_margin);
 }
 
 /// Blocks of pairs that a piece has in use.
-std::size_t pair_blocks(const Problem& problem) {
-  return static_cast<std::size_t>(pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1));
+std::size_t vvoo_blocks(const Problem& problem) {
+  return static_cast<std::size_t>(disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
 }
 
 }  // namespace
 
-PieceWorker::PieceWorker(const Problem& problem, const PanelParts& panels)
+SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
     : problem_(problem),
       panels_(panels),
       space_(panels.tiles()),
@@ -47,30 +48,30 @@ PieceWorker::PieceWorker(const Problem& problem, const PanelParts& panels)
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
       product_(target_size_),
       reordered_(reordered_doubles(space_, problem)),
-      pair_blocks_(panels.cut() ? pair_blocks(problem) * pair_block_doubles(space_) : 0) {}
+      vvoo_scratch_(panels.cut() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
 
-std::int64_t PieceWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
+std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
                                    reordered_doubles(tiles, problem));
 }
 
-void PieceWorker::execute(std::span<const Task> pieces, std::size_t first, std::size_t step,
-                          std::span<TaskEnergy> energies) {
+void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, std::size_t step,
+                            std::span<TaskEnergy> energies) {
   const std::size_t count = problem_.omega2.size();
-  if (first < pieces.size()) prepare_next(pieces[first]);
-  for (std::size_t n = first; n < pieces.size(); n += step) {
-    std::swap(recipe_, next_recipe_);
-    if (n + step < pieces.size()) prepare_next(pieces[n + step]);
-    execute_piece(pieces[n], energies.subspan(n * count, count));
+  if (first < subtasks.size()) prepare_next(subtasks[first]);
+  for (std::size_t n = first; n < subtasks.size(); n += step) {
+    std::swap(contractions_, next_contractions_);
+    if (n + step < subtasks.size()) prepare_next(subtasks[n + step]);
+    execute_subtask(subtasks[n], energies.subspan(n * count, count));
   }
 }
 
-void PieceWorker::prepare_next(const Task& piece) {
-  write_recipe(space_, problem_.form, piece, next_recipe_);
-  panels_.ask(piece, next_recipe_);
+void SubtaskWorker::prepare_next(const Task& subtask) {
+  list_contractions(space_, problem_.formulation, subtask, next_contractions_);
+  panels_.ask(subtask, next_contractions_);
 }
 
-void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies) {
+void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies) {
   for (std::size_t q = 0; q < 3; ++q) {
     extent_[q] = space_[task.particles[q]].size;
     extent_[3 + q] = space_[task.holes[q]].size;
@@ -84,8 +85,8 @@ void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies
   build_targets(Side::right);
   if (two_sided) build_targets(Side::left);
 
-  input_.targets = recipe_.targets;
-  for (int t = 0; t < recipe_.targets; ++t) {
+  input_.targets = contractions_.targets;
+  for (int t = 0; t < contractions_.targets; ++t) {
     input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
     input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
   }
@@ -101,39 +102,41 @@ void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies
   input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
   resolve_singles(task);
   sum_energies(input_, problem_.omega2, energies);
-  pairs_.clear();
+  vvoo_blocks_.clear();
 }
 
-double* PieceWorker::target(int t, Side side) {
-  const std::size_t first = side == Side::left ? static_cast<std::size_t>(recipe_.targets) : 0;
+double* SubtaskWorker::target(int t, Side side) {
+  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
   return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
 }
 
-void PieceWorker::build_targets(Side side) {
+void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
-  for (const Product& product : recipe_.products) multiply(product, side);
-  for (int t = 0; t < recipe_.targets; ++t) {
+  for (const Product& product : contractions_.products) multiply(product, side);
+  for (int t = 0; t < contractions_.targets; ++t) {
     // No product where spin or symmetry leave none: D is zero, while S may still be there.
-    const bool alias =
-        std::any_of(recipe_.aliases.begin(), recipe_.aliases.end(), [&](const Alias& x) { return x.target == t; });
-    const bool empty = !alias && !written_[static_cast<std::size_t>(t)];
+    const bool equivalent =
+        std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
+                    [&](const EquivalentTarget& x) { return x.target == t; });
+    const bool empty = !equivalent && !written_[static_cast<std::size_t>(t)];
     const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
     if (from == run) continue;
     for (std::int64_t r = 0; r < runs_; ++r)
       std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
   }
-  for (const Alias& alias : recipe_.aliases) copy_alias(alias, side);
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
 
-void PieceWorker::multiply(const Product& product, Side side) {
-  const std::int64_t inner = inner_extent(space_, product.inner).total();
-  const Panel left = panels_.left(product.left, side, inner, left_);
-  const Panel right = panels_.right(product.right, side, inner, right_);
+void SubtaskWorker::multiply(const Product& product, Side side) {
+  const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
+  const Panel left = panels_.left(product.left, side, contracted, left_);
+  const Panel right = panels_.right(product.right, side, contracted, right_);
   if (left.data == nullptr || right.data == nullptr) return;
   const auto extent = [&](int tile) { return space_[tile].size; };
   const std::int64_t left_rows = extent(product.left[0]) * extent(product.left[1]) * extent(product.left[2]);
   const std::int64_t right_rows = extent(product.right[0]) * extent(product.right[1]) * extent(product.right[2]);
-  operations_ += 2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(inner);
+  operations_ +=
+      2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
 
   // Free indices in the order in which the product has them, the fastest first: the side that holds c leads, with c
   // in front where it can, so that sums into the targets run along contiguous memory.
@@ -145,17 +148,17 @@ void PieceWorker::multiply(const Product& product, Side side) {
   std::array<int, 3> x = right_order, y = left_order;
   if (first.slot[0] == slot_of_c) {
     std::swap(x, y);
-    multiply_transposed(left_rows, right_rows, inner, left.data, left.stride, right.data, right.stride,
+    multiply_transposed(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
                         product_.data());
   } else {
     const double* leading = right.data;
     std::int64_t stride = right.stride;
     if (first.slot[3] == slot_of_c) {
-      leading = reorder_right(product, right, inner);
-      stride = inner;
+      leading = reorder_right(product, right, contracted);
+      stride = contracted;
       x = right_order_reversed;
     }
-    multiply_transposed(right_rows, left_rows, inner, leading, stride, left.data, left.stride, product_.data());
+    multiply_transposed(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
   }
   for (const Destination& destination : product.destinations) {
     Six n{}, s{};
@@ -172,20 +175,20 @@ void PieceWorker::multiply(const Product& product, Side side) {
 }
 
 /// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
-const double* PieceWorker::reorder_right(const Product& product, const Panel& right, std::int64_t inner) {
+const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;
   double* to = reordered_.data();
   for (std::int64_t h = 0; h < nh; ++h)
     for (std::int64_t pp = 0; pp < npp; ++pp)
-      for (std::int64_t p = 0; p < np; ++p, to += inner) {
+      for (std::int64_t p = 0; p < np; ++p, to += contracted) {
         std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
-                    static_cast<std::size_t>(inner) * sizeof(double));
+                    static_cast<std::size_t>(contracted) * sizeof(double));
       }
   return reordered_.data();
 }
 
-void PieceWorker::copy_alias(const Alias& alias, Side side) {
+void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
   // source[y], y_s = x_{slot[s]}: walk the source in its own order, whose fastest index is the slot of c, then b, a,
   // k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
@@ -193,32 +196,32 @@ void PieceWorker::copy_alias(const Alias& alias, Side side) {
   for (std::size_t q = 0; q < 6; ++q) {
     n[q] = extent_[storage_order[q]];
     from[q] = stride_[storage_order[q]];
-    to[q] = stride_[alias.slot[storage_order[q]]];
+    to[q] = stride_[equivalent.slot[storage_order[q]]];
   }
-  scatter(target(alias.source, side), n, from, to, 1.0, true, target(alias.target, side));
+  scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 
-/// Keeps the blocks that `input_` points to until `pairs_` is cleared.
-void PieceWorker::resolve_singles(const Task& task) {
+/// Keeps the blocks that `input_` points to until `vvoo_blocks_` is cleared.
+void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
-  pairs_.clear();
+  vvoo_blocks_.clear();
   const std::int64_t orbitals = space_.orbitals();
   const PanelStore& store = panels_.store();
-  double* room = pair_blocks_.data();
-  for (const DisconnectedTerm& term : recipe_.disconnected) {
+  double* room = vvoo_scratch_.data();
+  for (const DisconnectedTerm& term : contractions_.disconnected) {
     for (std::size_t set = 0; set < store.layout().sets(); ++set) {
-      PanelHold block = panels_.pair_block(set, term.pair_tiles(task), room);
-      const double* pairs = block.data();
-      if (pairs == nullptr) continue;
-      if (panels_.cut()) room += pair_block_doubles(space_);
-      pairs_.push_back(std::move(block));
+      PanelHold block = panels_.pair_block(set, term.vvoo_tiles(task), room);
+      const double* vvoo = block.data();
+      if (vvoo == nullptr) continue;
+      if (panels_.cut()) room += vvoo_block_doubles(space_);
+      vvoo_blocks_.push_back(std::move(block));
       const auto offset = [&](const std::array<int, 3>& tiles, int position) {
         return space_[tiles[static_cast<std::size_t>(position)]].offset;
       };
-      const double* lone = store.t1_factor(set).data() + offset(task.holes, term.hole) * orbitals +
-                           offset(task.particles, term.particle);
+      const double* t1_factor = store.t1_factor(set).data() + offset(task.holes, term.hole) * orbitals +
+                                offset(task.particles, term.particle);
       input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
-                                term.pair_particles, term.pair_holes, lone, orbitals, pairs});
+                                term.vvoo_particles, term.vvoo_holes, t1_factor, orbitals, vvoo});
     }
   }
 }
