@@ -59,15 +59,15 @@ void PieceWorker::execute(std::span<const Task> pieces, std::size_t first, std::
   const std::size_t count = problem_.omega2.size();
   if (first < pieces.size()) prepare_next(pieces[first]);
   for (std::size_t n = first; n < pieces.size(); n += step) {
-    std::swap(recipe_, next_recipe_);
+    std::swap(contractions_, next_contractions_);
     if (n + step < pieces.size()) prepare_next(pieces[n + step]);
     execute_piece(pieces[n], energies.subspan(n * count, count));
   }
 }
 
 void PieceWorker::prepare_next(const Task& piece) {
-  write_recipe(space_, problem_.form, piece, next_recipe_);
-  panels_.ask(piece, next_recipe_);
+  list_contractions(space_, problem_.form, piece, next_contractions_);
+  panels_.ask(piece, next_contractions_);
 }
 
 void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies) {
@@ -84,8 +84,8 @@ void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies
   build_targets(Side::right);
   if (two_sided) build_targets(Side::left);
 
-  input_.targets = recipe_.targets;
-  for (int t = 0; t < recipe_.targets; ++t) {
+  input_.targets = contractions_.targets;
+  for (int t = 0; t < contractions_.targets; ++t) {
     input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
     input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
   }
@@ -105,24 +105,24 @@ void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies
 }
 
 double* PieceWorker::target(int t, Side side) {
-  const std::size_t first = side == Side::left ? static_cast<std::size_t>(recipe_.targets) : 0;
+  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
   return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
 }
 
 void PieceWorker::build_targets(Side side) {
   written_.fill(false);
-  for (const Product& product : recipe_.products) multiply(product, side);
-  for (int t = 0; t < recipe_.targets; ++t) {
+  for (const Product& product : contractions_.products) multiply(product, side);
+  for (int t = 0; t < contractions_.targets; ++t) {
     // No product where spin or symmetry leave none: D is zero, while S may still be there.
-    const bool alias =
-        std::any_of(recipe_.aliases.begin(), recipe_.aliases.end(), [&](const Alias& x) { return x.target == t; });
+    const bool alias = std::any_of(contractions_.aliases.begin(), contractions_.aliases.end(),
+                                   [&](const Alias& x) { return x.target == t; });
     const bool empty = !alias && !written_[static_cast<std::size_t>(t)];
     const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
     if (from == run) continue;
     for (std::int64_t r = 0; r < runs_; ++r)
       std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
   }
-  for (const Alias& alias : recipe_.aliases) copy_alias(alias, side);
+  for (const Alias& alias : contractions_.aliases) copy_alias(alias, side);
 }
 
 void PieceWorker::multiply(const Product& product, Side side) {
@@ -205,7 +205,7 @@ void PieceWorker::resolve_singles(const Task& task) {
   const std::int64_t orbitals = space_.orbitals();
   const std::vector<PanelStore::Disconnected>& disconnected = panels_.store().disconnected();
   double* room = pair_blocks_.data();
-  for (const DisconnectedTerm& term : recipe_.disconnected) {
+  for (const DisconnectedTerm& term : contractions_.disconnected) {
     for (const PanelStore::Disconnected& factors : disconnected) {
       PanelHold block = panels_.pair_block(factors, term.pair_tiles(task), room);
       const double* pairs = block.data();

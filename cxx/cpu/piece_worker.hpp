@@ -10,8 +10,8 @@
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/operands/panel_parts.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
-#include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
@@ -32,9 +32,9 @@ class PieceWorker {
   static std::int64_t scratch_doubles(const Problem& problem, const TileSpace& tiles);
 
  private:
-  /// Writes the recipe of the piece after this one, and asks for its panels.
+  /// Writes the contraction list of the piece after this one, and asks for its panels.
   void prepare_next(const Task& piece);
-  /// With its recipe written.
+  /// With its contraction list written.
   void execute_piece(const Task& piece, std::span<TaskEnergy> energies);
   double* target(int t, Side side);
   void build_targets(Side side);
@@ -49,7 +49,7 @@ class PieceWorker {
   std::size_t target_size_;
   Buffer targets_, product_, reordered_;
   Buffer left_, right_, pair_blocks_;  ///< panels of a finer cut than the store's
-  Recipe recipe_, next_recipe_;
+  ContractionList contractions_, next_contractions_;
   EnergyInput input_;
   std::vector<PanelHold> pairs_;
   Six extent_{}, stride_{};  ///< by slot: a, b, c, i, j, k

@@ -65,15 +65,15 @@ PanelHold PanelParts::pair_block(const PanelStore::Disconnected& factors, const 
   return PanelHold(memory);
 }
 
-void PanelParts::ask(const Task& task, const Recipe& recipe) const {
+void PanelParts::ask(const Task& task, const ContractionList& contractions) const {
   if (!store_->has_others()) return;
-  if (!cut_) return store_->ask(task, recipe);
-  for (const Product& product : recipe.products) {
+  if (!cut_) return store_->ask(task, contractions);
+  for (const Product& product : contractions.products) {
     store_->ask_left(in_store(product.left), Side::right);
     if (store_->two_sided()) store_->ask_left(in_store(product.left), Side::left);
     store_->ask_right(in_store(product.right));
   }
-  for (const DisconnectedTerm& term : recipe.disconnected) {
+  for (const DisconnectedTerm& term : contractions.disconnected) {
     const auto [p1, p2, h1, h2] = in_store(term.pair_tiles(task));
     for (const PanelStore::Disconnected& factors : store_->disconnected()) store_->ask_pairs(factors, p1, p2, h1, h2);
   }

@@ -30,7 +30,7 @@ class PanelParts {
   PanelHold pair_block(const PanelStore::Disconnected& factors, const std::array<int, 4>& tiles, double* memory) const;
 
   /// Says that a task of `tiles` will want its panels soon.
-  void ask(const Task& task, const Recipe& recipe) const;
+  void ask(const Task& task, const ContractionList& contractions) const;
 
  private:
   /// Where a tile lies in one of the store's.

@@ -350,32 +350,32 @@ PanelHold PanelStore::pair_block(const Disconnected& factors, int p1, int p2, in
 }
 
 template <typename Use>
-void PanelStore::for_each_place(const Task& task, const Recipe& recipe, Use use) const {
+void PanelStore::for_each_place(const Task& task, const ContractionList& contractions, Use use) const {
   const auto use_found = [&](const Place* place) {
     if (place != nullptr) use(*place);
   };
-  for (const Product& product : recipe.products) {
+  for (const Product& product : contractions.products) {
     use_found(find(left_, key(product.left)));
     use_found(find(right_, key(product.right)));
   }
-  for (const Product& product : recipe.products) use_found(find(left_of_left_side_, key(product.left)));
-  for (const DisconnectedTerm& term : recipe.disconnected) {
+  for (const Product& product : contractions.products) use_found(find(left_of_left_side_, key(product.left)));
+  for (const DisconnectedTerm& term : contractions.disconnected) {
     const auto [p1, p2, h1, h2] = term.pair_tiles(task);
     for (const Disconnected& factors : disconnected_) use_found(find(factors.pairs, pair_key(p1, p2, h1, h2)));
   }
 }
 
-void PanelStore::ask(const Task& task, const Recipe& recipe) const {
-  if (others_) for_each_place(task, recipe, [&](const Place& place) { ask(&place); });
+void PanelStore::ask(const Task& task, const ContractionList& contractions) const {
+  if (others_) for_each_place(task, contractions, [&](const Place& place) { ask(&place); });
 }
 
 std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
   std::unordered_set<std::int64_t> seen;
   std::int64_t doubles = 0;
-  Recipe recipe;
+  ContractionList contractions;
   for (const Task& task : tasks) {
-    write_recipe(tiles_, form_, task, recipe);
-    for_each_place(task, recipe, [&](const Place& place) {
+    list_contractions(tiles_, form_, task, contractions);
+    for_each_place(task, contractions, [&](const Place& place) {
       if (!owns(place) && seen.insert(place.begin).second) doubles += place.doubles;
     });
   }

@@ -13,8 +13,8 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/shared_array.hpp"
 #include "cxx/operands/remote_panels.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
-#include "cxx/triples/recipe.hpp"
 
 namespace trifuse {
 
@@ -85,7 +85,7 @@ class PanelStore {
   /// Whether other processes have panels.
   bool has_others() const { return others_ != nullptr; }
   /// Says that a task, or a piece of one, will want its panels soon.
-  void ask(const Task& task, const Recipe& recipe) const;
+  void ask(const Task& task, const ContractionList& contractions) const;
   void ask_left(const PanelTiles& tiles, Side side) const { ask(find(left_shelf(side), key(tiles))); }
   void ask_right(const PanelTiles& tiles) const { ask(find(right_, key(tiles))); }
   void ask_pairs(const Disconnected& factors, int p1, int p2, int h1, int h2) const {
@@ -136,7 +136,7 @@ class PanelStore {
   void ask(const Place* place) const;
   /// Calls `use` with the place of every panel that a task reads.
   template <typename Use>
-  void for_each_place(const Task& task, const Recipe& recipe, Use use) const;
+  void for_each_place(const Task& task, const ContractionList& contractions, Use use) const;
 
   Form form_;
   bool two_sided_;

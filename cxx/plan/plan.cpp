@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 namespace trifuse {
 
@@ -26,10 +26,10 @@ Plan make_plan(const TileSpace& tiles, Form form) {
   plan.tiles = tiles;
   plan.tasks = enumerate_tasks(tiles, form);
   plan.operations.reserve(plan.tasks.size());
-  Recipe recipe;
+  ContractionList contractions;
   for (const Task& task : plan.tasks) {
-    write_recipe(tiles, form, task, recipe);
-    plan.operations.push_back(recipe_operations(tiles, recipe));
+    list_contractions(tiles, form, task, contractions);
+    plan.operations.push_back(contraction_operations(tiles, contractions));
     plan.total_operations += plan.operations.back();
   }
   return plan;

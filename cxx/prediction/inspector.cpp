@@ -34,7 +34,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
   std::vector<std::size_t> last_task;  // that has listed a panel
-  Recipe recipe;
+  ContractionList contractions;
   gpu::TaskProgram program;
   kind_.reserve(plan.tasks.size());
   panel_begin_.reserve(plan.tasks.size() + 1);
@@ -55,7 +55,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     bytes += kept_[number];
   };
   for (const Task& task : plan.tasks) {
-    gpu::write_program(problem, plan.tiles, task, step, recipe, program);
+    gpu::write_program(problem, plan.tiles, task, step, contractions, program);
     bytes = 0.0;
     for (const auto& phase : program.phases) {
       if (phase.steps == 0) continue;

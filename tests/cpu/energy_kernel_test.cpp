@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/recipe.hpp"
 #include "tests/support/calculations.hpp"
 
 /// The vectorised sum over the elements of a task against plain loops over the same arrays.

@@ -7,7 +7,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -32,9 +32,9 @@ class MissingIrreps : public ::testing::Test {
   }
   static bool lacks_products(const Plan& plan) {
     return std::any_of(plan.tasks.begin(), plan.tasks.end(), [&](const Task& task) {
-      Recipe recipe;
-      write_recipe(plan.tiles, plan.form, task, recipe);
-      return recipe.products.empty();
+      ContractionList contractions;
+      list_contractions(plan.tiles, plan.form, task, contractions);
+      return contractions.products.empty();
     });
   }
   /// Compares a random molecule with these irreps; says whether it had a task without any product.

@@ -16,10 +16,10 @@ using namespace trifuse::testing;
 /// The panels that the tasks of a plan read.
 std::set<PanelName> names_of(const Problem& problem, const Plan& plan) {
   std::set<PanelName> names;
-  Recipe recipe;
+  ContractionList contractions;
   TaskProgram program;
   for (const Task& task : plan.tasks) {
-    write_program(problem, plan.tiles, task, Fp64::step, recipe, program);
+    write_program(problem, plan.tiles, task, Fp64::step, contractions, program);
     for (const auto& phase : program.phases) {
       if (phase.steps > 0) names.insert({phase.a, phase.b});
     }

@@ -186,11 +186,11 @@ class Evaluation {
 void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
   const Plan plan = make_plan(tiles, problem.form);
   const PanelStore panels(problem, tiles);
-  Recipe recipe;
+  ContractionList contractions;
   TaskProgram program;
   std::vector<double> found;
   for (const Task& task : plan.tasks) {
-    write_program(problem, tiles, task, step, recipe, program);
+    write_program(problem, tiles, task, step, contractions, program);
     const auto energies = Evaluation(problem, panels, program, task.spin_case).energies();
     found.insert(found.end(), energies.begin(), energies.end());
   }
@@ -239,10 +239,10 @@ TEST(Program, CountsTheOperationsOfAnElement) {
     for (const Form form : molecule.forms()) {
       const OwnedProblem owned(molecule.molecule, form);
       const Plan plan = make_plan(owned.right->tiles().retiled(2, 2), form);
-      Recipe recipe;
+      ContractionList contractions;
       TaskProgram program;
       for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        write_program(owned.problem, plan.tiles, plan.tasks[t], step, recipe, program);
+        write_program(owned.problem, plan.tiles, plan.tasks[t], step, contractions, program);
         if (program.data.equal_particles != 0 || program.data.equal_holes != 0) continue;
         double operations = program.operations_of_element;
         for (const std::int32_t extent : program.data.extent) operations *= extent;

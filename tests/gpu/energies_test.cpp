@@ -5,7 +5,7 @@
 
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// Every kernel that the device can run against the reference, and against the CPU where molecules are larger, task by
@@ -85,9 +85,9 @@ TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
       const OwnedProblem owned(molecule.molecule, form);
       const TileSpace& tiles = owned.right->tiles();
       for (const Task& task : make_plan(tiles, form).tasks) {
-        Recipe recipe;
-        write_recipe(tiles, form, task, recipe, Aliases::spelled_out);
-        vanished = vanished || recipe.products.size() < 9;
+        ContractionList contractions;
+        list_contractions(tiles, form, task, contractions, Aliases::spelled_out);
+        vanished = vanished || contractions.products.size() < 9;
       }
       expect_energies_of_the_reference(owned.problem, tiles);
     }

@@ -39,12 +39,12 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
   for (const Inspected& each : examples()) {
     const Inspection& inspection = each.inspection;
     ASSERT_EQ(inspection.tasks(), each.plan.tasks.size());
-    Recipe recipe;
+    ContractionList contractions;
     gpu::TaskProgram program;
     std::set<gpu::PanelName> all;
     double largest = 0.0;
     for (std::size_t t = 0; t < inspection.tasks(); ++t) {
-      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, recipe, program);
+      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, contractions, program);
       std::set<gpu::PanelName> names;
       for (const auto& phase : program.phases) {
         if (phase.steps > 0) names.insert({phase.a, phase.b});

@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 /// The energy of one set of orbitals {a, b, c}, {i, j, k} by the formulas as the literature has them, summed over all
 /// orders of both triples, against those that the executors use.

@@ -3,8 +3,8 @@
 #include "cxx/cuda/kernel/accumulators.cuh"
 #include "cxx/cuda/kernel/lane_elements.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/recipe.hpp"
 #include "cxx/triples/task.hpp"
 
 /// From the finished block to energies. Each lane sums over its own elements, each warp over its lanes; the sums of

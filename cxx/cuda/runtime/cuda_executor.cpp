@@ -275,7 +275,7 @@ class CudaWorker final : public Executor::Worker {
   /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
   /// no room in it.
   void add_piece(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, recipe_, program_);
+    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, contractions_, program_);
 
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, covers_.cover(n), executor_.limit_);
@@ -300,7 +300,7 @@ class CudaWorker final : public Executor::Worker {
   CoverChoice covers_;
   std::vector<PendingLaunch> launches_;  ///< of each kernel
   std::vector<Done> done_;
-  Recipe recipe_;
+  ContractionList contractions_;
   TaskProgram program_;
   double operations_ = 0.0;
 };

@@ -6,7 +6,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {

@@ -33,15 +33,15 @@ int sets_of(const Problem& problem) {
   return problem.fock_in_singles ? 2 : 1;
 }
 
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
-                   TaskProgram& program) {
-  write_recipe(space, problem.form, task, recipe, Aliases::spelled_out);
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step,
+                   ContractionList& contractions, TaskProgram& program) {
+  list_contractions(space, problem.form, task, contractions, Aliases::spelled_out);
   const bool adapted = problem.form == Form::spin_adapted;
   const int sides = problem.sides();
   program.data = task_data(space, problem.form, task);
   program.phases.assign(at(problem.targets() * phases_of_target), {});
   program.operations_of_element = 0.0;
-  for (const Product& product : recipe.products) {
+  for (const Product& product : contractions.products) {
     const std::int64_t inner = inner_extent(space, product.inner).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
@@ -49,7 +49,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       for (int n = 0; n < sides; ++n) {
         const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
         TaskProgram::NamedPhase& named =
-            program.phases[at((n * recipe.targets + destination.target) * phases_of_target + phase)];
+            program.phases[at((n * contractions.targets + destination.target) * phases_of_target + phase)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
@@ -61,7 +61,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
   }
   const int terms = pair_terms(problem.form);
   program.pairs.assign(at(terms * sets_of(problem)), {});
-  for (const DisconnectedTerm& term : recipe.disconnected) {
+  for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
     for (int set = 0; set < sets_of(problem); ++set) {
       const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };

@@ -9,10 +9,10 @@
 #include "cxx/cuda/schedule/phases.hpp"
 #include "cxx/cuda/schedule/work.hpp"
 #include "cxx/operands/panels.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
-#include "cxx/triples/recipe.hpp"
 
-/// Turns the recipe of a task into what a kernel is told.
+/// Turns the contraction list of a task into what a kernel is told.
 namespace trifuse::gpu {
 
 /// Names a panel on the device: that of the host and the order of its two indices of one kind.
@@ -45,8 +45,8 @@ struct TaskProgram {
 int sets_of(const Problem& problem);
 
 /// `step`: inner indices of one instruction.
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step, Recipe& recipe,
-                   TaskProgram& program);
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step,
+                   ContractionList& contractions, TaskProgram& program);
 
 /// Shape and strides of a panel. `stride`: doubles between rows of the host's panel (pairs: not used).
 Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride);

@@ -5,7 +5,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/phases.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 /// What a launch is told. Everything here lies in device memory.
 namespace trifuse::gpu {

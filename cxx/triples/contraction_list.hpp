@@ -74,7 +74,7 @@ struct Alias {
   std::array<std::uint8_t, 6> slot;
 };
 
-struct Recipe {
+struct ContractionList {
   int targets = 0;  ///< 1 or 6
   std::vector<Product> products;
   std::vector<DisconnectedTerm> disconnected;
@@ -90,9 +90,9 @@ inline constexpr std::array<std::array<int, 3>, 6> assignments = {
 /// computes every set of orbitals once, and so never has the whole block of a target, needs them all.
 enum class Aliases : std::uint8_t { named, spelled_out };
 
-/// Writes the recipe of `task` into `recipe`, whose storage is reused.
-void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe,
-                  Aliases aliases = Aliases::named);
+/// Writes the contraction list of `task` into `contractions`, whose storage is reused.
+void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
+                       Aliases aliases = Aliases::named);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
 bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner);
@@ -108,6 +108,6 @@ InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner);
 
 /// Floating-point operations of the products, a multiply and an add counted as two. Singles and energies, which are of
 /// lower order, do not count.
-double recipe_operations(const TileSpace& space, const Recipe& recipe);
+double contraction_operations(const TileSpace& space, const ContractionList& contractions);
 
 }  // namespace trifuse

@@ -1,4 +1,4 @@
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -80,62 +80,66 @@ TEST(OperationCount, ShrinksWithTheNumberOfIrreps) {
 }
 
 template <typename Check>
-void for_each_recipe(Form form, const TileSpace& space, Check check) {
-  Recipe recipe;
+void for_each_contraction_list(Form form, const TileSpace& space, Check check) {
+  ContractionList contractions;
   for (const Task& task : enumerate_tasks(space, form)) {
-    write_recipe(space, form, task, recipe);
-    check(task, recipe);
+    list_contractions(space, form, task, contractions);
+    check(task, contractions);
   }
 }
 
-TEST(Recipe, NamesEveryProductOfPanelsOnce) {
+TEST(ContractionList, NamesEveryProductOfPanelsOnce) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     for (const Form form : molecule.forms()) {
       std::size_t products = 0;
-      for_each_recipe(form, make_synthetic_source(molecule.molecule)->tiles(), [&](const Task&, const Recipe& recipe) {
-        std::set<std::pair<PanelTiles, PanelTiles>> pairs;
-        for (const Product& product : recipe.products) {
-          EXPECT_FALSE(product.destinations.empty());
-          pairs.insert({product.left, product.right});
-        }
-        EXPECT_EQ(pairs.size(), recipe.products.size());
-        products += pairs.size();
-      });
+      for_each_contraction_list(form, make_synthetic_source(molecule.molecule)->tiles(),
+                                [&](const Task&, const ContractionList& contractions) {
+                                  std::set<std::pair<PanelTiles, PanelTiles>> pairs;
+                                  for (const Product& product : contractions.products) {
+                                    EXPECT_FALSE(product.destinations.empty());
+                                    pairs.insert({product.left, product.right});
+                                  }
+                                  EXPECT_EQ(pairs.size(), contractions.products.size());
+                                  products += pairs.size();
+                                });
       EXPECT_GT(products, 0u) << molecule.name;
     }
   }
 }
 
-TEST(Recipe, OfDifferentTilesHasThirtySixProductsSpinAdaptedAndNineForOneSpin) {
+TEST(ContractionList, OfDifferentTilesHasThirtySixProductsSpinAdaptedAndNineForOneSpin) {
   const TileSpace space = closed_shell_space(9, 9, 3, 3);
-  Recipe recipe;
-  write_recipe(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {6, 7, 8}, {0, 1, 2}), recipe);
-  EXPECT_EQ(recipe.targets, 6);
-  EXPECT_EQ(recipe.products.size(), 36u);
-  EXPECT_EQ(recipe.disconnected.size(), 18u);
-  EXPECT_TRUE(recipe.aliases.empty());
-  write_recipe(space, Form::spin_orbital, make_task(space, Form::spin_orbital, {6, 7, 8}, {0, 1, 2}), recipe);
-  EXPECT_EQ(recipe.targets, 1);
-  EXPECT_EQ(recipe.products.size(), 9u);
-  EXPECT_EQ(recipe.disconnected.size(), 9u);
+  ContractionList contractions;
+  list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {6, 7, 8}, {0, 1, 2}),
+                    contractions);
+  EXPECT_EQ(contractions.targets, 6);
+  EXPECT_EQ(contractions.products.size(), 36u);
+  EXPECT_EQ(contractions.disconnected.size(), 18u);
+  EXPECT_TRUE(contractions.aliases.empty());
+  list_contractions(space, Form::spin_orbital, make_task(space, Form::spin_orbital, {6, 7, 8}, {0, 1, 2}),
+                    contractions);
+  EXPECT_EQ(contractions.targets, 1);
+  EXPECT_EQ(contractions.products.size(), 9u);
+  EXPECT_EQ(contractions.disconnected.size(), 9u);
 }
 
-TEST(Recipe, OfEqualTilesHasOneProductAndFiveAliases) {
+TEST(ContractionList, OfEqualTilesHasOneProductAndFiveAliases) {
   const TileSpace space = closed_shell_space(3, 3, 3, 3);
-  Recipe recipe;
-  write_recipe(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {2, 2, 2}, {0, 0, 0}), recipe);
-  ASSERT_EQ(recipe.products.size(), 1u);
-  EXPECT_EQ(recipe.products.front().destinations.size(), 6u);
-  EXPECT_EQ(recipe.aliases.size(), 5u);
+  ContractionList contractions;
+  list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {2, 2, 2}, {0, 0, 0}),
+                    contractions);
+  ASSERT_EQ(contractions.products.size(), 1u);
+  EXPECT_EQ(contractions.products.front().destinations.size(), 6u);
+  EXPECT_EQ(contractions.aliases.size(), 5u);
 }
 
-TEST(Recipe, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
+TEST(ContractionList, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
   // Holes are tiles 0, 1, 2, particles 6, 7, 8; two equal tiles halve the six assignments, three leave one.
   const TileSpace space = closed_shell_space(9, 9, 3, 3);
   const auto aliases = [&](const std::array<int, 3>& particles, const std::array<int, 3>& holes) {
-    Recipe recipe;
-    write_recipe(space, Form::spin_adapted, make_task(space, Form::spin_adapted, particles, holes), recipe);
-    return recipe.aliases.size();
+    ContractionList contractions;
+    list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, particles, holes), contractions);
+    return contractions.aliases.size();
   };
   EXPECT_EQ(aliases({6, 6, 7}, {0, 1, 2}), 3u);
   EXPECT_EQ(aliases({6, 7, 7}, {0, 1, 2}), 3u);
@@ -146,12 +150,12 @@ TEST(Recipe, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
   EXPECT_EQ(aliases({6, 6, 7}, {0, 0, 1}), 4u);
 }
 
-TEST(Recipe, MultipliesEachSlotOfATaskOncePerDestination) {
+TEST(ContractionList, MultipliesEachSlotOfATaskOncePerDestination) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     const TileSpace space = make_synthetic_source(molecule.molecule)->tiles();
     for (const Form form : molecule.forms()) {
-      for_each_recipe(form, space, [&](const Task& task, const Recipe& recipe) {
-        for (const Product& product : recipe.products) {
+      for_each_contraction_list(form, space, [&](const Task& task, const ContractionList& contractions) {
+        for (const Product& product : contractions.products) {
           for (const Destination& destination : product.destinations) {
             std::array<std::uint8_t, 6> slots = destination.slot;
             for (std::size_t x = 0; x < 6; ++x) {
@@ -182,10 +186,10 @@ TEST(Aliases, StandForTheSamePairsOfOrbitals) {
   std::size_t checked = 0;
   for (const auto& [hole_tile, particle_tile] : {std::pair{3, 3}, std::pair{6, 3}, std::pair{3, 6}, std::pair{6, 6}}) {
     const TileSpace space = closed_shell_space(6, 6, hole_tile, particle_tile);
-    for_each_recipe(Form::spin_adapted, space, [&](const Task& task, const Recipe& recipe) {
-      for (const Alias& alias : recipe.aliases) {
+    for_each_contraction_list(Form::spin_adapted, space, [&](const Task& task, const ContractionList& contractions) {
+      for (const Alias& alias : contractions.aliases) {
         EXPECT_LT(alias.source, alias.target);
-        EXPECT_TRUE(std::none_of(recipe.aliases.begin(), recipe.aliases.end(), [&](const Alias& other) {
+        EXPECT_TRUE(std::none_of(contractions.aliases.begin(), contractions.aliases.end(), [&](const Alias& other) {
           return other.target == alias.source && &other > &alias;
         })) << "the source of an alias must be complete before it";
         // Six different orbitals a..k are named 0..5.
@@ -206,12 +210,12 @@ TEST(Aliases, StandForTheSamePairsOfOrbitals) {
 
 TEST(Aliases, LeaveNoTargetWithoutAValue) {
   const TileSpace space = closed_shell_space(6, 6, 3, 3);
-  for_each_recipe(Form::spin_adapted, space, [&](const Task&, const Recipe& recipe) {
+  for_each_contraction_list(Form::spin_adapted, space, [&](const Task&, const ContractionList& contractions) {
     std::set<int> filled;
-    for (const Product& product : recipe.products) {
+    for (const Product& product : contractions.products) {
       for (const Destination& destination : product.destinations) filled.insert(destination.target);
     }
-    for (const Alias& alias : recipe.aliases) EXPECT_TRUE(filled.insert(alias.target).second);
+    for (const Alias& alias : contractions.aliases) EXPECT_TRUE(filled.insert(alias.target).second);
     EXPECT_EQ(filled.size(), 6u);
   });
 }

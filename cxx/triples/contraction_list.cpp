@@ -1,4 +1,4 @@
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -23,10 +23,10 @@ bool inner_index(const TileSpace& space, Form form, int add1, int add2, int subt
 }
 
 /// Adds a destination to the product of these panels, which is made if it is not there yet.
-void add_product(const TileSpace& space, Form form, Recipe& recipe, std::size_t& used, const PanelTiles& left,
-                 const PanelTiles& right, const Destination& destination) {
+void add_product(const TileSpace& space, Form form, ContractionList& contractions, std::size_t& used,
+                 const PanelTiles& left, const PanelTiles& right, const Destination& destination) {
   for (std::size_t n = 0; n < used; ++n) {
-    Product& product = recipe.products[n];
+    Product& product = contractions.products[n];
     if (product.left == left && product.right == right) {
       product.destinations.push_back(destination);
       return;
@@ -34,8 +34,8 @@ void add_product(const TileSpace& space, Form form, Recipe& recipe, std::size_t&
   }
   InnerIndex inner;
   if (!right_inner(space, form, right, inner) || inner_extent(space, inner).total() == 0) return;
-  if (used == recipe.products.size()) recipe.products.emplace_back();
-  Product& product = recipe.products[used++];
+  if (used == contractions.products.size()) contractions.products.emplace_back();
+  Product& product = contractions.products[used++];
   product.left = left;
   product.right = right;
   product.inner = inner;
@@ -49,10 +49,10 @@ std::uint8_t particle_slot(int position) {
   return static_cast<std::uint8_t>(position);
 }
 
-void write_spin_orbital(const TileSpace& space, const Task& task, Recipe& recipe, std::size_t& used) {
+void write_spin_orbital(const TileSpace& space, const Task& task, ContractionList& contractions, std::size_t& used) {
   const auto& p = task.particles;
   const auto& h = task.holes;
-  recipe.targets = 1;
+  contractions.targets = 1;
   for (const Term& term : terms) {
     const auto pp = others(term.particle);
     const auto hh = others(term.hole);
@@ -62,13 +62,13 @@ void write_spin_orbital(const TileSpace& space, const Task& task, Recipe& recipe
       const Tile& lone_particle = space[p[particle]];
       const Tile& lone_hole = space[h[hole]];
       if (lone_particle.spin() == lone_hole.spin() && lone_particle.irrep == lone_hole.irrep) {
-        recipe.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
+        contractions.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
       }
     } else if (term.kind == TermKind::particle_doubles) {
       // The hole term of the same lone indices has the same sign and is the other part of the inner sum.
       const PanelTiles left{p[particle], h[static_cast<std::size_t>(hh[0])], h[static_cast<std::size_t>(hh[1])]};
       const PanelTiles right{p[static_cast<std::size_t>(pp[0])], p[static_cast<std::size_t>(pp[1])], h[hole]};
-      add_product(space, Form::spin_orbital, recipe, used, left, right,
+      add_product(space, Form::spin_orbital, contractions, used, left, right,
                   {0,
                    term.sign,
                    {particle_slot(term.particle), hole_slot(hh[0]), hole_slot(hh[1]), particle_slot(pp[0]),
@@ -112,8 +112,9 @@ std::optional<Alias> find_alias(const Task& task, int target) {
 
 /// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ], P: the six simultaneous permutations of (ia), (jb),
 /// (kc).
-void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliases, Recipe& recipe, std::size_t& used) {
-  recipe.targets = 6;
+void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliases, ContractionList& contractions,
+                        std::size_t& used) {
+  contractions.targets = 6;
   const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
   const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
   for (int target = 0; target < 6; ++target) {
@@ -122,18 +123,18 @@ void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliase
       const auto pp = others(lone);
       const auto at = [&](int position) { return hole_of[static_cast<std::size_t>(position)]; };
       if (space[p(lone)].irrep == space[h(at(lone))].irrep) {
-        recipe.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
+        contractions.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
       }
     }
     if (const auto alias = aliases == Aliases::named ? find_alias(task, target) : std::nullopt) {
-      recipe.aliases.push_back(*alias);
+      contractions.aliases.push_back(*alias);
       continue;
     }
     for (const Permutation& role : assignments) {
       const int c = role[0], b = role[1], a = role[2];
       const int k = hole_of[static_cast<std::size_t>(c)], j = hole_of[static_cast<std::size_t>(b)],
                 i = hole_of[static_cast<std::size_t>(a)];
-      add_product(space, Form::spin_adapted, recipe, used, {p(c), h(k), h(j)}, {p(b), p(a), h(i)},
+      add_product(space, Form::spin_adapted, contractions, used, {p(c), h(k), h(j)}, {p(b), p(a), h(i)},
                   {target,
                    +1,
                    {particle_slot(c), hole_slot(k), hole_slot(j), particle_slot(b), particle_slot(a), hole_slot(i)}});
@@ -157,21 +158,22 @@ InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner) {
           space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, inner.irrep).size};
 }
 
-void write_recipe(const TileSpace& space, Form form, const Task& task, Recipe& recipe, Aliases aliases) {
+void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
+                       Aliases aliases) {
   std::size_t used = 0;
-  recipe.disconnected.clear();
-  recipe.aliases.clear();
+  contractions.disconnected.clear();
+  contractions.aliases.clear();
   if (form == Form::spin_adapted) {
-    write_spin_adapted(space, task, aliases, recipe, used);
+    write_spin_adapted(space, task, aliases, contractions, used);
   } else {
-    write_spin_orbital(space, task, recipe, used);
+    write_spin_orbital(space, task, contractions, used);
   }
-  recipe.products.resize(used);
+  contractions.products.resize(used);
 }
 
-double recipe_operations(const TileSpace& space, const Recipe& recipe) {
+double contraction_operations(const TileSpace& space, const ContractionList& contractions) {
   double operations = 0.0;
-  for (const Product& product : recipe.products) {
+  for (const Product& product : contractions.products) {
     double elements = 2.0;
     for (const int t : product.left) elements *= static_cast<double>(space[t].size);
     for (const int t : product.right) elements *= static_cast<double>(space[t].size);
