@@ -20,10 +20,11 @@ std::size_t target_doubles(const TileSpace& space) {
 /// Rows of a panel put in another order.
 std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   if (problem.form == Form::spin_orbital) return 0;
-  std::int64_t inner = 0;
-  for (int irrep = 0; irrep < 8; ++irrep) inner = std::max(inner, inner_extent(space, {Spin::alpha, irrep}).total());
+  std::int64_t contracted = 0;
+  for (int irrep = 0; irrep < 8; ++irrep)
+    contracted = std::max(contracted, contracted_extent(space, {Spin::alpha, irrep}).total());
   const TileSizes size = largest_tiles(space);
-  return static_cast<std::size_t>(size.holes * size.particles * size.particles * inner);
+  return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
 }
 
 /// One block of pairs, and what may be read behind it.
@@ -126,14 +127,15 @@ void PieceWorker::build_targets(Side side) {
 }
 
 void PieceWorker::multiply(const Product& product, Side side) {
-  const std::int64_t inner = inner_extent(space_, product.inner).total();
-  const Panel left = panels_.left(product.left, side, inner, left_);
-  const Panel right = panels_.right(product.right, side, inner, right_);
+  const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
+  const Panel left = panels_.left(product.left, side, contracted, left_);
+  const Panel right = panels_.right(product.right, side, contracted, right_);
   if (left.data == nullptr || right.data == nullptr) return;
   const auto extent = [&](int tile) { return space_[tile].size; };
   const std::int64_t left_rows = extent(product.left[0]) * extent(product.left[1]) * extent(product.left[2]);
   const std::int64_t right_rows = extent(product.right[0]) * extent(product.right[1]) * extent(product.right[2]);
-  operations_ += 2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(inner);
+  operations_ +=
+      2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
 
   // Free indices in the order in which the product has them, the fastest first: the side that holds c leads, with c
   // in front where it can, so that sums into the targets run along contiguous memory.
@@ -145,17 +147,17 @@ void PieceWorker::multiply(const Product& product, Side side) {
   std::array<int, 3> x = right_order, y = left_order;
   if (first.slot[0] == slot_of_c) {
     std::swap(x, y);
-    multiply_transposed(left_rows, right_rows, inner, left.data, left.stride, right.data, right.stride,
+    multiply_transposed(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
                         product_.data());
   } else {
     const double* leading = right.data;
     std::int64_t stride = right.stride;
     if (first.slot[3] == slot_of_c) {
-      leading = reorder_right(product, right, inner);
-      stride = inner;
+      leading = reorder_right(product, right, contracted);
+      stride = contracted;
       x = right_order_reversed;
     }
-    multiply_transposed(right_rows, left_rows, inner, leading, stride, left.data, left.stride, product_.data());
+    multiply_transposed(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
   }
   for (const Destination& destination : product.destinations) {
     Six n{}, s{};
@@ -172,15 +174,15 @@ void PieceWorker::multiply(const Product& product, Side side) {
 }
 
 /// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
-const double* PieceWorker::reorder_right(const Product& product, const Panel& right, std::int64_t inner) {
+const double* PieceWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;
   double* to = reordered_.data();
   for (std::int64_t h = 0; h < nh; ++h)
     for (std::int64_t pp = 0; pp < npp; ++pp)
-      for (std::int64_t p = 0; p < np; ++p, to += inner) {
+      for (std::int64_t p = 0; p < np; ++p, to += contracted) {
         std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
-                    static_cast<std::size_t>(inner) * sizeof(double));
+                    static_cast<std::size_t>(contracted) * sizeof(double));
       }
   return reordered_.data();
 }

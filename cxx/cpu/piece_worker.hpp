@@ -39,7 +39,7 @@ class PieceWorker {
   double* target(int t, Side side);
   void build_targets(Side side);
   void multiply(const Product& product, Side side);
-  const double* reorder_right(const Product& product, const Panel& right, std::int64_t inner);
+  const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
   void copy_alias(const Alias& alias, Side side);
   void resolve_singles(const Task& task);
 

@@ -34,12 +34,12 @@ TileRange holes_of(const TileSpace& space, Form form) {
 }
 
 /// In a restricted space nothing of pure beta spin is stored or needed.
-bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const InnerIndex& inner) {
+bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const ContractedIndex& inner) {
   if (form == Form::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
       std::all_of(tiles.begin(), tiles.end(), [&](int t) { return space[t].spin() == Spin::beta; })) {
     return false;
   }
-  return inner_extent(space, inner).total() > 0;
+  return contracted_extent(space, inner).total() > 0;
 }
 
 template <typename Function>
@@ -49,8 +49,8 @@ void for_each_left_panel(const TileSpace& space, Form form, Function function) {
     for (int y = h.begin; y < h.end; ++y) {
       for (int z = form == Form::spin_adapted ? h.begin : y; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        InnerIndex inner;
-        if (left_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        ContractedIndex inner;
+        if (left_contracted_index(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
       }
     }
   }
@@ -63,8 +63,8 @@ void for_each_right_panel(const TileSpace& space, Form form, Function function) 
     for (int y = form == Form::spin_adapted ? p.begin : x; y < p.end; ++y) {
       for (int z = h.begin; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        InnerIndex inner;
-        if (right_inner(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        ContractedIndex inner;
+        if (right_contracted_index(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
       }
     }
   }
@@ -108,14 +108,14 @@ std::int64_t rows(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
 }
 
-InnerExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
-  InnerIndex inner;
+ContractedExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
+  ContractedIndex inner;
   if (left) {
-    left_inner(space, form, tiles, inner);
+    left_contracted_index(space, form, tiles, inner);
   } else {
-    right_inner(space, form, tiles, inner);
+    right_contracted_index(space, form, tiles, inner);
   }
-  return inner_extent(space, inner);
+  return contracted_extent(space, inner);
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpac
     doubles += sides * rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total());
   });
   for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+    const ContractedExtent extent = extent_of(tiles, problem.form, panel, false);
     doubles += rows(tiles, panel) * padded(extent.particles + sides * extent.holes);
   });
   for_each_pair_block(tiles, problem.form, [&](int, int, int, int, std::int64_t size) {
@@ -229,7 +229,7 @@ std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace&
     left = std::max(left, rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total()));
   });
   for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const InnerExtent extent = extent_of(tiles, problem.form, panel, false);
+    const ContractedExtent extent = extent_of(tiles, problem.form, panel, false);
     right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);

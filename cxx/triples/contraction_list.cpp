@@ -11,14 +11,15 @@ namespace {
 
 using Permutation = std::array<int, 3>;
 
-bool inner_index(const TileSpace& space, Form form, int add1, int add2, int subtract, InnerIndex& inner) {
-  inner.irrep = space[add1].irrep ^ space[add2].irrep ^ space[subtract].irrep;
-  inner.spin = Spin::alpha;
+bool contracted_index(const TileSpace& space, Form form, int add1, int add2, int subtract,
+                      ContractedIndex& contracted) {
+  contracted.irrep = space[add1].irrep ^ space[add2].irrep ^ space[subtract].irrep;
+  contracted.spin = Spin::alpha;
   if (form == Form::spin_adapted) return true;
   const int spin =
       spin_number(space[add1].spin()) + spin_number(space[add2].spin()) - spin_number(space[subtract].spin());
   if (spin != 1 && spin != 2) return false;
-  inner.spin = static_cast<Spin>(spin);
+  contracted.spin = static_cast<Spin>(spin);
   return true;
 }
 
@@ -32,13 +33,14 @@ void add_product(const TileSpace& space, Form form, ContractionList& contraction
       return;
     }
   }
-  InnerIndex inner;
-  if (!right_inner(space, form, right, inner) || inner_extent(space, inner).total() == 0) return;
+  ContractedIndex contracted;
+  if (!right_contracted_index(space, form, right, contracted) || contracted_extent(space, contracted).total() == 0)
+    return;
   if (used == contractions.products.size()) contractions.products.emplace_back();
   Product& product = contractions.products[used++];
   product.left = left;
   product.right = right;
-  product.inner = inner;
+  product.contracted = contracted;
   product.destinations.assign(1, destination);
 }
 
@@ -144,18 +146,18 @@ void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliase
 
 }  // namespace
 
-bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner) {
-  return inner_index(space, form, right[0], right[1], right[2], inner);
+bool right_contracted_index(const TileSpace& space, Form form, const PanelTiles& right, ContractedIndex& contracted) {
+  return contracted_index(space, form, right[0], right[1], right[2], contracted);
 }
 
-bool left_inner(const TileSpace& space, Form form, const PanelTiles& left, InnerIndex& inner) {
-  return inner_index(space, form, left[1], left[2], left[0], inner);
+bool left_contracted_index(const TileSpace& space, Form form, const PanelTiles& left, ContractedIndex& contracted) {
+  return contracted_index(space, form, left[1], left[2], left[0], contracted);
 }
 
-InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner) {
-  const bool alpha = inner.spin == Spin::alpha;
-  return {space.range(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta, inner.irrep).size,
-          space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, inner.irrep).size};
+ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex& contracted) {
+  const bool alpha = contracted.spin == Spin::alpha;
+  return {space.range(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta, contracted.irrep).size,
+          space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, contracted.irrep).size};
 }
 
 void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
@@ -177,7 +179,7 @@ double contraction_operations(const TileSpace& space, const ContractionList& con
     double elements = 2.0;
     for (const int t : product.left) elements *= static_cast<double>(space[t].size);
     for (const int t : product.right) elements *= static_cast<double>(space[t].size);
-    operations += elements * static_cast<double>(inner_extent(space, product.inner).total());
+    operations += elements * static_cast<double>(contracted_extent(space, product.contracted).total());
   }
   return operations;
 }

@@ -36,7 +36,7 @@ struct Destination {
 };
 
 /// Spin and irrep of the inner index of a product; both sums run over all orbitals that have them.
-struct InnerIndex {
+struct ContractedIndex {
   Spin spin;
   int irrep;
 };
@@ -44,7 +44,7 @@ struct InnerIndex {
 struct Product {
   PanelTiles left;
   PanelTiles right;
-  InnerIndex inner;
+  ContractedIndex contracted;
   std::vector<Destination> destinations;
 };
 
@@ -95,16 +95,16 @@ void list_contractions(const TileSpace& space, Form form, const Task& task, Cont
                        Aliases aliases = Aliases::named);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
-bool right_inner(const TileSpace& space, Form form, const PanelTiles& right, InnerIndex& inner);
-bool left_inner(const TileSpace& space, Form form, const PanelTiles& left, InnerIndex& inner);
+bool right_contracted_index(const TileSpace& space, Form form, const PanelTiles& right, ContractedIndex& contracted);
+bool left_contracted_index(const TileSpace& space, Form form, const PanelTiles& left, ContractedIndex& contracted);
 
 /// Number of orbitals that an inner index runs over.
-struct InnerExtent {
+struct ContractedExtent {
   std::int64_t particles;
   std::int64_t holes;
   std::int64_t total() const { return particles + holes; }
 };
-InnerExtent inner_extent(const TileSpace& space, const InnerIndex& inner);
+ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex& contracted);
 
 /// Floating-point operations of the products, a multiply and an add counted as two. Singles and energies, which are of
 /// lower order, do not count.

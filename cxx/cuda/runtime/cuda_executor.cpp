@@ -162,7 +162,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     std::int64_t inner = 1;
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       for (int irrep = 0; irrep < 8; ++irrep) {
-        inner = std::max(inner, chunks<Fp64>(inner_extent(fine_, {spin, irrep}).total()) * Fp64::depth);
+        inner = std::max(inner, chunks<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::depth);
       }
     }
     return inner;

@@ -117,7 +117,7 @@ std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, Form form) {
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (form == Form::spin_adapted && spin == Spin::beta) continue;
     for (int irrep = 0; irrep < 8; ++irrep) {
-      const InnerExtent extent = inner_extent(space, {spin, irrep});
+      const ContractedExtent extent = contracted_extent(space, {spin, irrep});
       inner = std::max(inner, extent.particles + 2 * extent.holes + 8);
     }
   }

@@ -42,7 +42,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
   program.phases.assign(at(problem.targets() * phases_of_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : contractions.products) {
-    const std::int64_t inner = inner_extent(space, product.inner).total();
+    const std::int64_t inner = contracted_extent(space, product.contracted).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
       const int phase = phase_of(slot[0], slot[5] - 3);
@@ -89,7 +89,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
     std::swap(p.extent[x], p.extent[y]);
     std::swap(p.stride[x], p.stride[y]);
   };
-  InnerIndex inner{};
+  ContractedIndex inner{};
   const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
   switch (name.kind) {
@@ -102,7 +102,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
         exchange(1, 2);
         p.outer = 2;
       }
-      left_inner(space, form, tiles, inner);
+      left_contracted_index(space, form, tiles, inner);
       break;
     case PanelKind::right:  // rows [p', p, h]
       set(0, 0, n1 * stride);
@@ -110,7 +110,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       set(2, 2, n0 * n1 * stride);
       p.outer = 2;
       if (name.swapped) exchange(0, 1);
-      right_inner(space, form, tiles, inner);
+      right_contracted_index(space, form, tiles, inner);
       break;
     case PanelKind::pairs:  // [p', p, h', h]
       set(0, 0, n1);
@@ -124,7 +124,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       }
       break;
   }
-  p.inner = name.kind == PanelKind::pairs ? 1 : static_cast<std::int32_t>(inner_extent(space, inner).total());
+  p.inner = name.kind == PanelKind::pairs ? 1 : static_cast<std::int32_t>(contracted_extent(space, inner).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;
