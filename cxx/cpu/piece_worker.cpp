@@ -115,15 +115,16 @@ void PieceWorker::build_targets(Side side) {
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
     // No product where spin or symmetry leave none: D is zero, while S may still be there.
-    const bool alias = std::any_of(contractions_.aliases.begin(), contractions_.aliases.end(),
-                                   [&](const Alias& x) { return x.target == t; });
-    const bool empty = !alias && !written_[static_cast<std::size_t>(t)];
+    const bool equivalent =
+        std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
+                    [&](const EquivalentTarget& x) { return x.target == t; });
+    const bool empty = !equivalent && !written_[static_cast<std::size_t>(t)];
     const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
     if (from == run) continue;
     for (std::int64_t r = 0; r < runs_; ++r)
       std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
   }
-  for (const Alias& alias : contractions_.aliases) copy_alias(alias, side);
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
 
 void PieceWorker::multiply(const Product& product, Side side) {
@@ -187,7 +188,7 @@ const double* PieceWorker::reorder_right(const Product& product, const Panel& ri
   return reordered_.data();
 }
 
-void PieceWorker::copy_alias(const Alias& alias, Side side) {
+void PieceWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
   // source[y], y_s = x_{slot[s]}: walk the source in its own order, whose fastest index is the slot of c, then b, a,
   // k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
@@ -195,9 +196,9 @@ void PieceWorker::copy_alias(const Alias& alias, Side side) {
   for (std::size_t q = 0; q < 6; ++q) {
     n[q] = extent_[storage_order[q]];
     from[q] = stride_[storage_order[q]];
-    to[q] = stride_[alias.slot[storage_order[q]]];
+    to[q] = stride_[equivalent.slot[storage_order[q]]];
   }
-  scatter(target(alias.source, side), n, from, to, 1.0, true, target(alias.target, side));
+  scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 
 /// Keeps the blocks that `input_` points to until `pairs_` is cleared.

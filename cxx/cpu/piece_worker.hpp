@@ -40,7 +40,7 @@ class PieceWorker {
   void build_targets(Side side);
   void multiply(const Product& product, Side side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
-  void copy_alias(const Alias& alias, Side side);
+  void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
   void resolve_singles(const Task& task);
 
   const Problem& problem_;

@@ -91,7 +91,7 @@ std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
 }
 
 /// W of assignment s is W of another assignment r with particles permuted by x and holes by y when s = y r x^-1.
-std::optional<Alias> find_alias(const Task& task, int target) {
+std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int target) {
   const Permutation& s = assignments[static_cast<std::size_t>(target)];
   for (int source = 0; source < target; ++source) {
     const Permutation& r = assignments[static_cast<std::size_t>(source)];
@@ -102,10 +102,10 @@ std::optional<Alias> find_alias(const Task& task, int target) {
           equal = equal && s[static_cast<std::size_t>(x[q])] == y[static_cast<std::size_t>(r[q])];
         }
         if (!equal) continue;
-        return Alias{target,
-                     source,
-                     {particle_slot(x[0]), particle_slot(x[1]), particle_slot(x[2]), hole_slot(y[0]), hole_slot(y[1]),
-                      hole_slot(y[2])}};
+        return EquivalentTarget{target,
+                                source,
+                                {particle_slot(x[0]), particle_slot(x[1]), particle_slot(x[2]), hole_slot(y[0]),
+                                 hole_slot(y[1]), hole_slot(y[2])}};
       }
     }
   }
@@ -114,8 +114,8 @@ std::optional<Alias> find_alias(const Task& task, int target) {
 
 /// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ], P: the six simultaneous permutations of (ia), (jb),
 /// (kc).
-void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliases, ContractionList& contractions,
-                        std::size_t& used) {
+void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTargets equivalent_targets,
+                        ContractionList& contractions, std::size_t& used) {
   contractions.targets = 6;
   const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
   const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
@@ -128,8 +128,9 @@ void write_spin_adapted(const TileSpace& space, const Task& task, Aliases aliase
         contractions.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
       }
     }
-    if (const auto alias = aliases == Aliases::named ? find_alias(task, target) : std::nullopt) {
-      contractions.aliases.push_back(*alias);
+    if (const auto equivalent =
+            equivalent_targets == EquivalentTargets::listed ? find_equivalent_target(task, target) : std::nullopt) {
+      contractions.equivalent_targets.push_back(*equivalent);
       continue;
     }
     for (const Permutation& role : assignments) {
@@ -161,12 +162,12 @@ ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex
 }
 
 void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
-                       Aliases aliases) {
+                       EquivalentTargets equivalent_targets) {
   std::size_t used = 0;
   contractions.disconnected.clear();
-  contractions.aliases.clear();
+  contractions.equivalent_targets.clear();
   if (form == Form::spin_adapted) {
-    write_spin_adapted(space, task, aliases, contractions, used);
+    write_spin_adapted(space, task, equivalent_targets, contractions, used);
   } else {
     write_spin_orbital(space, task, contractions, used);
   }

@@ -68,7 +68,7 @@ struct DisconnectedTerm {
 
 /// A target that equals another one with indices interchanged, because tiles coincide: target[x_0..x_5] = source[y]
 /// with y_s = x_{slot[s]}, slots as in Destination.
-struct Alias {
+struct EquivalentTarget {
   int target;
   int source;
   std::array<std::uint8_t, 6> slot;
@@ -78,7 +78,7 @@ struct ContractionList {
   int targets = 0;  ///< 1 or 6
   std::vector<Product> products;
   std::vector<DisconnectedTerm> disconnected;
-  std::vector<Alias> aliases;
+  std::vector<EquivalentTarget> equivalent_targets;
 };
 
 /// The six assignments of spin-adapted targets: target s gives particle position q the hole position assignments[s][q].
@@ -88,11 +88,11 @@ inline constexpr std::array<std::array<int, 3>, 6> assignments = {
 
 /// Whether targets that equal others are named as such, or spelled out with products of their own: an executor that
 /// computes every set of orbitals once, and so never has the whole block of a target, needs them all.
-enum class Aliases : std::uint8_t { named, spelled_out };
+enum class EquivalentTargets : std::uint8_t { listed, computed };
 
 /// Writes the contraction list of `task` into `contractions`, whose storage is reused.
 void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
-                       Aliases aliases = Aliases::named);
+                       EquivalentTargets equivalent_targets = EquivalentTargets::listed);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
 bool right_contracted_index(const TileSpace& space, Form form, const PanelTiles& right, ContractedIndex& contracted);

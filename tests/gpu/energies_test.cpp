@@ -86,7 +86,7 @@ TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
       const TileSpace& tiles = owned.right->tiles();
       for (const Task& task : make_plan(tiles, form).tasks) {
         ContractionList contractions;
-        list_contractions(tiles, form, task, contractions, Aliases::spelled_out);
+        list_contractions(tiles, form, task, contractions, EquivalentTargets::computed);
         vanished = vanished || contractions.products.size() < 9;
       }
       expect_energies_of_the_reference(owned.problem, tiles);

@@ -115,7 +115,7 @@ TEST(ContractionList, OfDifferentTilesHasThirtySixProductsSpinAdaptedAndNineForO
   EXPECT_EQ(contractions.targets, 6);
   EXPECT_EQ(contractions.products.size(), 36u);
   EXPECT_EQ(contractions.disconnected.size(), 18u);
-  EXPECT_TRUE(contractions.aliases.empty());
+  EXPECT_TRUE(contractions.equivalent_targets.empty());
   list_contractions(space, Form::spin_orbital, make_task(space, Form::spin_orbital, {6, 7, 8}, {0, 1, 2}),
                     contractions);
   EXPECT_EQ(contractions.targets, 1);
@@ -130,24 +130,24 @@ TEST(ContractionList, OfEqualTilesHasOneProductAndFiveAliases) {
                     contractions);
   ASSERT_EQ(contractions.products.size(), 1u);
   EXPECT_EQ(contractions.products.front().destinations.size(), 6u);
-  EXPECT_EQ(contractions.aliases.size(), 5u);
+  EXPECT_EQ(contractions.equivalent_targets.size(), 5u);
 }
 
 TEST(ContractionList, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
   // Holes are tiles 0, 1, 2, particles 6, 7, 8; two equal tiles halve the six assignments, three leave one.
   const TileSpace space = closed_shell_space(9, 9, 3, 3);
-  const auto aliases = [&](const std::array<int, 3>& particles, const std::array<int, 3>& holes) {
+  const auto equivalent_targets = [&](const std::array<int, 3>& particles, const std::array<int, 3>& holes) {
     ContractionList contractions;
     list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, particles, holes), contractions);
-    return contractions.aliases.size();
+    return contractions.equivalent_targets.size();
   };
-  EXPECT_EQ(aliases({6, 6, 7}, {0, 1, 2}), 3u);
-  EXPECT_EQ(aliases({6, 7, 7}, {0, 1, 2}), 3u);
-  EXPECT_EQ(aliases({6, 6, 6}, {0, 1, 2}), 5u);
-  EXPECT_EQ(aliases({6, 7, 8}, {0, 0, 1}), 3u);
-  EXPECT_EQ(aliases({6, 7, 8}, {0, 1, 1}), 3u);
-  EXPECT_EQ(aliases({6, 7, 8}, {0, 0, 0}), 5u);
-  EXPECT_EQ(aliases({6, 6, 7}, {0, 0, 1}), 4u);
+  EXPECT_EQ(equivalent_targets({6, 6, 7}, {0, 1, 2}), 3u);
+  EXPECT_EQ(equivalent_targets({6, 7, 7}, {0, 1, 2}), 3u);
+  EXPECT_EQ(equivalent_targets({6, 6, 6}, {0, 1, 2}), 5u);
+  EXPECT_EQ(equivalent_targets({6, 7, 8}, {0, 0, 1}), 3u);
+  EXPECT_EQ(equivalent_targets({6, 7, 8}, {0, 1, 1}), 3u);
+  EXPECT_EQ(equivalent_targets({6, 7, 8}, {0, 0, 0}), 5u);
+  EXPECT_EQ(equivalent_targets({6, 6, 7}, {0, 0, 1}), 4u);
 }
 
 TEST(ContractionList, MultipliesEachSlotOfATaskOncePerDestination) {
@@ -182,25 +182,26 @@ Pairs pairs_of(int target, const std::array<int, 6>& x) {
   return pairs;
 }
 
-TEST(Aliases, StandForTheSamePairsOfOrbitals) {
+TEST(EquivalentTargets, StandForTheSamePairsOfOrbitals) {
   std::size_t checked = 0;
   for (const auto& [hole_tile, particle_tile] : {std::pair{3, 3}, std::pair{6, 3}, std::pair{3, 6}, std::pair{6, 6}}) {
     const TileSpace space = closed_shell_space(6, 6, hole_tile, particle_tile);
     for_each_contraction_list(Form::spin_adapted, space, [&](const Task& task, const ContractionList& contractions) {
-      for (const Alias& alias : contractions.aliases) {
-        EXPECT_LT(alias.source, alias.target);
-        EXPECT_TRUE(std::none_of(contractions.aliases.begin(), contractions.aliases.end(), [&](const Alias& other) {
-          return other.target == alias.source && &other > &alias;
-        })) << "the source of an alias must be complete before it";
+      for (const EquivalentTarget& equivalent : contractions.equivalent_targets) {
+        EXPECT_LT(equivalent.source, equivalent.target);
+        EXPECT_TRUE(std::none_of(
+            contractions.equivalent_targets.begin(), contractions.equivalent_targets.end(),
+            [&](const EquivalentTarget& other) { return other.target == equivalent.source && &other > &equivalent; }))
+            << "the source of an alias must be complete before it";
         // Six different orbitals a..k are named 0..5.
         const std::array<int, 6> x = {0, 1, 2, 3, 4, 5};
         std::array<int, 6> y{};
         for (std::size_t s = 0; s < 6; ++s) {
-          y[s] = x[alias.slot[s]];
+          y[s] = x[equivalent.slot[s]];
           const auto tile_of = [&](std::size_t slot) { return slot < 3 ? task.particles[slot] : task.holes[slot - 3]; };
-          EXPECT_EQ(tile_of(s), tile_of(alias.slot[s])) << "only indices of equal tiles may be interchanged";
+          EXPECT_EQ(tile_of(s), tile_of(equivalent.slot[s])) << "only indices of equal tiles may be interchanged";
         }
-        EXPECT_EQ(pairs_of(alias.target, x), pairs_of(alias.source, y));
+        EXPECT_EQ(pairs_of(equivalent.target, x), pairs_of(equivalent.source, y));
         ++checked;
       }
     });
@@ -208,14 +209,15 @@ TEST(Aliases, StandForTheSamePairsOfOrbitals) {
   EXPECT_GT(checked, 10u);
 }
 
-TEST(Aliases, LeaveNoTargetWithoutAValue) {
+TEST(EquivalentTargets, LeaveNoTargetWithoutAValue) {
   const TileSpace space = closed_shell_space(6, 6, 3, 3);
   for_each_contraction_list(Form::spin_adapted, space, [&](const Task&, const ContractionList& contractions) {
     std::set<int> filled;
     for (const Product& product : contractions.products) {
       for (const Destination& destination : product.destinations) filled.insert(destination.target);
     }
-    for (const Alias& alias : contractions.aliases) EXPECT_TRUE(filled.insert(alias.target).second);
+    for (const EquivalentTarget& equivalent : contractions.equivalent_targets)
+      EXPECT_TRUE(filled.insert(equivalent.target).second);
     EXPECT_EQ(filled.size(), 6u);
   });
 }

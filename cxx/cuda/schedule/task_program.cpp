@@ -35,7 +35,7 @@ int sets_of(const Problem& problem) {
 
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step,
                    ContractionList& contractions, TaskProgram& program) {
-  list_contractions(space, problem.form, task, contractions, Aliases::spelled_out);
+  list_contractions(space, problem.form, task, contractions, EquivalentTargets::computed);
   const bool adapted = problem.form == Form::spin_adapted;
   const int sides = problem.sides();
   program.data = task_data(space, problem.form, task);
