@@ -116,7 +116,7 @@ std::string describe_plan(const Calculation& calculation) {
           ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
           : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
-                      to_string(plan.form), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
+                      to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
   if (!calculation.devices().empty()) {
     const CalculationOptions& options = calculation.options();
@@ -318,7 +318,7 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
                      {"size", tile.size},
                      {"offset", tile.offset}});
   }
-  return {{"form", to_string(plan.form)},
+  return {{"form", to_string(plan.formulation)},
           {"tasks", plan.tasks.size()},
           {"operations", plan.total_operations},
           {"operation_convention", operation_convention},
@@ -361,7 +361,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {
-      {"form", to_string(calculation.problem().form)},
+      {"form", to_string(calculation.problem().formulation)},
       {"omega2", calculation.problem().omega2},
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
       {"executor", to_string(options.executor)},

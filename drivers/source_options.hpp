@@ -28,7 +28,7 @@ struct SourceOptions {
 
 /// Options that shape a calculation; shared by run and info.
 struct CalculationFlags {
-  std::string form = "auto";
+  std::string formulation = "auto";
   std::string rohf = "nwchem";
   std::string executor;
   std::string device = "auto";

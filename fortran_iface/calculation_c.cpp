@@ -66,13 +66,13 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
     switch (form) {
       case TRIFUSE_FORM_AUTO:
-        options.form.reset();
+        options.formulation.reset();
         return;
       case TRIFUSE_FORM_SPIN_ORBITAL:
-        options.form = trifuse::Form::spin_orbital;
+        options.formulation = trifuse::SpinFormulation::spin_orbital;
         return;
       case TRIFUSE_FORM_SPIN_ADAPTED:
-        options.form = trifuse::Form::spin_adapted;
+        options.formulation = trifuse::SpinFormulation::spin_adapted;
         return;
       default:
         throw trifuse::UsageError("The form must be one of the values of trifuse_form.");
@@ -152,7 +152,7 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
       left = handle.left->source.get();
     }
     trifuse::CalculationOptions options = handle.options;
-    if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.form);
+    if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.formulation);
     handle.result = trifuse::Calculation(*right.source, left, options).run();
   });
 }

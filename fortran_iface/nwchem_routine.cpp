@@ -92,7 +92,8 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
 /// The GPUs that a rank which is to use one may have. Says why there is none, where one was asked for.
 std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
   if (options.device == Device::cpu) return {};
-  if (options.device == Device::automatic && choose_executor(tiles, options.form) != ExecutorKind::cuda) return {};
+  if (options.device == Device::automatic && choose_executor(tiles, options.formulation) != ExecutorKind::cuda)
+    return {};
   return choose_devices(visible_devices(), {});
 }
 
@@ -118,7 +119,7 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, Ca
   together(&team, [&] {
     const Options options = nwchem::read_options(checked_settings(settings));
     setup.source = make_source(job, caller);
-    team_options.calculation.form = options.form;
+    team_options.calculation.formulation = options.formulation;
     team_options.calculation.omega2 = options.omega2;
     team_options.calculation.tile_size = options.tile_size;
     if (with_gpu) usable = usable_devices(options, setup.source->tiles());
@@ -137,7 +138,7 @@ class Report {
     const Calculation& calculation = setup.of_team->calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
-                      to_string(calculation.problem().form), setup.source->info().format));
+                      to_string(calculation.problem().formulation), setup.source->info().format));
     for (const std::string& line : rank_table(*setup.of_team)) print(line);
   }
 

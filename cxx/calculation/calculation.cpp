@@ -66,11 +66,12 @@ std::string to_string(ExecutorKind executor) {
   return "?";
 }
 
-ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form) {
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation) {
   // Less than this is done before the devices have been set up.
   constexpr double least_operations = 1e10;
-  const Form chosen = form.value_or(default_form(right));
-  if (chosen == Form::spin_adapted && !right.restricted()) return ExecutorKind::cpu;  // which will be refused
+  const SpinFormulation chosen = formulation.value_or(default_formulation(right));
+  if (chosen == SpinFormulation::spin_adapted && !right.restricted())
+    return ExecutorKind::cpu;  // which will be refused
   const TileSpace tiles = cut(right, default_cut(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // Asked last: CUDA takes its time to answer.
@@ -93,7 +94,7 @@ Calculation::Calculation(const TileSource& right, const TileSource* left, Calcul
     memory_asked_ = options_.memory;
     if (!options_.memory) options_.memory = default_memory;
   }
-  choose_form();
+  choose_formulation();
   if (options_.omega2.empty()) {
     const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
     options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
@@ -167,7 +168,7 @@ std::int64_t Calculation::peak_of_rotation() const {
 void Calculation::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
   const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
-  tiles_ = default_cut(orbitals, problem_.form, cuda, options_.tile_size);
+  tiles_ = default_cut(orbitals, problem_.formulation, cuda, options_.tile_size);
   std::optional<TileCut> begun = options_.journal_tiles;
   if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
   if (begun) {
@@ -180,7 +181,7 @@ void Calculation::plan_tasks() {
     tiles_ = *begun;
   }
   const TileSpace tiles = cut(orbitals, tiles_);
-  const double plan_bytes = estimated_tasks(tiles, problem_.form) * bytes_per_task;
+  const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
   // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
@@ -191,7 +192,7 @@ void Calculation::plan_tasks() {
   }
   // However much memory there is: to list these takes minutes.
   constexpr double most_tasks = 5e7;
-  require_listable(tiles, problem_.form, most_tasks);
+  require_listable(tiles, problem_.formulation, most_tasks);
   const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
   const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
@@ -200,12 +201,12 @@ void Calculation::plan_tasks() {
     throw UsageError(
         fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
   }
-  plan_ = make_plan(tiles, problem_.form);
+  plan_ = make_plan(tiles, problem_.formulation);
 }
 
-void Calculation::choose_form() {
-  problem_.form = options_.form.value_or(default_form(right_->tiles()));
-  if (problem_.form == Form::spin_adapted && !right_->tiles().restricted()) {
+void Calculation::choose_formulation() {
+  problem_.formulation = options_.formulation.value_or(default_formulation(right_->tiles()));
+  if (problem_.formulation == SpinFormulation::spin_adapted && !right_->tiles().restricted()) {
     throw UsageError(
         fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
                     right_->info().path, to_string(right_->info().reference)));

@@ -36,8 +36,8 @@ enum class ExecutorKind { cpu, reference, cuda };
 std::string to_string(ExecutorKind executor);
 
 struct CalculationOptions {
-  std::optional<Form> form;    ///< default: spin-adapted for RHF, spin-orbital otherwise
-  std::vector<double> omega2;  ///< default: that of regularized left amplitudes, or 0
+  std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
+  std::vector<double> omega2;                  ///< default: that of regularized left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;
   std::optional<std::int64_t> tile_size;
   int threads = 0;  ///< 0: as many as the process may use; with CUDA they only read operands
@@ -71,9 +71,9 @@ inline constexpr double largest_omega2 = 1e6;  ///< hartree
 /// Throws UsageError for options that no calculation can have, whatever its sources are.
 void check_options(const CalculationOptions& options);
 
-/// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `form` as in the
-/// options.
-ExecutorKind choose_executor(const TileSpace& right, std::optional<Form> form);
+/// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `formulation` as in
+/// the options.
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
 
 struct EnergyPair {
   double bracket = 0.0;  ///< E[T], hartree
@@ -168,7 +168,7 @@ class Calculation {
   std::int64_t peak_of_rotation() const;
   std::int64_t kept_of_rotation() const;
   void choose_orbitals();
-  void choose_form();
+  void choose_formulation();
   void check_left() const;
   void check_denominators() const;
   void plan_tasks();

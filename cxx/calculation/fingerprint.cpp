@@ -136,7 +136,8 @@ Fingerprint fingerprint(const Problem& problem, Team* team) {
   });
   if (team != nullptr) team->sum(hashes);
   Hash hash;
-  hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.form), problem.fock_in_singles));
+  hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.formulation),
+                       problem.fock_in_singles));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());
   if (problem.two_sided()) hash.add(problem.left->orbital_energies());

@@ -39,7 +39,7 @@ std::vector<double> numbers_of(const Calculation& calculation) {
   return {static_cast<double>(calculation.plan().tasks.size()),
           calculation.plan().total_operations,
           static_cast<double>(calculation.plan().tiles.largest_tile()),
-          static_cast<double>(problem.form),
+          static_cast<double>(problem.formulation),
           static_cast<double>(problem.omega2.size()),
           omega2,
           weighted,

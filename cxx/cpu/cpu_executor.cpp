@@ -58,7 +58,8 @@ class CpuWorker final : public Executor::Worker {
     pieces_.clear();
     ends_.clear();
     for (const Task& task : tasks) {
-      const std::vector<Task> more = refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, task);
+      const std::vector<Task> more =
+          refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, task);
       pieces_.insert(pieces_.end(), more.begin(), more.end());
       ends_.push_back(pieces_.size());
     }

@@ -19,7 +19,7 @@ std::size_t target_doubles(const TileSpace& space) {
 
 /// Rows of a panel put in another order.
 std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
-  if (problem.form == Form::spin_orbital) return 0;
+  if (problem.formulation == SpinFormulation::spin_orbital) return 0;
   std::int64_t contracted = 0;
   for (int irrep = 0; irrep < 8; ++irrep)
     contracted = std::max(contracted, contracted_extent(space, {Spin::alpha, irrep}).total());
@@ -35,7 +35,7 @@ std::size_t pair_block_doubles(const TileSpace& space) {
 
 /// Blocks of pairs that a piece has in use.
 std::size_t pair_blocks(const Problem& problem) {
-  return static_cast<std::size_t>(pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1));
+  return static_cast<std::size_t>(pair_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ void PieceWorker::execute(std::span<const Task> pieces, std::size_t first, std::
 }
 
 void PieceWorker::prepare_next(const Task& piece) {
-  list_contractions(space_, problem_.form, piece, next_contractions_);
+  list_contractions(space_, problem_.formulation, piece, next_contractions_);
   panels_.ask(piece, next_contractions_);
 }
 

@@ -54,10 +54,10 @@ class RecordedCudaExecutor final : public RecordedExecutor {
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
         covers_(shapes_of(kernels_)),
-        buffers_(scratch_doubles(kernels_, form, 1, properties_)),
+        buffers_(scratch_doubles(kernels_, formulation, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
-    for (const Kernel* kernel : kernels_) prepare(*kernel, form, false);
+    for (const Kernel* kernel : kernels_) prepare(*kernel, formulation, false);
   }
 
   OperandStore& operands() override { return operands_; }
@@ -65,7 +65,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
 
  private:
-  static constexpr Form form = Form::spin_orbital;
+  static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
   static cudaDeviceProp properties_of(int device) {
     cudaDeviceProp properties{};
     TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, device));
@@ -220,7 +220,7 @@ Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
   const LoneJob* lone = put(std::span<const LoneJob>(list_.lone), lone_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
-  Work work = work_of(form, 1, sets_);
+  Work work = work_of(formulation, 1, sets_);
   work.eps = put(std::span<const double>(energies), eps_at);
   constexpr double no_omega2 = 0.0;
   work.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
@@ -248,7 +248,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   const std::size_t best = covers_.best({extent[0], extent[1], extent[2]});
   const Kernel& kernel = *kernels_[best];
   program_.clear();
-  append_items(0, data, form, kernel.shape, covers_.cover(best), program_.items);
+  append_items(0, data, formulation, kernel.shape, covers_.cover(best), program_.items);
   data.items = std::ssize(program_.items);
   program_.tasks.push_back(data);
   list_ = {};
@@ -259,7 +259,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   list_singles(task, data);
   const Work work = pack(task, data, eps);
   const std::span<const double> sums =
-      run_program(program_, kernel, form, false, properties_.multiProcessorCount, work, buffers_);
+      run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, work, buffers_);
   return checked({sums[0], sums[1]});
 }
 

@@ -113,7 +113,7 @@ template <typename Read, typename Place>
 void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
                                  Read read, Place place) {
   const TileSpace& space = source.tiles();
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
   // The spin-adapted form is built from the blocks whose pairs are both alpha beta.
   const auto candidate = [&](int dimension, int tile) {
     return !adapted || space[tile].spin() == (dimension % 2 == 0 ? Spin::alpha : Spin::beta);
@@ -262,7 +262,7 @@ bool PanelLoader::place(const BlockData& block, const Placement& placement, cons
 
 void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
   using enum PanelStore::Kind;
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
   // t2 {p1 p2 h3 h4}. Spin-adapted: t_kj^cd and t_li^ba with (p1, h3) and (p2, h4) the alpha and the beta electron.
   const Placement to_left = adapted ? Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
                                     : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
@@ -281,7 +281,7 @@ void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
 
 void PanelLoader::load_integrals(const TileSource& source) {
   using enum PanelStore::Kind;
-  const bool adapted = store_.form_ == Form::spin_adapted;
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
   constexpr Space h = Space::hole, p = Space::particle;
   const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {
     source.read_v2(t[0], t[1], t[2], t[3], block);
@@ -301,7 +301,7 @@ void PanelLoader::load_integrals(const TileSource& source) {
 }
 
 bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& pairs) {
-  const bool antisymmetric = store_.form_ == Form::spin_orbital;
+  const bool antisymmetric = store_.formulation_ == SpinFormulation::spin_orbital;
   const Strides stride = strides_of(block.size);
   const TileSpace& space = store_.tiles_;
   bool lands = false;

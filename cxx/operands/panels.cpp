@@ -26,16 +26,18 @@ constexpr std::int64_t padded(std::int64_t n) {
 struct TileRange {
   int begin, end;
 };
-TileRange particles_of(const TileSpace& space, Form form) {
-  return {space.hole_tiles(), form == Form::spin_adapted ? space.last(OrbitalClass::particle_alpha) : space.size()};
+TileRange particles_of(const TileSpace& space, SpinFormulation formulation) {
+  return {space.hole_tiles(),
+          formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::particle_alpha) : space.size()};
 }
-TileRange holes_of(const TileSpace& space, Form form) {
-  return {0, form == Form::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
+TileRange holes_of(const TileSpace& space, SpinFormulation formulation) {
+  return {0, formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
 }
 
 /// In a restricted space nothing of pure beta spin is stored or needed.
-bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const ContractedIndex& inner) {
-  if (form == Form::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
+bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles,
+            const ContractedIndex& inner) {
+  if (formulation == SpinFormulation::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
       std::all_of(tiles.begin(), tiles.end(), [&](int t) { return space[t].spin() == Spin::beta; })) {
     return false;
   }
@@ -43,28 +45,30 @@ bool wanted(const TileSpace& space, Form form, const PanelTiles& tiles, const Co
 }
 
 template <typename Function>
-void for_each_left_panel(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {
     for (int y = h.begin; y < h.end; ++y) {
-      for (int z = form == Form::spin_adapted ? h.begin : y; z < h.end; ++z) {
+      for (int z = formulation == SpinFormulation::spin_adapted ? h.begin : y; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
         ContractedIndex inner;
-        if (left_contracted_index(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        if (left_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+          function(tiles);
       }
     }
   }
 }
 
 template <typename Function>
-void for_each_right_panel(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {
-    for (int y = form == Form::spin_adapted ? p.begin : x; y < p.end; ++y) {
+    for (int y = formulation == SpinFormulation::spin_adapted ? p.begin : x; y < p.end; ++y) {
       for (int z = h.begin; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
         ContractedIndex inner;
-        if (right_contracted_index(space, form, tiles, inner) && wanted(space, form, tiles, inner)) function(tiles);
+        if (right_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+          function(tiles);
       }
     }
   }
@@ -72,13 +76,13 @@ void for_each_right_panel(const TileSpace& space, Form form, Function function) 
 
 /// Blocks of <pp'||hh'>, or of (p h|p' h') in the spin-adapted form.
 template <typename Function>
-void for_each_pair_block(const TileSpace& space, Form form, Function function) {
-  const TileRange p = particles_of(space, form), h = holes_of(space, form);
+void for_each_pair_block(const TileSpace& space, SpinFormulation formulation, Function function) {
+  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int p1 = p.begin; p1 < p.end; ++p1) {
     for (int p2 = p1; p2 < p.end; ++p2) {
       for (int h1 = h.begin; h1 < h.end; ++h1) {
-        for (int h2 = form == Form::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
-          const bool exists = form == Form::spin_adapted
+        for (int h2 = formulation == SpinFormulation::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
+          const bool exists = formulation == SpinFormulation::spin_adapted
                                   ? (space[p1].irrep ^ space[p2].irrep ^ space[h1].irrep ^ space[h2].irrep) == 0
                                   : block_exists(space, p1, p2, h1, h2);
           if (exists) function(p1, p2, h1, h2, space[p1].size * space[p2].size * space[h1].size * space[h2].size);
@@ -108,12 +112,12 @@ std::int64_t rows(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
 }
 
-ContractedExtent extent_of(const TileSpace& space, Form form, const PanelTiles& tiles, bool left) {
+ContractedExtent extent_of(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left) {
   ContractedIndex inner;
   if (left) {
-    left_contracted_index(space, form, tiles, inner);
+    left_contracted_index(space, formulation, tiles, inner);
   } else {
-    right_contracted_index(space, form, tiles, inner);
+    right_contracted_index(space, formulation, tiles, inner);
   }
   return contracted_extent(space, inner);
 }
@@ -121,7 +125,7 @@ ContractedExtent extent_of(const TileSpace& space, Form form, const PanelTiles& 
 }  // namespace
 
 PanelStore::Layout PanelStore::layout(Kind kind, const PanelTiles& tiles, Side side) const {
-  const auto [particles, holes] = extent_of(tiles_, form_, tiles, kind == Kind::left);
+  const auto [particles, holes] = extent_of(tiles_, formulation_, tiles, kind == Kind::left);
   const std::int64_t total = particles + holes;
   // Every row of the right side runs d | l. In a two-sided problem the left side's run l | d, and right panels hold
   // both as l | d | l.
@@ -146,11 +150,11 @@ template <typename Left, typename Right, typename Pairs>
 void PanelStore::walk_line(Left left, Right right, Pairs pairs) const {
   for (const Side side : {Side::right, Side::left}) {
     if (side == Side::left && !two_sided_) continue;
-    for_each_left_panel(tiles_, form_, [&](const PanelTiles& tiles) { left(tiles, side); });
+    for_each_left_panel(tiles_, formulation_, [&](const PanelTiles& tiles) { left(tiles, side); });
   }
-  for_each_right_panel(tiles_, form_, right);
+  for_each_right_panel(tiles_, formulation_, right);
   for (std::size_t set = 0; set < disconnected_.size(); ++set) {
-    for_each_pair_block(tiles_, form_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
+    for_each_pair_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t size) {
       pairs(set, std::array<int, 4>{p1, p2, h1, h2}, size);
     });
   }
@@ -209,14 +213,14 @@ void PanelStore::plan_line(std::span<const OperandShare> shares) {
 std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpace& tiles) {
   std::int64_t doubles = 0;
   const int sides = problem.two_sided() ? 2 : 1;
-  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    doubles += sides * rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total());
+  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    doubles += sides * rows(tiles, panel) * padded(extent_of(tiles, problem.formulation, panel, true).total());
   });
-  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const ContractedExtent extent = extent_of(tiles, problem.form, panel, false);
+  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     doubles += rows(tiles, panel) * padded(extent.particles + sides * extent.holes);
   });
-  for_each_pair_block(tiles, problem.form, [&](int, int, int, int, std::int64_t size) {
+  for_each_pair_block(tiles, problem.formulation, [&](int, int, int, int, std::int64_t size) {
     doubles += (problem.fock_in_singles ? 2 : 1) * size;
   });
   return doubles;
@@ -225,15 +229,15 @@ std::int64_t PanelStore::required_doubles(const Problem& problem, const TileSpac
 std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
   std::int64_t left = 0, right = 0;
   const int sides = problem.two_sided() ? 2 : 1;
-  for_each_left_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    left = std::max(left, rows(tiles, panel) * padded(extent_of(tiles, problem.form, panel, true).total()));
+  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    left = std::max(left, rows(tiles, panel) * padded(extent_of(tiles, problem.formulation, panel, true).total()));
   });
-  for_each_right_panel(tiles, problem.form, [&](const PanelTiles& panel) {
-    const ContractedExtent extent = extent_of(tiles, problem.form, panel, false);
+  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);
-  const std::int64_t terms = pair_terms(problem.form) * (problem.fock_in_singles ? 2 : 1);
+  const std::int64_t terms = pair_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1);
   return left + right + terms * h * h * p * p;
 }
 
@@ -251,7 +255,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
                        Buffer alone)
-    : form_(problem.form),
+    : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
       disconnected_(problem.fock_in_singles ? 2 : 1),
@@ -374,7 +378,7 @@ std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
   std::int64_t doubles = 0;
   ContractionList contractions;
   for (const Task& task : tasks) {
-    list_contractions(tiles_, form_, task, contractions);
+    list_contractions(tiles_, formulation_, task, contractions);
     for_each_place(task, contractions, [&](const Place& place) {
       if (!owns(place) && seen.insert(place.begin).second) doubles += place.doubles;
     });

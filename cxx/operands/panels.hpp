@@ -138,7 +138,7 @@ class PanelStore {
   template <typename Use>
   void for_each_place(const Task& task, const ContractionList& contractions, Use use) const;
 
-  Form form_;
+  SpinFormulation formulation_;
   bool two_sided_;
   TileSpace tiles_;
   std::vector<double> eps_;

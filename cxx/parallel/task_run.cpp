@@ -65,7 +65,7 @@ Batches checked_batches(const Plan& plan, const Executor& executor, const std::v
 
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks) {
   Plan part;
-  part.form = plan.form;
+  part.formulation = plan.formulation;
   part.tiles = plan.tiles;
   for (const std::size_t task : tasks) {
     part.tasks.push_back(plan.tasks[task]);

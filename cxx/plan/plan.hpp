@@ -12,7 +12,7 @@ namespace trifuse {
 
 /// What is to be done, before anything is computed.
 struct Plan {
-  Form form = Form::spin_orbital;
+  SpinFormulation formulation = SpinFormulation::spin_orbital;
   TileSpace tiles;
   std::vector<Task> tasks;         ///< in NWChem's order
   std::vector<double> operations;  ///< of each task's matrix products, a multiply and an add counted as two
@@ -22,20 +22,20 @@ struct Plan {
   std::vector<std::size_t> largest_first() const;
 };
 
-Plan make_plan(const TileSpace& tiles, Form form);
+Plan make_plan(const TileSpace& tiles, SpinFormulation formulation);
 
 /// Roughly the number of tasks of a space, and the memory that each takes in a plan and its energies; to be asked
 /// before a plan is made that could be too long.
-double estimated_tasks(const TileSpace& tiles, Form form);
+double estimated_tasks(const TileSpace& tiles, SpinFormulation formulation);
 inline constexpr double bytes_per_task = 200.0;
 
 /// Throws UsageError where `enumerate_tasks` would look at so many sextets of tiles that it takes minutes, or where
 /// there are more than `most_tasks` of them: before anything is listed.
-void require_listable(const TileSpace& tiles, Form form, double most_tasks);
+void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks);
 
 /// Tile sizes for holes and particles that a CPU run uses unless told otherwise: small enough for balance and a
 /// journal, and not so small that the list of tasks becomes a burden.
-TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
+TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation);
 
 /// How tiles are cut from a list of runs: by `TileSpace::retiled`, or by `retiled_aligned` with `cuda_granule`. It
 /// decides which tasks there are.
@@ -52,7 +52,8 @@ TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
 inline constexpr std::int64_t cuda_granule = 4;
 
 /// Which of the two a run has, and with tiles of `size` where that is given.
-TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size = {});
+TileCut default_cut(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                    std::optional<std::int64_t> size = {});
 TileSpace cut(const TileSpace& orbitals, const TileCut& how);
 
 /// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and

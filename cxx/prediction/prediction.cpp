@@ -148,7 +148,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   KernelWork all;
   for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
   prediction.operations = all.operations;
-  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.form));
+  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation));
 
   SimulationSettings settings;
   settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,

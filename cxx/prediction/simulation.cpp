@@ -65,7 +65,7 @@ class Simulator {
             const SimulationSettings& settings)
       : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
     for (const KernelWork& work : inspection.kinds())
-      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.form));
+      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation));
     std::vector<double> rates;
     for (const SimulatedRank& rank : settings.ranks) {
       rates.push_back(rank.share.role == TeamShare::Role::waiter ? 0.0 : rank.share.rate);

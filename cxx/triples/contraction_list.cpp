@@ -11,11 +11,11 @@ namespace {
 
 using Permutation = std::array<int, 3>;
 
-bool contracted_index(const TileSpace& space, Form form, int add1, int add2, int subtract,
+bool contracted_index(const TileSpace& space, SpinFormulation formulation, int add1, int add2, int subtract,
                       ContractedIndex& contracted) {
   contracted.irrep = space[add1].irrep ^ space[add2].irrep ^ space[subtract].irrep;
   contracted.spin = Spin::alpha;
-  if (form == Form::spin_adapted) return true;
+  if (formulation == SpinFormulation::spin_adapted) return true;
   const int spin =
       spin_number(space[add1].spin()) + spin_number(space[add2].spin()) - spin_number(space[subtract].spin());
   if (spin != 1 && spin != 2) return false;
@@ -24,7 +24,7 @@ bool contracted_index(const TileSpace& space, Form form, int add1, int add2, int
 }
 
 /// Adds a destination to the product of these panels, which is made if it is not there yet.
-void add_product(const TileSpace& space, Form form, ContractionList& contractions, std::size_t& used,
+void add_product(const TileSpace& space, SpinFormulation formulation, ContractionList& contractions, std::size_t& used,
                  const PanelTiles& left, const PanelTiles& right, const Destination& destination) {
   for (std::size_t n = 0; n < used; ++n) {
     Product& product = contractions.products[n];
@@ -34,7 +34,8 @@ void add_product(const TileSpace& space, Form form, ContractionList& contraction
     }
   }
   ContractedIndex contracted;
-  if (!right_contracted_index(space, form, right, contracted) || contracted_extent(space, contracted).total() == 0)
+  if (!right_contracted_index(space, formulation, right, contracted) ||
+      contracted_extent(space, contracted).total() == 0)
     return;
   if (used == contractions.products.size()) contractions.products.emplace_back();
   Product& product = contractions.products[used++];
@@ -70,7 +71,7 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
       // The hole term of the same lone indices has the same sign and is the other part of the inner sum.
       const PanelTiles left{p[particle], h[static_cast<std::size_t>(hh[0])], h[static_cast<std::size_t>(hh[1])]};
       const PanelTiles right{p[static_cast<std::size_t>(pp[0])], p[static_cast<std::size_t>(pp[1])], h[hole]};
-      add_product(space, Form::spin_orbital, contractions, used, left, right,
+      add_product(space, SpinFormulation::spin_orbital, contractions, used, left, right,
                   {0,
                    term.sign,
                    {particle_slot(term.particle), hole_slot(hh[0]), hole_slot(hh[1]), particle_slot(pp[0]),
@@ -137,7 +138,7 @@ void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTarg
       const int c = role[0], b = role[1], a = role[2];
       const int k = hole_of[static_cast<std::size_t>(c)], j = hole_of[static_cast<std::size_t>(b)],
                 i = hole_of[static_cast<std::size_t>(a)];
-      add_product(space, Form::spin_adapted, contractions, used, {p(c), h(k), h(j)}, {p(b), p(a), h(i)},
+      add_product(space, SpinFormulation::spin_adapted, contractions, used, {p(c), h(k), h(j)}, {p(b), p(a), h(i)},
                   {target,
                    +1,
                    {particle_slot(c), hole_slot(k), hole_slot(j), particle_slot(b), particle_slot(a), hole_slot(i)}});
@@ -147,12 +148,14 @@ void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTarg
 
 }  // namespace
 
-bool right_contracted_index(const TileSpace& space, Form form, const PanelTiles& right, ContractedIndex& contracted) {
-  return contracted_index(space, form, right[0], right[1], right[2], contracted);
+bool right_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& right,
+                            ContractedIndex& contracted) {
+  return contracted_index(space, formulation, right[0], right[1], right[2], contracted);
 }
 
-bool left_contracted_index(const TileSpace& space, Form form, const PanelTiles& left, ContractedIndex& contracted) {
-  return contracted_index(space, form, left[1], left[2], left[0], contracted);
+bool left_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& left,
+                           ContractedIndex& contracted) {
+  return contracted_index(space, formulation, left[1], left[2], left[0], contracted);
 }
 
 ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex& contracted) {
@@ -161,12 +164,12 @@ ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex
           space.range(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta, contracted.irrep).size};
 }
 
-void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
-                       EquivalentTargets equivalent_targets) {
+void list_contractions(const TileSpace& space, SpinFormulation formulation, const Task& task,
+                       ContractionList& contractions, EquivalentTargets equivalent_targets) {
   std::size_t used = 0;
   contractions.disconnected.clear();
   contractions.equivalent_targets.clear();
-  if (form == Form::spin_adapted) {
+  if (formulation == SpinFormulation::spin_adapted) {
     write_spin_adapted(space, task, equivalent_targets, contractions, used);
   } else {
     write_spin_orbital(space, task, contractions, used);

@@ -91,12 +91,14 @@ inline constexpr std::array<std::array<int, 3>, 6> assignments = {
 enum class EquivalentTargets : std::uint8_t { listed, computed };
 
 /// Writes the contraction list of `task` into `contractions`, whose storage is reused.
-void list_contractions(const TileSpace& space, Form form, const Task& task, ContractionList& contractions,
-                       EquivalentTargets equivalent_targets = EquivalentTargets::listed);
+void list_contractions(const TileSpace& space, SpinFormulation formulation, const Task& task,
+                       ContractionList& contractions, EquivalentTargets equivalent_targets = EquivalentTargets::listed);
 
 /// The inner index that a right panel (p, p', h) or a left panel (p, h, h') must have; false where no spin fits.
-bool right_contracted_index(const TileSpace& space, Form form, const PanelTiles& right, ContractedIndex& contracted);
-bool left_contracted_index(const TileSpace& space, Form form, const PanelTiles& left, ContractedIndex& contracted);
+bool right_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& right,
+                            ContractedIndex& contracted);
+bool left_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& left,
+                           ContractedIndex& contracted);
 
 /// Number of orbitals that an inner index runs over.
 struct ContractedExtent {

@@ -18,7 +18,7 @@ namespace trifuse {
 struct Problem {
   const TileSource* right = nullptr;  ///< amplitudes on the right, integrals and orbital energies of both sides
   const TileSource* left = nullptr;   ///< amplitudes on the left, or null for those on the right
-  Form form = Form::spin_orbital;
+  SpinFormulation formulation = SpinFormulation::spin_orbital;
   std::vector<double> omega2 = {0.0};
   /// Adds f_ov t2 to S: the standard (T) of a semicanonical ROHF reference, and of orbitals that are not quite
   /// converged.
@@ -28,7 +28,7 @@ struct Problem {
   bool two_sided() const { return left != nullptr; }
   int sides() const { return two_sided() ? 2 : 1; }
   /// Six-index targets of a task, of both sides.
-  int targets() const { return (form == Form::spin_adapted ? 6 : 1) * sides(); }
+  int targets() const { return (formulation == SpinFormulation::spin_adapted ? 6 : 1) * sides(); }
 };
 
 }  // namespace trifuse

@@ -275,7 +275,7 @@ class ReferenceEvaluation::Elements {
 
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
     double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
-    if (problem_.form == Form::spin_orbital) {
+    if (problem_.formulation == SpinFormulation::spin_orbital) {
       // Elements with equal indices are zero by antisymmetry, and their denominators mean nothing.
       if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
       double d, s, d_left, s_left;

@@ -11,19 +11,19 @@
 namespace trifuse {
 
 /// The two ways to write the same energy.
-enum class Form : std::uint8_t {
+enum class SpinFormulation : std::uint8_t {
   spin_orbital,  ///< any reference: tasks are sextets of spin-orbital tiles
   spin_adapted,  ///< RHF only: tasks are sextets of alpha (that is, spatial) tiles; 2.25 times fewer operations
 };
 
 /// What is taken where nobody says otherwise.
-inline Form default_form(const TileSpace& orbitals) {
-  return orbitals.restricted() ? Form::spin_adapted : Form::spin_orbital;
+inline SpinFormulation default_formulation(const TileSpace& orbitals) {
+  return orbitals.restricted() ? SpinFormulation::spin_adapted : SpinFormulation::spin_orbital;
 }
 
 /// Terms of the disconnected triples of a task, each with a block of pairs.
-constexpr int pair_terms(Form form) {
-  return form == Form::spin_adapted ? 18 : 9;
+constexpr int pair_terms(SpinFormulation formulation) {
+  return formulation == SpinFormulation::spin_adapted ? 18 : 9;
 }
 
 /// Spins of the excited electrons.
@@ -63,18 +63,20 @@ struct TaskEnergy {
 
 /// Whether the block of a sextet is spin-allowed, symmetry-allowed, kept in a restricted space, and not zero by
 /// antisymmetry (two equal tiles of one orbital, three equal tiles of two).
-bool task_exists(const TileSpace& space, Form form, const std::array<int, 3>& particles,
+bool task_exists(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
                  const std::array<int, 3>& holes);
 
-Task make_task(const TileSpace& space, Form form, const std::array<int, 3>& particles, const std::array<int, 3>& holes);
+Task make_task(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
+               const std::array<int, 3>& holes);
 
 /// All tasks in NWChem's loop order: a outermost, then b, c, i, j, k.
-std::vector<Task> enumerate_tasks(const TileSpace& space, Form form);
+std::vector<Task> enumerate_tasks(const TileSpace& space, SpinFormulation formulation);
 
 /// The tiles of a task as the tile numbers of `fine`, a space that `coarse.refined()` made: all tasks of `fine` that
 /// lie inside the task of `coarse` and together have its energy.
-std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, Form form, const Task& task);
+std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, SpinFormulation formulation,
+                              const Task& task);
 
-std::string to_string(Form form);
+std::string to_string(SpinFormulation formulation);
 
 }  // namespace trifuse

@@ -24,29 +24,31 @@ class TheEnergyOf : public ::testing::TestWithParam<NamedMolecule> {
   std::unique_ptr<TileSource> left = make_synthetic_source(other_amplitudes(GetParam().molecule));
 
   /// Each sides' and forms' numbers for two values of omega2.
-  static std::vector<double> numbers(const TileSource& right, const TileSource* left_source, Form form,
-                                     std::optional<std::int64_t> tile_size = {}) {
-    CalculationOptions options = options_for(form, tile_size);
+  static std::vector<double> numbers(const TileSource& right, const TileSource* left_source,
+                                     SpinFormulation formulation, std::optional<std::int64_t> tile_size = {}) {
+    CalculationOptions options = options_for(formulation, tile_size);
     options.omega2 = {0.0, 0.2};
     return numbers_of(calculate(right, options, left_source));
   }
   void expect_same(const TileSource& other_right, const TileSource& other_left) const {
-    for (const Form form : GetParam().forms()) {
-      SCOPED_TRACE(to_string(form));
-      EXPECT_LT(relative_difference(numbers(other_right, nullptr, form), numbers(*source, nullptr, form)), tolerance);
-      EXPECT_LT(relative_difference(numbers(other_right, &other_left, form), numbers(*source, left.get(), form)),
+    for (const SpinFormulation formulation : GetParam().formulations()) {
+      SCOPED_TRACE(to_string(formulation));
+      EXPECT_LT(relative_difference(numbers(other_right, nullptr, formulation), numbers(*source, nullptr, formulation)),
+                tolerance);
+      EXPECT_LT(relative_difference(numbers(other_right, &other_left, formulation),
+                                    numbers(*source, left.get(), formulation)),
                 tolerance);
     }
   }
 };
 
 TEST_P(TheEnergyOf, DoesNotDependOnTheTiles) {
-  for (const Form form : GetParam().forms()) {
-    const auto one = numbers(*source, nullptr, form), two = numbers(*source, left.get(), form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const auto one = numbers(*source, nullptr, formulation), two = numbers(*source, left.get(), formulation);
     for (const std::int64_t size : {1, 2, 3, 4, 30}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(size));
-      EXPECT_LT(relative_difference(numbers(*source, nullptr, form, size), one), tolerance);
-      EXPECT_LT(relative_difference(numbers(*source, left.get(), form, size), two), tolerance);
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(size));
+      EXPECT_LT(relative_difference(numbers(*source, nullptr, formulation, size), one), tolerance);
+      EXPECT_LT(relative_difference(numbers(*source, left.get(), formulation, size), two), tolerance);
     }
   }
 }
@@ -104,22 +106,23 @@ class TheClosedShellEnergyOf : public TheEnergyOf {};
 
 TEST_P(TheClosedShellEnergyOf, IsTheSameInBothForms) {
   for (const TileSource* on_the_left : {static_cast<TileSource*>(nullptr), left.get()}) {
-    EXPECT_LT(relative_difference(numbers(*source, on_the_left, Form::spin_adapted),
-                                  numbers(*source, on_the_left, Form::spin_orbital)),
+    EXPECT_LT(relative_difference(numbers(*source, on_the_left, SpinFormulation::spin_adapted),
+                                  numbers(*source, on_the_left, SpinFormulation::spin_orbital)),
               tolerance);
   }
 }
 
 TEST_P(TheEnergyOf, IsTheSameWithEqualAmplitudesOnBothSidesAsWithOne) {
-  for (const Form form : GetParam().forms()) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
     const auto same = make_synthetic_source(GetParam().molecule);
-    EXPECT_LT(relative_difference(numbers(*source, same.get(), form), numbers(*source, nullptr, form)), 1e-13);
+    EXPECT_LT(relative_difference(numbers(*source, same.get(), formulation), numbers(*source, nullptr, formulation)),
+              1e-13);
   }
 }
 
 TEST_P(TheEnergyOf, HasTheSameBitsForAnyNumberOfThreadsAndInEveryRun) {
-  for (const Form form : GetParam().forms()) {
-    CalculationOptions options = options_for(form, 2);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    CalculationOptions options = options_for(formulation, 2);
     const auto expected = numbers_of(calculate(*source, options));
     for (const int threads : {1, 2, 3}) {
       options.threads = threads;
@@ -129,8 +132,8 @@ TEST_P(TheEnergyOf, HasTheSameBitsForAnyNumberOfThreadsAndInEveryRun) {
 }
 
 TEST_P(TheEnergyOf, HasTheSameBitsInAListOfOmega2AsAlone) {
-  for (const Form form : GetParam().forms()) {
-    CalculationOptions options = options_for(form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    CalculationOptions options = options_for(formulation);
     options.omega2 = {0.0, 0.1, 0.2, 0.5};
     const CalculationResult together = calculate(*source, options, left.get());
     std::vector<double> alone;
@@ -168,9 +171,9 @@ TEST(TheEnergy, DoesNotSufferFromZeroDenominatorsOfElementsThatVanish) {
     for (int spin = 0; spin < 2; ++spin) energies.insert(energies.end(), {-1.0, -1.0, 0.1});
     for (int spin = 0; spin < 2; ++spin) energies.insert(energies.end(), {0.0, 0.7, 0.9});
     const auto degenerate = rotated_source(*source, no_rotations(source->tiles()), energies);
-    for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-      if (form == Form::spin_adapted && reference != Reference::rhf) continue;
-      CalculationOptions options = options_for(form);
+    for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+      if (formulation == SpinFormulation::spin_adapted && reference != Reference::rhf) continue;
+      CalculationOptions options = options_for(formulation);
       options.omega2 = {0.1};
       const auto found = numbers_of(calculate(*degenerate, options));
       options.executor = ExecutorKind::reference;

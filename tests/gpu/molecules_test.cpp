@@ -47,12 +47,12 @@ class GpuEnergyFromNwchemsFiles : public OnGpuForDump {
 };
 
 TEST_P(GpuEnergyFromNwchemsFiles, IsThePrintedOne) {
-  std::vector<Form> forms = {Form::spin_orbital};
-  if (source->tiles().restricted()) forms.push_back(Form::spin_adapted);
-  for (const Form form : forms) {
+  std::vector<SpinFormulation> formulations = {SpinFormulation::spin_orbital};
+  if (source->tiles().restricted()) formulations.push_back(SpinFormulation::spin_adapted);
+  for (const SpinFormulation formulation : formulations) {
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {3}}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
-      CalculationOptions options = options_for(form, size);
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
+      CalculationOptions options = options_for(formulation, size);
       options.omega2 = {0.0};
       for (const auto& [omega2, energies] : expected.regularised) options.omega2.push_back(omega2);
       const auto found = compared_with_the_cpu(*source, options).energies;

@@ -35,8 +35,8 @@ class NeighbourGpus : public OnGpu {
     EXPECT_EQ(failures, std::vector<std::string>(ranks));
     return results;
   }
-  static CalculationOptions on_gpu(Form form, std::int64_t memory) {
-    CalculationOptions options = options_for(form, 8);
+  static CalculationOptions on_gpu(SpinFormulation formulation, std::int64_t memory) {
+    CalculationOptions options = options_for(formulation, 8);
     options.executor = ExecutorKind::cuda;
     options.devices = {0};
     options.memory = memory;
@@ -46,12 +46,12 @@ class NeighbourGpus : public OnGpu {
 
 TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
   std::vector<OwnedProblem> problems;
-  problems.emplace_back(closed_shell(8, 60), Form::spin_adapted);
-  problems.emplace_back(closed_shell(6, 40), Form::spin_adapted, true);
-  problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), Form::spin_orbital, true);
+  problems.emplace_back(closed_shell(8, 60), SpinFormulation::spin_adapted);
+  problems.emplace_back(closed_shell(6, 40), SpinFormulation::spin_adapted, true);
+  problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), SpinFormulation::spin_orbital, true);
   for (const OwnedProblem& owned : problems) {
-    SCOPED_TRACE(to_string(owned.problem.form));
-    const CalculationOptions options = on_gpu(owned.problem.form, 4096 * mebibyte);
+    SCOPED_TRACE(to_string(owned.problem.formulation));
+    const CalculationOptions options = on_gpu(owned.problem.formulation, 4096 * mebibyte);
     const CalculationResult alone = calculate(*owned.right, options, owned.left.get());
     EXPECT_EQ(alone.cuda->panels_kept, 0);
     EXPECT_EQ(alone.cuda->panels_from_neighbours, 0);
@@ -69,8 +69,8 @@ TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
 }
 
 TEST_F(NeighbourGpus, MayHaveLittleMemory) {
-  const OwnedProblem owned(closed_shell(16, 90), Form::spin_adapted);
-  CalculationOptions options = on_gpu(Form::spin_adapted, 4096 * mebibyte);
+  const OwnedProblem owned(closed_shell(16, 90), SpinFormulation::spin_adapted);
+  CalculationOptions options = on_gpu(SpinFormulation::spin_adapted, 4096 * mebibyte);
   const std::vector<double> expected = numbers_of(calculate(*owned.right, options));
   const std::int64_t least = least_budget(owned.problem, Calculation(*owned.right, nullptr, options).plan().tiles);
   bool dropped = false, kept_none = false;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
 
   trifuse::CalculationOptions options;
   options.omega2 = {0.0, 0.1};
-  options.executor = trifuse::choose_executor(water->tiles(), options.form);
+  options.executor = trifuse::choose_executor(water->tiles(), options.formulation);
   const trifuse::CalculationResult result = trifuse::Calculation(*water, nullptr, options).run();
   for (const trifuse::TriplesEnergy& energy : result.energies) {
     std::printf("omega2 %.2f  E[T] %.12f  E(T) %.12f  %s\n", energy.omega2, energy.total.bracket, energy.total.paren,

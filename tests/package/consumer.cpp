@@ -41,7 +41,7 @@ int main() {
   problem.right = source.get();
   problem.omega2 = {0.1};
   const trifuse::TileSpace& tiles = source->tiles();
-  const auto tasks = trifuse::enumerate_tasks(tiles, problem.form);
+  const auto tasks = trifuse::enumerate_tasks(tiles, problem.formulation);
   const double reference = triples_energy(*trifuse::make_reference_executor(problem, tiles), tasks);
   const double cpu = triples_energy(*trifuse::make_cpu_executor(problem, tiles), tasks);
   std::printf("Trifuse %s, %zu tasks: E(T) = %.15f (reference), %.15f (cpu)\n", trifuse::version, tasks.size(),

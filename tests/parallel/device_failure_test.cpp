@@ -28,7 +28,7 @@ using Role = TeamShare::Role;
 class DeviceFailure : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
   std::atomic<std::size_t> executed{0}, fallbacks{0};
   std::mutex mutex;
   std::vector<std::string> warnings;

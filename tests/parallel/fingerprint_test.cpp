@@ -15,7 +15,7 @@ namespace trifuse::testing {
 namespace {
 
 TEST(FingerprintOfAProblem, IsTheSameForAnyNumberOfRanksAndThreads) {
-  const OwnedProblem owned(open_shell(Reference::uhf, {5, 4, 8, 7}, 2), Form::spin_orbital, true);
+  const OwnedProblem owned(open_shell(Reference::uhf, {5, 4, 8, 7}, 2), SpinFormulation::spin_orbital, true);
   const auto dump = open_dump_of("ch2_631g_c2v_rohf_t3");
   Problem of_files;
   of_files.right = dump.get();
@@ -37,17 +37,17 @@ TEST(FingerprintOfAProblem, TellsCalculationsApart) {
   std::vector<Fingerprint> all;
   const auto add = [&](const OwnedProblem& owned) { all.push_back(fingerprint(owned.problem)); };
   SyntheticMolecule molecule = closed_shell(4, 7);
-  add(OwnedProblem(molecule, Form::spin_adapted));
-  add(OwnedProblem(molecule, Form::spin_orbital));
-  add(OwnedProblem(molecule, Form::spin_adapted, true));
-  OwnedProblem other_omega2(molecule, Form::spin_adapted);
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted));
+  add(OwnedProblem(molecule, SpinFormulation::spin_orbital));
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted, true));
+  OwnedProblem other_omega2(molecule, SpinFormulation::spin_adapted);
   other_omega2.problem.omega2 = {0.1};
   add(other_omega2);
-  OwnedProblem with_fock(molecule, Form::spin_adapted);
+  OwnedProblem with_fock(molecule, SpinFormulation::spin_adapted);
   with_fock.problem.fock_in_singles = true;
   add(with_fock);
   ++molecule.seed;
-  add(OwnedProblem(molecule, Form::spin_adapted));
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted));
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
 }

@@ -29,7 +29,7 @@ struct Rank {
 class SlowRanks : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(6, 11, 1));
-  Plan plan = make_plan(source->tiles().retiled(2, 3), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 3), SpinFormulation::spin_orbital);
   std::map<std::array<int, 6>, double> operations = [this] {
     std::map<std::array<int, 6>, double> all;
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) all[tiles_of(plan.tasks[t])] = plan.operations[t];

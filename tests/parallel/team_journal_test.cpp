@@ -175,7 +175,7 @@ TEST_F(ATeamsJournal, TellsTheTilesOfItsPlanToAllRanks) {
 class ATeamWithAJournal : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
   JournalKey key_of_plan = {{1, 2}, {{2, 2}, false}, plan.tasks.size(), 1};
   TemporaryFolder folder;
   std::string path = (folder.path() / "journal").string();

@@ -26,7 +26,7 @@ std::int64_t bytes_of(std::int64_t doubles) {
 struct Case {
   std::string name;
   SyntheticMolecule molecule;
-  Form form;
+  SpinFormulation formulation;
   bool two_sided, fock;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -35,11 +35,11 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 class SharedOperands : public ::testing::TestWithParam<Case> {
  protected:
-  OwnedProblem owned{GetParam().molecule, GetParam().form, GetParam().two_sided};
+  OwnedProblem owned{GetParam().molecule, GetParam().formulation, GetParam().two_sided};
   Plan plan = [&] {
     owned.problem.fock_in_singles = GetParam().fock;
     owned.problem.omega2 = {0.0, 0.1};
-    return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+    return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
   }();
   std::vector<double> alone =
       task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.omega2.size());
@@ -63,14 +63,15 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Problem, SharedOperands,
-    ::testing::Values(Case{"RHF spin-adapted", closed_shell(5, 9, 2), Form::spin_adapted, false, false},
-                      Case{"RHF spin-orbital", closed_shell(4, 7), Form::spin_orbital, false, false},
-                      Case{"RHF spin-adapted two-sided", closed_shell(5, 9), Form::spin_adapted, true, false},
-                      Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), Form::spin_orbital, false, false},
-                      Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), Form::spin_orbital, true, false},
-                      Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, false},
-                      Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}),
-                           Form::spin_orbital, false, true}),
+    ::testing::Values(
+        Case{"RHF spin-adapted", closed_shell(5, 9, 2), SpinFormulation::spin_adapted, false, false},
+        Case{"RHF spin-orbital", closed_shell(4, 7), SpinFormulation::spin_orbital, false, false},
+        Case{"RHF spin-adapted two-sided", closed_shell(5, 9), SpinFormulation::spin_adapted, true, false},
+        Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), SpinFormulation::spin_orbital, false, false},
+        Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital, true, false},
+        Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital, false, false},
+        Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital,
+             false, true}),
     [](const auto& test) { return as_test_name(test.param.name); });
 
 TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
@@ -83,7 +84,8 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
       EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
       std::vector<Task> pieces;
       for (const Task& task : plan.tasks) {
-        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.form, task)) pieces.push_back(piece);
+        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
+          pieces.push_back(piece);
       }
       const std::int64_t needed = operands.panels()->bytes_to_fetch(pieces);
       EXPECT_LE(needed, traffic.bytes_of_others);
@@ -129,8 +131,8 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
 
 class SharedOperandsOfTeams : public ::testing::Test {
  protected:
-  OwnedProblem owned{closed_shell(5, 9), Form::spin_orbital};
-  Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+  OwnedProblem owned{closed_shell(5, 9), SpinFormulation::spin_orbital};
+  Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
 };
 
 TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {

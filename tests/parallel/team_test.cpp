@@ -119,7 +119,7 @@ TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
 class TeamRun : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
 
   RunOutcome run(Team& team, const Executor* executor, TeamShare share = {}, int threads = 2) const {
     RunSettings settings;
@@ -287,7 +287,7 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
 
 TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
-  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   // More pieces than there are panels, too.
   for (const int pieces : {1, 3, 1000}) {
@@ -319,7 +319,7 @@ TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
 
 TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
-  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   const Calculation planned(*source, nullptr, options);
   const std::int64_t working = planned.working_bytes(), operands = planned.operand_bytes();
@@ -348,7 +348,7 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
 
 TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
-  const CalculationOptions options = options_for(Form::spin_orbital, 4);
+  const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   const auto failures = failures_of_ranks(
       3,
@@ -372,7 +372,7 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
   const auto failures = failures_of_ranks(
       4,
       [&](Team& team) {
-        CalculationOptions options = options_for(Form::spin_orbital, 4);
+        CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
         const Calculation planned(*source, nullptr, options);
         if (team.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
         Calculation calculation(*source, nullptr, options);

@@ -17,7 +17,8 @@ namespace {
 using Role = TeamShare::Role;
 
 Plan plan_of_tiles(std::int64_t size) {
-  return make_plan(make_synthetic_source(closed_shell(8, 14, 2))->tiles().retiled(size, size), Form::spin_orbital);
+  return make_plan(make_synthetic_source(closed_shell(8, 14, 2))->tiles().retiled(size, size),
+                   SpinFormulation::spin_orbital);
 }
 
 TEST(Units, HoldEveryTaskOnce) {

@@ -12,9 +12,10 @@
 namespace trifuse::testing {
 
 /// Options of a calculation on one thread.
-inline CalculationOptions options_for(std::optional<Form> form = {}, std::optional<std::int64_t> tile_size = {}) {
+inline CalculationOptions options_for(std::optional<SpinFormulation> formulation = {},
+                                      std::optional<std::int64_t> tile_size = {}) {
   CalculationOptions options;
-  options.form = form;
+  options.formulation = formulation;
   options.tile_size = tile_size;
   options.threads = 1;
   return options;

@@ -55,13 +55,14 @@ class ACalculation : public ::testing::Test {
 };
 
 TEST_F(ACalculation, IsSpinAdaptedForAClosedShellUnlessToldOtherwise) {
-  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().form, Form::spin_adapted);
-  EXPECT_EQ(Calculation(*water, nullptr, options_for(Form::spin_orbital)).problem().form, Form::spin_orbital);
-  EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().form, Form::spin_orbital);
+  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().formulation, SpinFormulation::spin_adapted);
+  EXPECT_EQ(Calculation(*water, nullptr, options_for(SpinFormulation::spin_orbital)).problem().formulation,
+            SpinFormulation::spin_orbital);
+  EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().formulation, SpinFormulation::spin_orbital);
 }
 
 TEST_F(ACalculation, CannotBeSpinAdaptedForAnOpenShell) {
-  expect_refusal<UsageError>(*radical, nullptr, options_for(Form::spin_adapted), "needs an RHF reference");
+  expect_refusal<UsageError>(*radical, nullptr, options_for(SpinFormulation::spin_adapted), "needs an RHF reference");
 }
 
 TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
@@ -162,8 +163,8 @@ TEST_F(ACalculation, SaysWhichRohfEnergyItIs) {
 
 TEST_F(ACalculation, WithoutTriplesHasAnEnergyOfZero) {
   const auto helium = make_synthetic_source(closed_shell(1, 5));
-  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-    const CalculationResult result = calculate(*helium, options_for(form));
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+    const CalculationResult result = calculate(*helium, options_for(formulation));
     EXPECT_EQ(result.tasks, 0u);
     EXPECT_EQ(result.energies.front().total.paren, 0.0);
   }

@@ -26,7 +26,7 @@ TileSpace closed_shell_space(std::int64_t occupied, std::int64_t virtuals, std::
 TEST(OperationCount, OfTheSpinAdaptedFormIsTwoO3V3TimesOPlusV) {
   for (const auto& [o, v, hole_tile, particle_tile] :
        {std::array{6, 8, 2, 2}, std::array{6, 9, 6, 3}, std::array{8, 6, 4, 6}, std::array{7, 11, 3, 4}}) {
-    const Plan plan = make_plan(closed_shell_space(o, v, hole_tile, particle_tile), Form::spin_adapted);
+    const Plan plan = make_plan(closed_shell_space(o, v, hole_tile, particle_tile), SpinFormulation::spin_adapted);
     const double o3 = o * o * o, v3 = v * v * v;
     EXPECT_EQ(plan.total_operations, 2.0 * o3 * v3 * (o + v)) << o << " " << v;
   }
@@ -45,7 +45,7 @@ TEST(OperationCount, OfTheSpinOrbitalFormFollowsFromPairsOfTiles) {
   for (const auto& [o, v, hole_tile, particle_tile] :
        {std::array{6, 9, 3, 3}, std::array{6, 9, 6, 3}, std::array{9, 12, 3, 4}, std::array{5, 8, 5, 8}}) {
     const TileSpace space = closed_shell_space(o, v, hole_tile, particle_tile);
-    const Plan plan = make_plan(space, Form::spin_orbital);
+    const Plan plan = make_plan(space, SpinFormulation::spin_orbital);
     const double oo = ascending_pairs(space, OrbitalClass::hole_alpha);
     const double vv = ascending_pairs(space, OrbitalClass::particle_alpha);
     // aaa: (p, hh') x (pp', h). aab: alone are an alpha particle and the beta hole, the beta particle and an alpha
@@ -60,7 +60,7 @@ TEST(OperationCount, OfTheSpinOrbitalFormApproachesFourAndAHalfO3V3TimesOPlusV) 
   double last = 1e300;
   for (const int tiles : {1, 2, 4, 8}) {
     const double o = 24, v = 24;
-    const Plan plan = make_plan(closed_shell_space(24, 24, 24 / tiles, 24 / tiles), Form::spin_orbital);
+    const Plan plan = make_plan(closed_shell_space(24, 24, 24 / tiles, 24 / tiles), SpinFormulation::spin_orbital);
     const double ratio = plan.total_operations / (o * o * o * v * v * v * (o + v));
     EXPECT_GT(ratio, 4.5);
     EXPECT_LT(ratio, last);
@@ -72,7 +72,7 @@ TEST(OperationCount, OfTheSpinOrbitalFormApproachesFourAndAHalfO3V3TimesOPlusV) 
 TEST(OperationCount, ShrinksWithTheNumberOfIrreps) {
   const auto operations = [](int irreps) {
     SyntheticMolecule molecule = closed_shell(16, 32, irreps);
-    return make_plan(make_synthetic_source(molecule)->tiles(), Form::spin_adapted).total_operations;
+    return make_plan(make_synthetic_source(molecule)->tiles(), SpinFormulation::spin_adapted).total_operations;
   };
   // Each of seven sums over an irrep is cut, tied by two conditions.
   EXPECT_DOUBLE_EQ(operations(1) / operations(2), 4.0);
@@ -80,19 +80,19 @@ TEST(OperationCount, ShrinksWithTheNumberOfIrreps) {
 }
 
 template <typename Check>
-void for_each_contraction_list(Form form, const TileSpace& space, Check check) {
+void for_each_contraction_list(SpinFormulation formulation, const TileSpace& space, Check check) {
   ContractionList contractions;
-  for (const Task& task : enumerate_tasks(space, form)) {
-    list_contractions(space, form, task, contractions);
+  for (const Task& task : enumerate_tasks(space, formulation)) {
+    list_contractions(space, formulation, task, contractions);
     check(task, contractions);
   }
 }
 
 TEST(ContractionList, NamesEveryProductOfPanelsOnce) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
-    for (const Form form : molecule.forms()) {
+    for (const SpinFormulation formulation : molecule.formulations()) {
       std::size_t products = 0;
-      for_each_contraction_list(form, make_synthetic_source(molecule.molecule)->tiles(),
+      for_each_contraction_list(formulation, make_synthetic_source(molecule.molecule)->tiles(),
                                 [&](const Task&, const ContractionList& contractions) {
                                   std::set<std::pair<PanelTiles, PanelTiles>> pairs;
                                   for (const Product& product : contractions.products) {
@@ -110,14 +110,14 @@ TEST(ContractionList, NamesEveryProductOfPanelsOnce) {
 TEST(ContractionList, OfDifferentTilesHasThirtySixProductsSpinAdaptedAndNineForOneSpin) {
   const TileSpace space = closed_shell_space(9, 9, 3, 3);
   ContractionList contractions;
-  list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {6, 7, 8}, {0, 1, 2}),
-                    contractions);
+  list_contractions(space, SpinFormulation::spin_adapted,
+                    make_task(space, SpinFormulation::spin_adapted, {6, 7, 8}, {0, 1, 2}), contractions);
   EXPECT_EQ(contractions.targets, 6);
   EXPECT_EQ(contractions.products.size(), 36u);
   EXPECT_EQ(contractions.disconnected.size(), 18u);
   EXPECT_TRUE(contractions.equivalent_targets.empty());
-  list_contractions(space, Form::spin_orbital, make_task(space, Form::spin_orbital, {6, 7, 8}, {0, 1, 2}),
-                    contractions);
+  list_contractions(space, SpinFormulation::spin_orbital,
+                    make_task(space, SpinFormulation::spin_orbital, {6, 7, 8}, {0, 1, 2}), contractions);
   EXPECT_EQ(contractions.targets, 1);
   EXPECT_EQ(contractions.products.size(), 9u);
   EXPECT_EQ(contractions.disconnected.size(), 9u);
@@ -126,8 +126,8 @@ TEST(ContractionList, OfDifferentTilesHasThirtySixProductsSpinAdaptedAndNineForO
 TEST(ContractionList, OfEqualTilesHasOneProductAndFiveAliases) {
   const TileSpace space = closed_shell_space(3, 3, 3, 3);
   ContractionList contractions;
-  list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, {2, 2, 2}, {0, 0, 0}),
-                    contractions);
+  list_contractions(space, SpinFormulation::spin_adapted,
+                    make_task(space, SpinFormulation::spin_adapted, {2, 2, 2}, {0, 0, 0}), contractions);
   ASSERT_EQ(contractions.products.size(), 1u);
   EXPECT_EQ(contractions.products.front().destinations.size(), 6u);
   EXPECT_EQ(contractions.equivalent_targets.size(), 5u);
@@ -138,7 +138,8 @@ TEST(ContractionList, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
   const TileSpace space = closed_shell_space(9, 9, 3, 3);
   const auto equivalent_targets = [&](const std::array<int, 3>& particles, const std::array<int, 3>& holes) {
     ContractionList contractions;
-    list_contractions(space, Form::spin_adapted, make_task(space, Form::spin_adapted, particles, holes), contractions);
+    list_contractions(space, SpinFormulation::spin_adapted,
+                      make_task(space, SpinFormulation::spin_adapted, particles, holes), contractions);
     return contractions.equivalent_targets.size();
   };
   EXPECT_EQ(equivalent_targets({6, 6, 7}, {0, 1, 2}), 3u);
@@ -153,8 +154,8 @@ TEST(ContractionList, OfCoincidentTilesOfOneKindHasAsManyAliasesAsItCan) {
 TEST(ContractionList, MultipliesEachSlotOfATaskOncePerDestination) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     const TileSpace space = make_synthetic_source(molecule.molecule)->tiles();
-    for (const Form form : molecule.forms()) {
-      for_each_contraction_list(form, space, [&](const Task& task, const ContractionList& contractions) {
+    for (const SpinFormulation formulation : molecule.formulations()) {
+      for_each_contraction_list(formulation, space, [&](const Task& task, const ContractionList& contractions) {
         for (const Product& product : contractions.products) {
           for (const Destination& destination : product.destinations) {
             std::array<std::uint8_t, 6> slots = destination.slot;
@@ -186,40 +187,46 @@ TEST(EquivalentTargets, StandForTheSamePairsOfOrbitals) {
   std::size_t checked = 0;
   for (const auto& [hole_tile, particle_tile] : {std::pair{3, 3}, std::pair{6, 3}, std::pair{3, 6}, std::pair{6, 6}}) {
     const TileSpace space = closed_shell_space(6, 6, hole_tile, particle_tile);
-    for_each_contraction_list(Form::spin_adapted, space, [&](const Task& task, const ContractionList& contractions) {
-      for (const EquivalentTarget& equivalent : contractions.equivalent_targets) {
-        EXPECT_LT(equivalent.source, equivalent.target);
-        EXPECT_TRUE(std::none_of(
-            contractions.equivalent_targets.begin(), contractions.equivalent_targets.end(),
-            [&](const EquivalentTarget& other) { return other.target == equivalent.source && &other > &equivalent; }))
-            << "the source of an alias must be complete before it";
-        // Six different orbitals a..k are named 0..5.
-        const std::array<int, 6> x = {0, 1, 2, 3, 4, 5};
-        std::array<int, 6> y{};
-        for (std::size_t s = 0; s < 6; ++s) {
-          y[s] = x[equivalent.slot[s]];
-          const auto tile_of = [&](std::size_t slot) { return slot < 3 ? task.particles[slot] : task.holes[slot - 3]; };
-          EXPECT_EQ(tile_of(s), tile_of(equivalent.slot[s])) << "only indices of equal tiles may be interchanged";
-        }
-        EXPECT_EQ(pairs_of(equivalent.target, x), pairs_of(equivalent.source, y));
-        ++checked;
-      }
-    });
+    for_each_contraction_list(
+        SpinFormulation::spin_adapted, space, [&](const Task& task, const ContractionList& contractions) {
+          for (const EquivalentTarget& equivalent : contractions.equivalent_targets) {
+            EXPECT_LT(equivalent.source, equivalent.target);
+            EXPECT_TRUE(std::none_of(contractions.equivalent_targets.begin(), contractions.equivalent_targets.end(),
+                                     [&](const EquivalentTarget& other) {
+                                       return other.target == equivalent.source && &other > &equivalent;
+                                     }))
+                << "the source of an alias must be complete before it";
+            // Six different orbitals a..k are named 0..5.
+            const std::array<int, 6> x = {0, 1, 2, 3, 4, 5};
+            std::array<int, 6> y{};
+            for (std::size_t s = 0; s < 6; ++s) {
+              y[s] = x[equivalent.slot[s]];
+              const auto tile_of = [&](std::size_t slot) {
+                return slot < 3 ? task.particles[slot] : task.holes[slot - 3];
+              };
+              EXPECT_EQ(tile_of(s), tile_of(equivalent.slot[s])) << "only indices of equal tiles may be interchanged";
+            }
+            EXPECT_EQ(pairs_of(equivalent.target, x), pairs_of(equivalent.source, y));
+            ++checked;
+          }
+        });
   }
   EXPECT_GT(checked, 10u);
 }
 
 TEST(EquivalentTargets, LeaveNoTargetWithoutAValue) {
   const TileSpace space = closed_shell_space(6, 6, 3, 3);
-  for_each_contraction_list(Form::spin_adapted, space, [&](const Task&, const ContractionList& contractions) {
-    std::set<int> filled;
-    for (const Product& product : contractions.products) {
-      for (const Destination& destination : product.destinations) filled.insert(destination.target);
-    }
-    for (const EquivalentTarget& equivalent : contractions.equivalent_targets)
-      EXPECT_TRUE(filled.insert(equivalent.target).second);
-    EXPECT_EQ(filled.size(), 6u);
-  });
+  for_each_contraction_list(SpinFormulation::spin_adapted, space,
+                            [&](const Task&, const ContractionList& contractions) {
+                              std::set<int> filled;
+                              for (const Product& product : contractions.products) {
+                                for (const Destination& destination : product.destinations)
+                                  filled.insert(destination.target);
+                              }
+                              for (const EquivalentTarget& equivalent : contractions.equivalent_targets)
+                                EXPECT_TRUE(filled.insert(equivalent.target).second);
+                              EXPECT_EQ(filled.size(), 6u);
+                            });
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ __device__ __forceinline__ double warp_sum(double x) {
 }
 
 /// The targets of an item that one warp has multiplied: puts them aside and turns them into sums.
-template <Form form, bool two_sided, typename Config>
+template <SpinFormulation formulation, bool two_sided, typename Config>
 class EnergyStep {
-  static constexpr bool adapted = form == Form::spin_adapted;
+  static constexpr bool adapted = formulation == SpinFormulation::spin_adapted;
   static constexpr int threads = Config::warps * 32;
   /// Elements that are turned into energies at a time: one a, one half, `slice_b` of b; there are registers for so
   /// many.
@@ -45,7 +45,7 @@ class EnergyStep {
   static constexpr int sides = two_sided ? 2 : 1;  ///< left first, if there are two
   static constexpr int targets = one_side * sides;
 
-  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData<form, Config>& data, int warp, int lane)
+  __device__ __forceinline__ EnergyStep(const Work& work, const ItemData<formulation, Config>& data, int warp, int lane)
       : work_(work),
         elements_(data, WarpPlace(data.item, warp), lane),
         kept_(kept(work, warp * 32 + lane)),
@@ -337,21 +337,21 @@ class EnergyStep {
   }
 
   const Work& work_;
-  LaneElements<form, Config> elements_;
+  LaneElements<formulation, Config> elements_;
   const double* kept_;
   int warp_, lane_;
 };
 
 /// Writes the sums of the item at hand, each warp its own.
-template <bool two_sided, Form form, typename Config>
-__device__ __forceinline__ void write_sums(const Work& work, Stages<form, Config>& stages) {
-  const EnergyStep<form, two_sided, Config> energy(work, stages.item(), warp_number(), lane_number());
+template <bool two_sided, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void write_sums(const Work& work, Stages<formulation, Config>& stages) {
+  const EnergyStep<formulation, two_sided, Config> energy(work, stages.item(), warp_number(), lane_number());
 #pragma unroll 1
   for (int set = 0; set < work.sets; ++set) {
     const char* pairs = nullptr;
-    if constexpr (form == Form::spin_orbital) pairs = stages.acquire_pairs();
+    if constexpr (formulation == SpinFormulation::spin_orbital) pairs = stages.acquire_pairs();
     energy.write_sums(pairs, set);
-    if constexpr (form == Form::spin_orbital) stages.release_pairs();
+    if constexpr (formulation == SpinFormulation::spin_orbital) stages.release_pairs();
   }
 }
 

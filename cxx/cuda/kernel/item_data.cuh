@@ -8,10 +8,10 @@ namespace trifuse::gpu {
 
 /// All that a block must know of an item, in shared memory. Particles count those of the box along a, then b, then c;
 /// holes are [local, position]. What lies beyond the end of a tile repeats its last orbital.
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct ItemData {
-  static constexpr int targets_of_side = form == Form::spin_adapted ? 6 : 1;
-  static constexpr int terms = form == Form::spin_adapted ? spin_adapted_pairs : spin_orbital_pairs;
+  static constexpr int targets_of_side = formulation == SpinFormulation::spin_adapted ? 6 : 1;
+  static constexpr int terms = formulation == SpinFormulation::spin_adapted ? spin_adapted_pairs : spin_orbital_pairs;
 
   std::uint32_t number;
   std::int32_t equal_blocks;  ///< see equal_hole_blocks
@@ -34,9 +34,9 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
 }
 
 /// Whether a warp has an element in ascending order.
-template <Form form, typename Config>
-__device__ __forceinline__ bool any_canonical(const ItemData<form, Config>& data, const WarpPlace& place) {
-  constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ bool any_canonical(const ItemData<formulation, Config>& data, const WarpPlace& place) {
+  constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
   const auto first = [&](int q) { return data.item.particle[q] + place.at[q] * Config::sub(q); };
   bool any = place.inside;
   for (int q = 0; q < 3; ++q) any = any && first(q) < data.task.extent[q];
@@ -48,8 +48,8 @@ __device__ __forceinline__ bool any_canonical(const ItemData<form, Config>& data
 }
 
 /// Gathers what a block must know of an item. `synchronise` makes what one of the threads wrote visible to the others.
-template <Form form, typename Config, typename Synchronise>
-__device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData<form, Config>& data,
+template <SpinFormulation formulation, typename Config, typename Synchronise>
+__device__ __forceinline__ void gather_item(const Work& work, std::uint32_t number, ItemData<formulation, Config>& data,
                                             int thread, int threads, Synchronise synchronise) {
   static_assert(sizeof(Item) % 4 == 0 && sizeof(TaskData) % 4 == 0);
   copy_words(&data.item, &work.items[number], sizeof(Item), thread, threads);
@@ -78,7 +78,7 @@ __device__ __forceinline__ void gather_item(const Work& work, std::uint32_t numb
   };
   if (thread == 0) {
     data.equal_blocks = equal_hole_blocks(task, data.item);
-    data.targets = form == Form::spin_adapted ? computed_targets(data.equal_blocks) : 1;
+    data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
   if (thread < Config::warps) {
     const WarpPlace place(data.item, thread);
@@ -107,7 +107,7 @@ struct PairPart {
   int y_place, row_place;  ///< bytes from one y to the next, and from one u
   int rows, row_bytes;     ///< to fill, for each y
 
-  __device__ __forceinline__ PairPart(const ItemData<Form::spin_orbital, Config>& data, int x)
+  __device__ __forceinline__ PairPart(const ItemData<SpinFormulation::spin_orbital, Config>& data, int x)
       : u(first_other(x)), w(second_other(x)) {
     const Item& item = data.item;
     const int a = box_size<Config>(item, 0), b = box_size<Config>(item, 1), c = box_size<Config>(item, 2);
@@ -118,8 +118,8 @@ struct PairPart {
     row_bytes = block_bytes * min(box_size<Config>(item, w), data.task.extent[w] - item.particle[w]);
   }
   /// First element of a row in device memory.
-  __device__ __forceinline__ const double* row(const ItemData<Form::spin_orbital, Config>& data, const double* block,
-                                               int y, int n) const {
+  __device__ __forceinline__ const double* row(const ItemData<SpinFormulation::spin_orbital, Config>& data,
+                                               const double* block, int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
     return block + pair_block(data.item.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
                               data.item.hole_block[h2], data.task.extent[u], data.item.particle[u] + n,

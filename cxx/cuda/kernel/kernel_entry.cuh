@@ -5,9 +5,9 @@
 
 namespace trifuse::gpu {
 
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 constexpr BlockMemory block_memory() {
-  return {Config::staged_bytes(form), static_cast<int>(sizeof(typename Stages<form, Config>::Shared)),
+  return {Config::staged_bytes(formulation), static_cast<int>(sizeof(typename Stages<formulation, Config>::Shared)),
           Config::accumulators * Config::warps * 32};
 }
 
@@ -31,15 +31,17 @@ Kernel kernel_entry(const std::string& family, bool exact_architecture = false) 
            Config::box_particles},
           Precision::step,
           Config::threads,
-          block_memory<Form::spin_orbital, Config>(),
-          block_memory<Form::spin_adapted, Config>(),
-          [](Form form, bool two_sided) {
-            if (form == Form::spin_adapted) {
-              return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, true, Config>)
-                               : reinterpret_cast<const void*>(&triples_kernel<Form::spin_adapted, false, Config>);
+          block_memory<SpinFormulation::spin_orbital, Config>(),
+          block_memory<SpinFormulation::spin_adapted, Config>(),
+          [](SpinFormulation formulation, bool two_sided) {
+            if (formulation == SpinFormulation::spin_adapted) {
+              return two_sided
+                         ? reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_adapted, true, Config>)
+                         : reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_adapted, false, Config>);
             }
-            return two_sided ? reinterpret_cast<const void*>(&triples_kernel<Form::spin_orbital, true, Config>)
-                             : reinterpret_cast<const void*>(&triples_kernel<Form::spin_orbital, false, Config>);
+            return two_sided
+                       ? reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_orbital, true, Config>)
+                       : reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_orbital, false, Config>);
           }};
 }
 

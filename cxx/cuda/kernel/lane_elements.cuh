@@ -8,20 +8,20 @@ namespace trifuse::gpu {
 /// Where tiles coincide, every set of orbitals is computed once, in ascending order. This says for how many sets of a
 /// full block an element in ascending order stands: a pair of equal indices vanishes in spin-orbital form; in the
 /// spin-adapted one it stands for half as many elements, and three equal indices vanish. 0 for all other elements.
-template <Form form>
+template <SpinFormulation formulation>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
   if ((xy && x > y) || (yz && y > z)) return 0.0;
   const bool same_xy = xy && x == y, same_yz = yz && y == z;
-  if constexpr (form == Form::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
+  if constexpr (formulation == SpinFormulation::spin_orbital) return same_xy || same_yz ? 0.0 : 1.0;
   if (same_xy && same_yz) return 0.0;
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
 /// The elements of a lane at the end: (a, b, c) anywhere in the warp's sub-box, one i, one k and two j (half h = 0, 1).
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct LaneElements {
-  const ItemData<form, Config>& data;
+  const ItemData<formulation, Config>& data;
   int first[3];      ///< first particle of the sub-box, inside the tile
   int in_box[3];     ///< the same among the particles of the box, see ItemData
   int local[3];      ///< i, j of half 0, k inside their hole blocks
@@ -30,7 +30,7 @@ struct LaneElements {
 
   __device__ __forceinline__ void find_used() {
     constexpr int elements = Config::accumulators / 2;
-    constexpr int gap = form == Form::spin_orbital ? 1 : 0;
+    constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
     const auto last = [&](int q) { return first[q] + Config::sub(q) - 1; };
     bool all = true, strict = true;
     for (int q = 0; q < 3; ++q) all = all && last(q) < data.task.extent[q];
@@ -54,7 +54,8 @@ struct LaneElements {
     return (half == 0 ? used[0] : used[1]) >> ((a * Config::sub_b + first_b) * Config::sub_c) & (~0u >> (32 - bits));
   }
 
-  __device__ __forceinline__ LaneElements(const ItemData<form, Config>& d, const WarpPlace& place, int lane) : data(d) {
+  __device__ __forceinline__ LaneElements(const ItemData<formulation, Config>& d, const WarpPlace& place, int lane)
+      : data(d) {
     local[0] = lane & 3;
     local[1] = lane >> 4;
     local[2] = lane >> 2 & 3;
@@ -93,13 +94,13 @@ struct LaneElements {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
     const TaskData& task = data.task;
     if (x >= task.extent[0] || y >= task.extent[1] || z >= task.extent[2]) return 0.0;
-    return multiplicity<form>(task.equal_particles, x, y, z);
+    return multiplicity<formulation>(task.equal_particles, x, y, z);
   }
   __device__ __forceinline__ double hole_weight(int half) const {
     const int x = hole(0, half), y = hole(1, half), z = hole(2, half);
     const TaskData& task = data.task;
     if (x >= task.extent[3] || y >= task.extent[4] || z >= task.extent[5]) return 0.0;
-    return multiplicity<form>(task.equal_holes, x, y, z);
+    return multiplicity<formulation>(task.equal_holes, x, y, z);
   }
 };
 

@@ -75,27 +75,30 @@ bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted);
 }
 
-void prepare(const Kernel& kernel, Form form, bool two_sided) {
-  TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(form, two_sided), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kernel.memory(form).shared_at_launch));
+void prepare(const Kernel& kernel, SpinFormulation formulation, bool two_sided) {
+  TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(formulation, two_sided),
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    kernel.memory(formulation).shared_at_launch));
 }
 
-KernelResources resources(const Kernel& kernel, Form form, bool two_sided) {
+KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided) {
   cudaFuncAttributes attributes{};
-  TRIFUSE_CUDA(cudaFuncGetAttributes(&attributes, kernel.function(form, two_sided)));
+  TRIFUSE_CUDA(cudaFuncGetAttributes(&attributes, kernel.function(formulation, two_sided)));
   return {attributes.numRegs, static_cast<std::int64_t>(attributes.localSizeBytes)};
 }
 
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream) {
+void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid, const Work& work,
+            cudaStream_t stream) {
   Work argument = work;
   void* arguments[] = {&argument};
-  TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(form, two_sided), dim3(static_cast<unsigned>(grid)),
+  TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(formulation, two_sided), dim3(static_cast<unsigned>(grid)),
                                 dim3(static_cast<unsigned>(kernel.threads)), arguments,
-                                static_cast<std::size_t>(kernel.memory(form).shared_at_launch), stream));
+                                static_cast<std::size_t>(kernel.memory(formulation).shared_at_launch), stream));
 }
 
-void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream) {
-  if (form == Form::spin_adapted) {
+void launch_task_sums(const Work& work, SpinFormulation formulation, int warps, int tasks, double* out,
+                      cudaStream_t stream) {
+  if (formulation == SpinFormulation::spin_adapted) {
     task_sums<spin_adapted_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);
   } else {
     task_sums<spin_orbital_sums><<<tasks, sum_threads, 0, stream>>>(work, warps, out);

@@ -29,9 +29,11 @@ struct Kernel {
   int threads;
   BlockMemory spin_orbital, spin_adapted;
   /// The device function of a form.
-  const void* (*function)(Form form, bool two_sided);
+  const void* (*function)(SpinFormulation formulation, bool two_sided);
 
-  const BlockMemory& memory(Form form) const { return form == Form::spin_adapted ? spin_adapted : spin_orbital; }
+  const BlockMemory& memory(SpinFormulation formulation) const {
+    return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
+  }
 };
 
 /// All kernels, best first.
@@ -41,19 +43,21 @@ std::span<const Kernel> kernels();
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Makes the kernel's wish for shared memory known to the current device.
-void prepare(const Kernel& kernel, Form form, bool two_sided);
-void launch(const Kernel& kernel, Form form, bool two_sided, int grid, const Work& work, cudaStream_t stream);
+void prepare(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
+void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid, const Work& work,
+            cudaStream_t stream);
 
 /// Registers, local memory (spills) and shared memory of a compiled kernel.
 struct KernelResources {
   int registers;
   std::int64_t local_bytes;
 };
-KernelResources resources(const Kernel& kernel, Form form, bool two_sided);
+KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
 
 /// Adds up the sums of each task's items, always in the same order: out [sums of the form, omega2, task]. Sets the
 /// counter of items back to zero.
-void launch_task_sums(const Work& work, Form form, int warps, int tasks, double* out, cudaStream_t stream);
+void launch_task_sums(const Work& work, SpinFormulation formulation, int warps, int tasks, double* out,
+                      cudaStream_t stream);
 
 /// Packs what of a panel the raw data at hand fills.
 void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);

@@ -14,31 +14,31 @@ namespace trifuse::gpu {
 inline constexpr std::uint32_t no_item = ~0u;
 
 /// Barriers and items of a block; the ring of items lets others begin the next one early.
-template <Form form, typename Config>
+template <SpinFormulation formulation, typename Config>
 struct BulkShared {
   static constexpr int items_count = 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], item_full[items_count], item_empty[items_count],
       pairs_full, pairs_empty;
-  ItemData<form, Config> items[items_count];
+  ItemData<formulation, Config> items[items_count];
 };
 
-template <Form form, typename Config, Staging = Config::staging>
+template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
 /// Besides those that multiply there are two warps: the producer runs ahead of them by up to `stages` chunks, across
 /// phases, targets and items; the keeper gathers the next item, and brings the pair blocks for the energies.
-template <Form form, typename Config>
-class Stages<form, Config, Staging::bulk> {
+template <SpinFormulation formulation, typename Config>
+class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
-  using Data = ItemData<form, Config>;
+  using Data = ItemData<formulation, Config>;
 
  public:
-  using Shared = BulkShared<form, Config>;
+  using Shared = BulkShared<formulation, Config>;
 
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
-    if constexpr (form == Form::spin_orbital) {
+    if constexpr (formulation == SpinFormulation::spin_orbital) {
       // Places beyond the end of a tile are not filled, and what stands there is multiplied by zero.
       for (int n = thread_number(); n < Config::pair_bytes / 8; n += Config::threads) {
         reinterpret_cast<double*>(storage + pairs_at)[n] = 0.0;
@@ -205,10 +205,10 @@ class Stages<form, Config, Staging::bulk> {
 };
 
 /// All warps copy their part of each chunk, `stages - 1` chunks ahead inside a phase.
-template <Form form, typename Config>
-class Stages<form, Config, Staging::cooperative> {
+template <SpinFormulation formulation, typename Config>
+class Stages<formulation, Config, Staging::cooperative> {
   using Precision = typename Config::Precision;
-  using Data = ItemData<form, Config>;
+  using Data = ItemData<formulation, Config>;
 
  public:
   struct Shared {

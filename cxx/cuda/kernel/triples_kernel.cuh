@@ -49,8 +49,8 @@ __device__ __forceinline__ void multiply_chunk(Accumulators<Config>& sums, const
 }
 
 /// One product: sums += A B over the whole inner index.
-template <int number, Form form, typename Config>
-__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<form, Config>& stages,
+template <int number, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                                int first_phase) {
   constexpr int x = phase_order[number].particle;
   constexpr int chunk_steps = Config::Precision::chunk_steps;
@@ -67,9 +67,9 @@ __device__ __forceinline__ void multiply_phase(Accumulators<Config>& sums, Stage
 }
 
 /// One target, all nine products. With alternating signs (spin-orbital form) the sums end with `final_sign`.
-template <Form form, typename Config>
-__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<form, Config>& stages, const Work& work,
-                                             int first_phase) {
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
+                                             const Work& work, int first_phase) {
   const auto change_sign = [&] { sums.change_sign(work.phase_sign); };
   sums.clear();
   multiply_phase<0>(sums, stages, first_phase);
@@ -96,8 +96,8 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
   multiply_phase<8>(sums, stages, first_phase);
 }
 
-template <Form form, typename Config>
-__device__ __forceinline__ void produce_items(const Work& work, Stages<form, Config>& stages) {
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void produce_items(const Work& work, Stages<formulation, Config>& stages) {
   for (;; stages.release_item()) {
     const auto& data = stages.next_item(work);
     if (data.number == no_item) return;
@@ -115,21 +115,21 @@ __device__ __forceinline__ void produce_items(const Work& work, Stages<form, Con
   }
 }
 
-template <Form form, typename Config>
-__device__ __forceinline__ void keep_items(const Work& work, Stages<form, Config>& stages) {
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void keep_items(const Work& work, Stages<formulation, Config>& stages) {
   for (;;) {
     const auto& data = stages.fetch_item(work);
     if (data.number == no_item) return;
-    if constexpr (form == Form::spin_orbital) {
+    if constexpr (formulation == SpinFormulation::spin_orbital) {
 #pragma unroll 1
       for (int set = 0; set < work.sets; ++set) stages.bring_pairs(data, set);
     }
   }
 }
 
-template <Form form, bool two_sided, typename Config>
-__device__ __forceinline__ void multiply_items(const Work& work, Stages<form, Config>& stages) {
-  using Energy = EnergyStep<form, two_sided, Config>;
+template <SpinFormulation formulation, bool two_sided, typename Config>
+__device__ __forceinline__ void multiply_items(const Work& work, Stages<formulation, Config>& stages) {
+  using Energy = EnergyStep<formulation, two_sided, Config>;
   for (;; stages.release_item()) {
     if (stages.next_item(work).number == no_item) return;
 #pragma unroll 1
@@ -158,13 +158,13 @@ struct Registers {
   static_assert(Config::warps * 32 * multiply + 128 * others <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
-template <Form form, bool two_sided, typename Config>
+template <SpinFormulation formulation, bool two_sided, typename Config>
 __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __grid_constant__ Work work) {
   // Compiled for every architecture of the program, of use where the instruction is.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
-    using Staged = Stages<form, Config>;
+    using Staged = Stages<formulation, Config>;
     __shared__ typename Staged::Shared shared;
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
@@ -183,10 +183,10 @@ __global__ void __launch_bounds__(Config::threads, 1) triples_kernel(const __gri
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Held::multiply));
 #endif
-        multiply_items<form, two_sided>(work, stages);
+        multiply_items<formulation, two_sided>(work, stages);
       }
     } else {
-      multiply_items<form, two_sided>(work, stages);
+      multiply_items<formulation, two_sided>(work, stages);
     }
   }
 #endif

@@ -63,10 +63,10 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
   return shapes;
 }
 
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
                              const cudaDeviceProp& device) {
   int kept = 0;
-  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(form).kept);
+  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(formulation).kept);
   return std::int64_t{device.multiProcessorCount} * targets * kept;
 }
 

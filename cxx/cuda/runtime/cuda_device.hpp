@@ -53,7 +53,7 @@ std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaD
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
 /// What the kernel that puts most aside needs for a launch in this form, doubles.
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, Form form, int targets,
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
                              const cudaDeviceProp& device);
 
 /// Throws DeviceError where a device's energy of a task of the self-test is not that of the CPU, `scale` being the size

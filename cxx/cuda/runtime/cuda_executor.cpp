@@ -66,7 +66,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       TRIFUSE_CUDA(cudaSetDevice(number));
       TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
       device.kernels = choose_kernels(options.kernel, device.properties);
-      for (const Kernel* kernel : device.kernels) prepare(*kernel, problem_.form, problem_.two_sided());
+      for (const Kernel* kernel : device.kernels) prepare(*kernel, problem_.formulation, problem_.two_sided());
       std::size_t free = 0, total = 0;
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
@@ -110,7 +110,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     for (Device& device : devices_) set_up(device);
     const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
     if (devices_.size() > 1) return;
-    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.form, may_keep);
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.formulation, may_keep);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return "cuda"; }
@@ -124,14 +124,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   static void add_numbers_of(const Device& device, CudaReport& report);
   std::int64_t scratch_doubles(const Device& device) const {
-    return gpu::scratch_doubles(device.kernels, problem_.form, problem_.targets(), device.properties);
+    return gpu::scratch_doubles(device.kernels, problem_.formulation, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const {
     return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
   }
   /// Of each pinned buffer.
   std::int64_t slot_bytes() const {
-    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.form));
+    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.formulation));
   }
   /// An upper bound of what the panels of a task take.
   std::int64_t largest_task_bytes() const {
@@ -139,7 +139,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
     const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
     const std::int64_t particles = blocks(largest_particle, pair) * pair;
-    const std::int64_t kinds = problem_.form == Form::spin_adapted ? 18 : 9, sides = problem_.sides();
+    const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
                                           sets_of(problem_) * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
@@ -149,7 +149,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t all_panels_bytes() const {
     std::int64_t holes = 0, particles = 0;
     for (const Tile& tile : fine_.tiles()) {
-      if (problem_.form == Form::spin_adapted && tile.spin() == Spin::beta) continue;
+      if (problem_.formulation == SpinFormulation::spin_adapted && tile.spin() == Spin::beta) continue;
       (tile.space() == Space::hole ? holes : particles) += blocks(tile.size, hole_block) * hole_block;
     }
     const std::int64_t sides = problem_.sides();
@@ -200,8 +200,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
     const std::int64_t left = device.budget - workers_per_device_ * worker_bytes(device) - PanelCache::slots * slot;
-    device.panels =
-        std::make_unique<PanelCache>(*panels_, problem_.form, std::min(left, all_panels_bytes() + 64 * mib), slot);
+    device.panels = std::make_unique<PanelCache>(*panels_, problem_.formulation,
+                                                 std::min(left, all_panels_bytes() + 64 * mib), slot);
   }
 
   Problem problem_;
@@ -250,7 +250,8 @@ class CudaWorker final : public Executor::Worker {
         add_piece(tasks[t], energies_of_task, kernel);
         continue;
       }
-      for (const Task& piece : refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, tasks[t])) {
+      for (const Task& piece :
+           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, tasks[t])) {
         add_piece(piece, energies_of_task, kernel);
       }
     }
@@ -373,8 +374,8 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
-  problem.form = like.form;
-  const Plan plan = make_plan(source->tiles(), problem.form);
+  problem.formulation = like.formulation;
+  const Plan plan = make_plan(source->tiles(), problem.formulation);
   std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
   make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
   const auto check = [&](int number) {

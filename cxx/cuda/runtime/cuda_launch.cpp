@@ -62,7 +62,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   std::vector<Item>& items = program_.items;
   data.first_item = std::ssize(items);
   const double share =
-      append_items(static_cast<std::uint32_t>(pieces_.size()), data, problem_.form, kernel_.shape, cover, items);
+      append_items(static_cast<std::uint32_t>(pieces_.size()), data, problem_.formulation, kernel_.shape, cover, items);
   data.items = std::ssize(items) - data.first_item;
   program_.tasks.push_back(data);
   const auto number = [&](const PanelName& name) { return static_cast<std::int64_t>(numbers_.at(name)); };
@@ -86,7 +86,7 @@ void PendingLaunch::resolve(std::span<const double* const> panels) {
 }
 
 Work PendingLaunch::work() const {
-  Work work = work_of(problem_.form, problem_.sides(), sets_of(problem_));
+  Work work = work_of(problem_.formulation, problem_.sides(), sets_of(problem_));
   work.eps = device_.eps.data();
   work.omega2 = device_.omega2.data();
   work.lone[0] = device_.lone[0].data();
@@ -110,7 +110,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Lease lease{*device_.panels, names_};
     const Range range("launch");
     resolve(panels);
-    energies = run_program(program_, kernel_, problem_.form, problem_.two_sided(),
+    energies = run_program(program_, kernel_, problem_.formulation, problem_.two_sided(),
                            device_.properties.multiProcessorCount, work(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
@@ -126,7 +126,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
 }
 
 void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
-  if (problem_.form == Form::spin_adapted) {
+  if (problem_.formulation == SpinFormulation::spin_adapted) {
     energy.same_bracket += sum[2];
     energy.same_paren += sum[3];
     energy.mixed_bracket += sum[0] - sum[2];

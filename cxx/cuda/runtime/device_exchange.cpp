@@ -10,8 +10,9 @@
 
 namespace trifuse::gpu {
 
-DeviceExchange::DeviceExchange(const Device& device, const PanelStore& panels, Form form, MayKeep may_keep)
-    : device_(device), panels_(panels), form_(form), may_keep_(std::move(may_keep)) {}
+DeviceExchange::DeviceExchange(const Device& device, const PanelStore& panels, SpinFormulation formulation,
+                               MayKeep may_keep)
+    : device_(device), panels_(panels), formulation_(formulation), may_keep_(std::move(may_keep)) {}
 
 /// Those who have the same panels in the same tiles find the same.
 std::string DeviceExchange::description_of_home(int rank) const {
@@ -20,7 +21,7 @@ std::string DeviceExchange::description_of_home(int rank) const {
 }
 
 std::string DeviceExchange::offer(std::span<const int> home_of_rank, int rank) {
-  homes_ = std::make_shared<const PanelHomes>(panels_, form_, [&](const PanelStore::Place& place) {
+  homes_ = std::make_shared<const PanelHomes>(panels_, formulation_, [&](const PanelStore::Place& place) {
     return home_of_rank[static_cast<std::size_t>(panels_.owner(place))];
   });
   rank_ = rank;

@@ -20,7 +20,7 @@ using MayKeep = std::function<bool(const Device&, std::int64_t bytes)>;
 class DeviceExchange final : public PanelExchange {
  public:
   /// `device`, with its panel cache, and `panels` outlive it.
-  DeviceExchange(const Device& device, const PanelStore& panels, Form form, MayKeep may_keep);
+  DeviceExchange(const Device& device, const PanelStore& panels, SpinFormulation formulation, MayKeep may_keep);
 
   std::string offer(std::span<const int> home_of_rank, int rank) override;
   void take(std::span<const std::string> offers) override;
@@ -32,7 +32,7 @@ class DeviceExchange final : public PanelExchange {
 
   const Device& device_;
   const PanelStore& panels_;
-  Form form_;
+  SpinFormulation formulation_;
   MayKeep may_keep_;
   int rank_ = 0;
   std::shared_ptr<const PanelHomes> homes_;

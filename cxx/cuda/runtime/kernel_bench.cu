@@ -155,13 +155,13 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Choice choice(which, name, device);
   const Kernel* kernel = choice.kernel;
   BoxCover cover(kernel->shape);
-  constexpr Form form = Form::spin_orbital;
-  prepare(*kernel, form, false);
+  constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
+  prepare(*kernel, formulation, false);
 
   TaskData task = lone_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
   std::vector<Item> items;
-  append_items(0, task, form, kernel->shape, cover, items);
+  append_items(0, task, formulation, kernel->shape, cover, items);
   task.items = static_cast<std::int64_t>(items.size());
 
   std::vector<DeviceArray<double>> operands;
@@ -197,12 +197,12 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(items.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(form).kept));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(formulation).kept));
   const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
   const auto next_item = to_device(std::vector<std::uint32_t>{0});
 
-  Work work = work_of(form, 1, 1);
+  Work work = work_of(formulation, 1, 1);
   work.tasks = tasks_on_device.data();
   work.phases = phases_on_device.data();
   work.pairs = pairs_on_device.data();
@@ -220,15 +220,15 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const Event begin, end;
   const auto once = [&] {
     return timed(begin, end, [&] {
-      launch(*kernel, form, false, grid, work, nullptr);
-      launch_task_sums(work, form, kernel->shape.warps, 1, task_sums.data(), nullptr);
+      launch(*kernel, formulation, false, grid, work, nullptr);
+      launch_task_sums(work, formulation, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
   KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
   times.modelled = holes * cover.cost(choice.particles) / device.multiProcessorCount;
-  const KernelResources used = resources(*kernel, form, false);
+  const KernelResources used = resources(*kernel, formulation, false);
   times.registers = used.registers;
   times.local_bytes = used.local_bytes;
   return times;

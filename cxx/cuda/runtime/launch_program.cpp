@@ -46,23 +46,24 @@ LaunchBuffers::LaunchBuffers(std::int64_t scratch_doubles)
   TRIFUSE_CUDA(cudaMemsetAsync(next_item.data(), 0, sizeof(std::uint32_t), stream));
 }
 
-Work work_of(Form form, int sides, int sets) {
-  const bool adapted = form == Form::spin_adapted;
+Work work_of(SpinFormulation formulation, int sides, int sets) {
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
   Work work{};
   work.sides = sides;
   work.sets = sets;
   work.targets = adapted ? 6 : 1;
-  work.terms = pair_terms(form);
+  work.terms = pair_terms(formulation);
   work.phase_sign = adapted ? 0u : 0x80000000u;
   return work;
 }
 
-std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, Work work, LaunchBuffers& buffers) {
+std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
+                                    bool two_sided, int multiprocessors, Work work, LaunchBuffers& buffers) {
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), items = program.items.size();
-  const auto sums = static_cast<std::size_t>(form == Form::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
-                    static_cast<std::size_t>(work.omega2_count);
+  const auto sums =
+      static_cast<std::size_t>(formulation == SpinFormulation::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
+      static_cast<std::size_t>(work.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
   send(program, work, buffers);
   buffers.item_sums.reserve(items * warps * sums);
@@ -73,10 +74,10 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   work.next_item = buffers.next_item.data();
   const auto grid = static_cast<int>(std::min(items, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
-  if (grid > 0) launch(kernel, form, two_sided, grid, work, stream);
+  if (grid > 0) launch(kernel, formulation, two_sided, grid, work, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
-  launch_task_sums(work, form, kernel.shape.warps, static_cast<int>(program.tasks.size()), buffers.task_sums.data(),
-                   stream);
+  launch_task_sums(work, formulation, kernel.shape.warps, static_cast<int>(program.tasks.size()),
+                   buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),
                                cudaMemcpyDeviceToHost, stream));
   TRIFUSE_CUDA(cudaEventRecord(buffers.done, stream));

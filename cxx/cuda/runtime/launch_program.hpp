@@ -47,12 +47,12 @@ struct LaunchBuffers {
 };
 
 /// What a launch is told of the form, and of how many sides and sets of disconnected factors there are.
-Work work_of(Form form, int sides, int sets);
+Work work_of(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program, runs it after what the stream does, and waits. `work` has what the program does not say: energies,
 /// omega2, lone factors and the numbers of the form. Returns the energies [sums of the form, omega2, task], good until
 /// the next launch.
-std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, Form form, bool two_sided,
-                                    int multiprocessors, Work work, LaunchBuffers& buffers);
+std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
+                                    bool two_sided, int multiprocessors, Work work, LaunchBuffers& buffers);
 
 }  // namespace trifuse::gpu

@@ -29,8 +29,8 @@ void copy_to_pinned(double* to, const double* from, std::int64_t count) {
 
 }  // namespace
 
-PanelCache::PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes)
-    : host_(host), form_(form), capacity_(bytes), arena_(bytes) {
+PanelCache::PanelCache(const PanelStore& host, SpinFormulation formulation, std::int64_t bytes, std::int64_t slot_bytes)
+    : host_(host), formulation_(formulation), capacity_(bytes), arena_(bytes) {
   for (int n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
     ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
@@ -47,7 +47,7 @@ PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   } else {
     panel = name.kind == PanelKind::left ? host_.left(tiles, name.side) : host_.right(tiles, name.side);
   }
-  const Packing packing = packing_of(host_.tiles(), form_, name, panel.stride);
+  const Packing packing = packing_of(host_.tiles(), formulation_, name, panel.stride);
   return {std::move(panel), packing, name.kind == PanelKind::pairs ? 1 : packing.inner};
 }
 
@@ -108,14 +108,14 @@ void PanelCache::ask_host(const PanelName& name) const {
 }
 
 std::int64_t PanelCache::bytes_of(const PanelName& name) const {
-  return Arena::rounded(packed_bytes(host_.tiles(), form_, name));
+  return Arena::rounded(packed_bytes(host_.tiles(), formulation_, name));
 }
 
-std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, Form form) {
+std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, SpinFormulation formulation) {
   const auto [holes, particles] = largest_tiles(space);
   std::int64_t inner = 1;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (form == Form::spin_adapted && spin == Spin::beta) continue;
+    if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
     for (int irrep = 0; irrep < 8; ++irrep) {
       const ContractedExtent extent = contracted_extent(space, {spin, irrep});
       inner = std::max(inner, extent.particles + 2 * extent.holes + 8);
@@ -156,7 +156,7 @@ void PanelCache::send(const PanelName& name, double* to) {
 }
 
 void PanelCache::copy(const PanelName& name, const char* from, double* to) {
-  const std::int64_t bytes = packed_bytes(host_.tiles(), form_, name);
+  const std::int64_t bytes = packed_bytes(host_.tiles(), formulation_, name);
   TRIFUSE_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_));
   const std::lock_guard lock(state_);
   ++statistics_.from_neighbours;

@@ -30,7 +30,7 @@ class PanelCache {
 
   /// Belongs to the current device, of which it takes its memory when panels are kept or first acquired. `slot_bytes`:
   /// of a pinned buffer, see `least_slot_bytes`.
-  PanelCache(const PanelStore& host, Form form, std::int64_t bytes, std::int64_t slot_bytes);
+  PanelCache(const PanelStore& host, SpinFormulation formulation, std::int64_t bytes, std::int64_t slot_bytes);
 
   /// Sends these panels, before any others, into memory of their own, one right after another from `kept_memory` on,
   /// and keeps them there to the end. They are there when it returns. The others have so much less.
@@ -56,7 +56,7 @@ class PanelCache {
 
   static constexpr int slots = 3;
   /// Smallest pinned buffer that can carry every panel of a tile space in pieces.
-  static std::int64_t least_slot_bytes(const TileSpace& space, Form form);
+  static std::int64_t least_slot_bytes(const TileSpace& space, SpinFormulation formulation);
 
  private:
   struct Entry {
@@ -87,7 +87,7 @@ class PanelCache {
   const char* at_neighbour(const PanelName& name) const;
 
   const PanelStore& host_;
-  Form form_;
+  SpinFormulation formulation_;
   std::shared_ptr<const PanelHomes> homes_;
   std::vector<const char*> memory_of_home_;
   std::int64_t capacity_;

@@ -126,10 +126,10 @@ std::size_t CoverChoice::best(const std::array<int, 3>& extent) {
   return best;
 }
 
-double append_items(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape, BoxCover& cover,
-                    std::vector<Item>& items) {
+double append_items(std::uint32_t task_number, const TaskData& task, SpinFormulation formulation, const Shape& shape,
+                    BoxCover& cover, std::vector<Item>& items) {
   // In spin-orbital form equal indices vanish, so that ascending order is strict.
-  const int gap = form == Form::spin_orbital ? 1 : 0;
+  const int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
   const auto ascending = [&](int equal, const std::array<int, 3>& first, const std::array<int, 3>& last) {
     for (std::size_t q = 0; q < 2; ++q) {
       if ((equal >> q & 1) != 0 && first[q] + gap > last[q + 1]) return false;
@@ -160,7 +160,7 @@ double append_items(std::uint32_t task_number, const TaskData& task, Form form, 
           elements *= last[q] - first[q] + 1;
         }
         if (!ascending(task.equal_holes, first, last)) continue;
-        if (form == Form::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
+        if (formulation == SpinFormulation::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
         holes.push_back({h, elements});
       }
     }

@@ -67,7 +67,7 @@ class CoverChoice {
 /// Appends the items of a task. Where tiles coincide, boxes without an element in ascending order are left out. Items
 /// that follow each other share particles, so that operands are found in the cache. Returns the share of the task's
 /// elements, all targets together, that the items compute.
-double append_items(std::uint32_t task_number, const TaskData& task, Form form, const Shape& shape, BoxCover& cover,
-                    std::vector<Item>& items);
+double append_items(std::uint32_t task_number, const TaskData& task, SpinFormulation formulation, const Shape& shape,
+                    BoxCover& cover, std::vector<Item>& items);
 
 }  // namespace trifuse::gpu

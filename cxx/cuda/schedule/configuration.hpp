@@ -33,8 +33,8 @@ struct Configuration {
   /// Most particles of a box along a, b and c together.
   static constexpr int box_particles = 24;
   /// Bytes of shared memory for chunks and pair blocks.
-  static constexpr TRIFUSE_HOST_DEVICE int staged_bytes(Form form) {
-    return stages * stage_bytes + (form == Form::spin_orbital ? pair_bytes : 0);
+  static constexpr TRIFUSE_HOST_DEVICE int staged_bytes(SpinFormulation formulation) {
+    return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? pair_bytes : 0);
   }
   static_assert(sub_b % pair == 0 && sub_c % pair == 0, "pairs of particles lie inside a sub-box");
 };

@@ -4,16 +4,16 @@
 
 namespace trifuse::gpu {
 
-PanelHomes::PanelHomes(const PanelStore& panels, Form form,
+PanelHomes::PanelHomes(const PanelStore& panels, SpinFormulation formulation,
                        const std::function<int(const PanelStore::Place&)>& home_of) {
   const auto add = [&](const PanelName& name, int number) {
     Home& home = homes_[number];
     places_[name] = {number, home.bytes};
     home.names.push_back(name);
-    home.bytes += Arena::rounded(packed_bytes(panels.tiles(), form, name));
+    home.bytes += Arena::rounded(packed_bytes(panels.tiles(), formulation, name));
   };
   // Positions run as tiles do. Tiles that coincide have both orders, unless antisymmetry makes one of the other.
-  const bool both = form == Form::spin_adapted;
+  const bool both = formulation == SpinFormulation::spin_adapted;
   const auto add_orders = [&](PanelName name, int first, int second, const PanelStore::Place& place) {
     const int home = home_of(place);
     if (home < 0) return;

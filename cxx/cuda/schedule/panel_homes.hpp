@@ -17,7 +17,8 @@ namespace trifuse::gpu {
 class PanelHomes {
  public:
   /// `home_of`: the number of the GPU where the forms of a panel of the host are at home, -1 for none.
-  PanelHomes(const PanelStore& panels, Form form, const std::function<int(const PanelStore::Place&)>& home_of);
+  PanelHomes(const PanelStore& panels, SpinFormulation formulation,
+             const std::function<int(const PanelStore::Place&)>& home_of);
 
   struct Place {
     int home;

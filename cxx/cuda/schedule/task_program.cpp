@@ -11,7 +11,7 @@ std::size_t at(int n) {
   return static_cast<std::size_t>(n);
 }
 
-TaskData task_data(const TileSpace& space, Form form, const Task& task) {
+TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Task& task) {
   TaskData data{};
   const auto equal = [](const std::array<int, 3>& t) { return (t[0] == t[1] ? 1 : 0) | (t[1] == t[2] ? 2 : 0); };
   for (std::size_t q = 0; q < 3; ++q) {
@@ -23,7 +23,7 @@ TaskData task_data(const TileSpace& space, Form form, const Task& task) {
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
   // Elements are taken in ascending order, each once; only the factor of a restricted space stays.
-  data.factor = form == Form::spin_orbital && space.restricted() ? 2.0 : 1.0;
+  data.factor = formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
 
@@ -35,10 +35,10 @@ int sets_of(const Problem& problem) {
 
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, int step,
                    ContractionList& contractions, TaskProgram& program) {
-  list_contractions(space, problem.form, task, contractions, EquivalentTargets::computed);
-  const bool adapted = problem.form == Form::spin_adapted;
+  list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::computed);
+  const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
   const int sides = problem.sides();
-  program.data = task_data(space, problem.form, task);
+  program.data = task_data(space, problem.formulation, task);
   program.phases.assign(at(problem.targets() * phases_of_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : contractions.products) {
@@ -59,7 +59,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       }
     }
   }
-  const int terms = pair_terms(problem.form);
+  const int terms = pair_terms(problem.formulation);
   program.pairs.assign(at(terms * sets_of(problem)), {});
   for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
@@ -76,7 +76,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
   }
 }
 
-Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride) {
+Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride) {
   const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.tiles[n]].size); };
   Packing p{};
   p.kind = name.kind;
@@ -102,7 +102,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
         exchange(1, 2);
         p.outer = 2;
       }
-      left_contracted_index(space, form, tiles, inner);
+      left_contracted_index(space, formulation, tiles, inner);
       break;
     case PanelKind::right:  // rows [p', p, h]
       set(0, 0, n1 * stride);
@@ -110,7 +110,7 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
       set(2, 2, n0 * n1 * stride);
       p.outer = 2;
       if (name.swapped) exchange(0, 1);
-      right_contracted_index(space, form, tiles, inner);
+      right_contracted_index(space, formulation, tiles, inner);
       break;
     case PanelKind::pairs:  // [p', p, h', h]
       set(0, 0, n1);
@@ -130,9 +130,9 @@ Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std
   return p;
 }
 
-std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name) {
+std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name) {
   // Strides do not matter here.
-  return packed_size<Fp64>(packing_of(space, form, name, 1)) * static_cast<std::int64_t>(sizeof(double));
+  return packed_size<Fp64>(packing_of(space, formulation, name, 1)) * static_cast<std::int64_t>(sizeof(double));
 }
 
 }  // namespace trifuse::gpu

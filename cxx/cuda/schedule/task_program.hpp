@@ -49,8 +49,8 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
                    ContractionList& contractions, TaskProgram& program);
 
 /// Shape and strides of a panel. `stride`: doubles between rows of the host's panel (pairs: not used).
-Packing packing_of(const TileSpace& space, Form form, const PanelName& name, std::int64_t stride);
+Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
 /// Of the packed panel, on the device.
-std::int64_t packed_bytes(const TileSpace& space, Form form, const PanelName& name);
+std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 
 }  // namespace trifuse::gpu
