@@ -118,7 +118,7 @@ struct PlanCommand {
   /// The tiles of a run on GPUs, or on cores.
   static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus,
                             std::optional<std::int64_t> size) {
-    return cut(molecule.tiles(), default_cut(molecule.tiles(), formulation, for_gpus, size));
+    return retile(molecule.tiles(), default_tiling(molecule.tiles(), formulation, for_gpus, size));
   }
 
   JobShape job_shape() const {

@@ -72,7 +72,7 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulati
   const SpinFormulation chosen = formulation.value_or(default_formulation(right));
   if (chosen == SpinFormulation::spin_adapted && !right.restricted())
     return ExecutorKind::cpu;  // which will be refused
-  const TileSpace tiles = cut(right, default_cut(right, chosen, true));
+  const TileSpace tiles = retile(right, default_tiling(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // Asked last: CUDA takes its time to answer.
   const std::vector<DeviceInfo> visible = visible_devices();
@@ -168,8 +168,8 @@ std::int64_t Calculation::peak_of_rotation() const {
 void Calculation::plan_tasks() {
   const TileSpace& orbitals = problem_.right->tiles();
   const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
-  tiles_ = default_cut(orbitals, problem_.formulation, cuda, options_.tile_size);
-  std::optional<TileCut> begun = options_.journal_tiles;
+  tiles_ = default_tiling(orbitals, problem_.formulation, cuda, options_.tile_size);
+  std::optional<Tiling> begun = options_.journal_tiles;
   if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
   if (begun) {
     if (options_.tile_size && begun->sizes != tiles_.sizes) {
@@ -180,7 +180,7 @@ void Calculation::plan_tasks() {
     }
     tiles_ = *begun;
   }
-  const TileSpace tiles = cut(orbitals, tiles_);
+  const TileSpace tiles = retile(orbitals, tiles_);
   const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
   // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);

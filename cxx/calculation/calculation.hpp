@@ -52,7 +52,7 @@ struct CalculationOptions {
   /// same plan. A journal that has been begun decides before.
   std::optional<ExecutorKind> plan_for;
   /// The tiles of the journal, where they are known already; else they are looked for there.
-  std::optional<TileCut> journal_tiles;
+  std::optional<Tiling> journal_tiles;
   /// Processes that will hold what they read together (see `Calculation::join`).
   int sharers = 1;
   /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
@@ -186,7 +186,7 @@ class Calculation {
   std::unique_ptr<SemicanonicalSource> semicanonical_right_, semicanonical_left_;
   std::vector<DeviceInfo> devices_;
   Problem problem_;
-  TileCut tiles_{};
+  Tiling tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;

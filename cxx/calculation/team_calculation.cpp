@@ -81,7 +81,7 @@ TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSour
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
   expect_same(team, std::span(&keeps_journal, 1));
-  std::optional<TileCut> begun;
+  std::optional<Tiling> begun;
   if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &team);
   std::optional<Calculation> calculation;
   together(&team, [&] {

@@ -96,22 +96,21 @@ bool Journal::is_file_of_rank(const std::string& journal, const std::string& pat
   return rank > 0 && lead_to_same_file(file_of_rank(journal, rank), path);
 }
 
-std::optional<TileCut> Journal::tiles_in(const std::string& path, Team* team) {
-  std::optional<TileCut> cut;
+std::optional<Tiling> Journal::tiles_in(const std::string& path, Team* team) {
+  std::optional<Tiling> tiling;
   together(team, [&] {
     for (const auto& [rank, file] : files_of(path)) {
-      if (!cut) cut = JournalFile::tiles_in(file);
+      if (!tiling) tiling = JournalFile::tiles_in(file);
     }
   });
-  if (team == nullptr) return cut;
-  const std::array<double, 4> mine = {cut ? 1.0 : 0.0, cut ? static_cast<double>(cut->sizes.holes) : 0.0,
-                                      cut ? static_cast<double>(cut->sizes.particles) : 0.0,
-                                      cut && cut->aligned ? 1.0 : 0.0};
+  if (team == nullptr) return tiling;
+  const std::array<double, 4> mine = {tiling ? 1.0 : 0.0, tiling ? static_cast<double>(tiling->sizes.holes) : 0.0,
+                                      tiling ? static_cast<double>(tiling->sizes.particles) : 0.0,
+                                      tiling && tiling->aligned ? 1.0 : 0.0};
   const std::vector<double> all = gather(*team, mine);
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     if (all[at] == 0.0) continue;
-    return TileCut{{static_cast<std::int64_t>(all[at + 1]), static_cast<std::int64_t>(all[at + 2])},
-                   all[at + 3] != 0.0};
+    return Tiling{{static_cast<std::int64_t>(all[at + 1]), static_cast<std::int64_t>(all[at + 2])}, all[at + 3] != 0.0};
   }
   return {};
 }

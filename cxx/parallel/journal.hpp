@@ -33,7 +33,7 @@ class Journal {
 
   /// How the tiles of the plan were cut to which a journal belongs; none where there is none yet. Collective with a
   /// team.
-  static std::optional<TileCut> tiles_in(const std::string& path, Team* team = nullptr);
+  static std::optional<Tiling> tiles_in(const std::string& path, Team* team = nullptr);
 
   /// Whether the task was found finished when the journal was opened; its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }

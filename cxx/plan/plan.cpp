@@ -82,14 +82,14 @@ TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation
   return sizes;
 }
 
-TileCut default_cut(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
-                    std::optional<std::int64_t> size) {
+Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                      std::optional<std::int64_t> size) {
   if (size) return {{*size, *size}, for_gpus};
   return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, formulation), for_gpus};
 }
 
-TileSpace cut(const TileSpace& orbitals, const TileCut& how) {
-  const auto [sizes, aligned] = how;
+TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
+  const auto [sizes, aligned] = tiling;
   return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
                  : orbitals.retiled(sizes.holes, sizes.particles);
 }

@@ -39,10 +39,10 @@ TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation
 
 /// How tiles are cut from a list of runs: by `TileSpace::retiled`, or by `retiled_aligned` with `cuda_granule`. It
 /// decides which tasks there are.
-struct TileCut {
+struct Tiling {
   TileSizes sizes;
   bool aligned = false;
-  bool operator==(const TileCut&) const = default;
+  bool operator==(const Tiling&) const = default;
 };
 
 /// Tile sizes for GPUs, to be cut by `TileSpace::retiled_aligned` with `cuda_granule`. Kernels cut tasks into small
@@ -52,9 +52,9 @@ TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
 inline constexpr std::int64_t cuda_granule = 4;
 
 /// Which of the two a run has, and with tiles of `size` where that is given.
-TileCut default_cut(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
-                    std::optional<std::int64_t> size = {});
-TileSpace cut(const TileSpace& orbitals, const TileCut& how);
+Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                      std::optional<std::int64_t> size = {});
+TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 
 /// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
 /// antisymmetry allow; minus infinity if there are none. A correction exists where Delta - 3 omega2 is negative

@@ -29,7 +29,7 @@ std::string describe(const TimedRun& run) {
 }
 
 Prediction predicted(const TileSpace& tiles, SpinFormulation formulation, const JobShape& job) {
-  const Plan plan = make_plan(cut(tiles, default_cut(tiles, formulation, true)), formulation);
+  const Plan plan = make_plan(retile(tiles, default_tiling(tiles, formulation, true)), formulation);
   Problem problem;
   problem.formulation = formulation;
   return predict(plan, problem, Inspection(plan, problem), machine_model("h200"), job);
