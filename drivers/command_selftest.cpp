@@ -47,8 +47,8 @@ double difference(const CalculationResult& x, const CalculationResult& y) {
     for (std::size_t s = 0; s < 4; ++s) {
       const EnergyPair& p = x.energies[w].spin_cases[s];
       const EnergyPair& q = y.energies[w].spin_cases[s];
-      largest = std::max({largest, std::abs(p.bracket - q.bracket), std::abs(p.paren - q.paren)});
-      scale = std::max({scale, std::abs(p.bracket), std::abs(p.paren)});
+      largest = std::max({largest, std::abs(p.e_bracket_t - q.e_bracket_t), std::abs(p.e_paren_t - q.e_paren_t)});
+      scale = std::max({scale, std::abs(p.e_bracket_t), std::abs(p.e_paren_t)});
     }
   }
   return scale > 0.0 ? largest / scale : 1.0;

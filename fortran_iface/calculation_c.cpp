@@ -172,7 +172,7 @@ void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation,
     }
     const trifuse::TriplesEnergy& energy = energies[static_cast<std::size_t>(index)];
     if (omega2 != nullptr) *omega2 = energy.omega2;
-    if (bracket_energy != nullptr) *bracket_energy = energy.total.bracket;
-    if (paren_energy != nullptr) *paren_energy = energy.total.paren;
+    if (bracket_energy != nullptr) *bracket_energy = energy.total.e_bracket_t;
+    if (paren_energy != nullptr) *paren_energy = energy.total.e_paren_t;
   });
 }

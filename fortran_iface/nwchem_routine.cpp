@@ -150,7 +150,7 @@ class Report {
                       result.operations / seconds / 1e12));
     for (const TriplesEnergy& energy : result.energies) {
       print(fmt::format("{}, omega2 = {:g}: E[T] = {:.15f}, E(T) = {:.15f}", energy.method, energy.omega2,
-                        energy.total.bracket, energy.total.paren));
+                        energy.total.e_bracket_t, energy.total.e_paren_t));
     }
   }
 
@@ -179,8 +179,8 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       report.begin(setup);
       const CalculationResult result = setup.of_team->calculation.run();
       report.end(result);
-      *bracket_energy = result.energies.front().total.bracket;
-      *paren_energy = result.energies.front().total.paren;
+      *bracket_energy = result.energies.front().total.e_bracket_t;
+      *paren_energy = result.energies.front().total.e_paren_t;
     });
   });
 }

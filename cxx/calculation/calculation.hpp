@@ -76,8 +76,8 @@ void check_options(const CalculationOptions& options);
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
 
 struct EnergyPair {
-  double bracket = 0.0;  ///< E[T], hartree
-  double paren = 0.0;    ///< E(T), hartree
+  double e_bracket_t = 0.0;  ///< E[T], hartree
+  double e_paren_t = 0.0;    ///< E(T), hartree
 };
 
 /// One omega2 of a calculation.

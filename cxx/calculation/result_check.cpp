@@ -34,9 +34,9 @@ void compare_with_printed(const Calculation& calculation, const CalculationResul
   const SourceInfo& info = calculation.problem().right->info();
   const TriplesEnergy* const energy = comparable(calculation, result);
   if (!info.printed_triples || energy == nullptr) return;
-  const auto [bracket, paren] = *info.printed_triples;
-  const std::pair<const char*, std::pair<double, double>> kinds[] = {{"E(T)", {energy->total.paren, paren}},
-                                                                     {"E[T]", {energy->total.bracket, bracket}}};
+  const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
+  const std::pair<const char*, std::pair<double, double>> kinds[] = {
+      {"E(T)", {energy->total.e_paren_t, e_paren_t}}, {"E[T]", {energy->total.e_bracket_t, e_bracket_t}}};
   for (const auto& [name, numbers] : kinds) {
     const auto [found, printed] = numbers;
     const double difference = std::abs(found - printed);
@@ -65,12 +65,12 @@ void compare_with_ccsd(const Calculation& calculation, const CalculationResult& 
       calculation.options().ccsd_energy ? calculation.options().ccsd_energy : info.correlation_energy;
   if (!ccsd) return;
   for (const TriplesEnergy& energy : result.energies) {
-    const double triples = std::abs(energy.total.paren);
+    const double triples = std::abs(energy.total.e_paren_t);
     if (triples <= std::max(std::abs(*ccsd), no_energy)) continue;
     sentences.push_back(fmt::format(
         "{}: the correction for triples, {:.6g} hartree, is larger than the CCSD correlation energy, {:.6g} "
         "hartree; coupled cluster theory breaks down there, or the numbers are wrong.",
-        info.path, energy.total.paren, *ccsd));
+        info.path, energy.total.e_paren_t, *ccsd));
     return;
   }
 }

@@ -35,17 +35,18 @@ class OpenMpThreads {
 
 /// Spin cases of the sums over tasks. A restricted space leaves bbb and abb to the symmetry of the spins.
 void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
-  const auto add = [&](SpinCase spin_case, double bracket, double paren) {
-    cases[static_cast<std::size_t>(spin_case)].bracket += bracket;
-    cases[static_cast<std::size_t>(spin_case)].paren += paren;
+  const auto add = [&](SpinCase spin_case, double e_bracket_t, double e_paren_t) {
+    cases[static_cast<std::size_t>(spin_case)].e_bracket_t += e_bracket_t;
+    cases[static_cast<std::size_t>(spin_case)].e_paren_t += e_paren_t;
   };
   if (tiles.restricted()) {
-    add(SpinCase::aaa, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
-    add(SpinCase::bbb, 0.5 * energy.same_bracket, 0.5 * energy.same_paren);
-    add(SpinCase::aab, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
-    add(SpinCase::abb, 0.5 * energy.mixed_bracket, 0.5 * energy.mixed_paren);
+    add(SpinCase::aaa, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::bbb, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::aab, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
+    add(SpinCase::abb, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
   } else {
-    add(task.spin_case, energy.same_bracket + energy.mixed_bracket, energy.same_paren + energy.mixed_paren);
+    add(task.spin_case, energy.e_bracket_t_same + energy.e_bracket_t_mixed,
+        energy.e_paren_t_same + energy.e_paren_t_mixed);
   }
 }
 
@@ -222,8 +223,8 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
       add_task(plan_.tiles, plan_.tasks[t], outcome.energies[t * count + w], energy.spin_cases);
     }
     for (const EnergyPair& pair : energy.spin_cases) {
-      energy.total.bracket += pair.bracket;
-      energy.total.paren += pair.paren;
+      energy.total.e_bracket_t += pair.e_bracket_t;
+      energy.total.e_paren_t += pair.e_paren_t;
     }
     result.energies.push_back(std::move(energy));
   }

@@ -17,7 +17,7 @@ using Indices = std::array<std::int64_t, 6>;  // a, b, c, i, j, k
 template <int length>
 struct Run {
   alignas(64) double singles[6][length];
-  alignas(64) double bracket[length], paren[length], same_bracket[length], same_paren[length];
+  alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
 
 /// Pointers of a singles term that the loops over a and b need; those of i, j, k are in already.
@@ -68,8 +68,8 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
       const Numerators n = spin_orbital_numerators(left[c], s[0][c], right[c]);
-      run.bracket[c] = n.bracket;
-      run.paren[c] = n.paren;
+      run.e_bracket_t[c] = n.e_bracket_t;
+      run.e_paren_t[c] = n.e_paren_t;
     }
   } else {
     const double *l0 = in.d_left[0] + at, *l1 = in.d_left[1] + at, *l2 = in.d_left[2] + at, *l3 = in.d_left[3] + at,
@@ -81,10 +81,10 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
                                                    {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
                                                    {r0[c], r1[c], r2[c], r3[c], r4[c], r5[c]});
-      run.bracket[c] = n.bracket;
-      run.paren[c] = n.paren;
-      run.same_bracket[c] = n.same_bracket;
-      run.same_paren[c] = n.same_paren;
+      run.e_bracket_t[c] = n.e_bracket_t;
+      run.e_paren_t[c] = n.e_paren_t;
+      run.e_bracket_t_same[c] = n.e_bracket_t_same;
+      run.e_paren_t_same[c] = n.e_paren_t_same;
     }
   }
 }
@@ -92,24 +92,24 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
-  double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
-#pragma omp simd reduction(+ : bracket, paren, same_bracket, same_paren)
+  double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
+#pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
     // Only elements that vanish may have no denominator, others are refused before a run begins; an infinite one keeps
     // 0/0 away.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
-    bracket += run.bracket[c] * inverse;
-    paren += run.paren[c] * inverse;
+    e_bracket_t += run.e_bracket_t[c] * inverse;
+    e_paren_t += run.e_paren_t[c] * inverse;
     if constexpr (targets == 6) {
-      same_bracket += run.same_bracket[c] * inverse;
-      same_paren += run.same_paren[c] * inverse;
+      e_bracket_t_same += run.e_bracket_t_same[c] * inverse;
+      e_paren_t_same += run.e_paren_t_same[c] * inverse;
     }
   }
-  energy.mixed_bracket += bracket;
-  energy.mixed_paren += paren;
-  energy.same_bracket += same_bracket;
-  energy.same_paren += same_paren;
+  energy.e_bracket_t_mixed += e_bracket_t;
+  energy.e_paren_t_mixed += e_paren_t;
+  energy.e_bracket_t_same += e_bracket_t_same;
+  energy.e_paren_t_same += e_paren_t_same;
 }
 
 /// Elements that vanish by antisymmetry hold rounding errors over denominators that mean nothing; they are left out. In
@@ -131,7 +131,7 @@ TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<Reso
   const auto leave_out = [&](std::int64_t c) {
     const std::int64_t at_c = c - x[2];
     if (at_c < 0 || at_c >= length) return;
-    run.bracket[at_c] = run.paren[at_c] = run.same_bracket[at_c] = run.same_paren[at_c] = 0.0;
+    run.e_bracket_t[at_c] = run.e_paren_t[at_c] = run.e_bracket_t_same[at_c] = run.e_paren_t_same[at_c] = 0.0;
   };
   const bool ab = in.equal_particles[0] && x[0] == x[1];
   if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
@@ -194,14 +194,15 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
   for (TaskEnergy& energy : energies) {
     // The kernels leave all spins in `mixed` and, spin-adapted, the same-spin part of it in `same`.
     if (in.targets == 1 && in.same_spin) {
-      std::swap(energy.same_bracket, energy.mixed_bracket);
-      std::swap(energy.same_paren, energy.mixed_paren);
+      std::swap(energy.e_bracket_t_same, energy.e_bracket_t_mixed);
+      std::swap(energy.e_paren_t_same, energy.e_paren_t_mixed);
     }
     if (in.targets == 6) {
-      energy.mixed_bracket -= energy.same_bracket;
-      energy.mixed_paren -= energy.same_paren;
+      energy.e_bracket_t_mixed -= energy.e_bracket_t_same;
+      energy.e_paren_t_mixed -= energy.e_paren_t_same;
     }
-    for (double* value : {&energy.same_bracket, &energy.same_paren, &energy.mixed_bracket, &energy.mixed_paren}) {
+    for (double* value :
+         {&energy.e_bracket_t_same, &energy.e_paren_t_same, &energy.e_bracket_t_mixed, &energy.e_paren_t_mixed}) {
       *value *= in.factor;
     }
   }

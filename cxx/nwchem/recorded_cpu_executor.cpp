@@ -125,7 +125,7 @@ RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task
   const double omega2 = 0.0;
   TaskEnergy energy;
   sum_energies(input, {&omega2, 1}, {&energy, 1});
-  return checked({energy.mixed_bracket, energy.mixed_paren});
+  return checked({energy.e_bracket_t_mixed, energy.e_paren_t_mixed});
 }
 
 }  // namespace

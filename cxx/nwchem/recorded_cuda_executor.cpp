@@ -306,8 +306,8 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
   }
   auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
   const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
-  gpu::check_self_test(device, found.bracket, expected.bracket, std::abs(expected.bracket));
-  gpu::check_self_test(device, found.paren, expected.paren, std::abs(expected.bracket));
+  gpu::check_self_test(device, found.e_bracket_t, expected.e_bracket_t, std::abs(expected.e_bracket_t));
+  gpu::check_self_test(device, found.e_paren_t, expected.e_paren_t, std::abs(expected.e_bracket_t));
   return executor;
 }
 

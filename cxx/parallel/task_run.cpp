@@ -15,8 +15,8 @@ namespace {
 
 bool finite(std::span<const TaskEnergy> energies) {
   return std::all_of(energies.begin(), energies.end(), [](const TaskEnergy& e) {
-    return std::isfinite(e.same_bracket) && std::isfinite(e.same_paren) && std::isfinite(e.mixed_bracket) &&
-           std::isfinite(e.mixed_paren);
+    return std::isfinite(e.e_bracket_t_same) && std::isfinite(e.e_paren_t_same) && std::isfinite(e.e_bracket_t_mixed) &&
+           std::isfinite(e.e_paren_t_mixed);
   });
 }
 

@@ -6,16 +6,16 @@ namespace trifuse {
 
 /// Numerators of E[T] and E(T), all spins and the same-spin part (aaa and bbb) of it.
 struct Numerators {
-  double bracket;
-  double paren;
-  double same_bracket;
-  double same_paren;
+  double e_bracket_t;
+  double e_paren_t;
+  double e_bracket_t_same;
+  double e_paren_t_same;
 };
 
 /// Spin-orbital form: E[T] = D D / x, E(T) = (D + S) D / x. Which spin it is, the task says.
 constexpr Numerators spin_orbital_numerators(double d_left, double s_left, double d_right) {
-  const double bracket = d_left * d_right;
-  return {bracket, bracket + s_left * d_right, 0.0, 0.0};
+  const double e_bracket_t = d_left * d_right;
+  return {e_bracket_t, e_bracket_t + s_left * d_right, 0.0, 0.0};
 }
 
 /// Spin-adapted form. With W_s the six assignments of holes to particles (see `assignments`: 0..2 even, 3..5 odd
@@ -42,11 +42,11 @@ constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const Six
     return x.e0 * weight.e0 + x.e1 * weight.e1 + x.e2 * weight.e2 + x.o3 * weight.o3 + x.o4 * weight.o4 +
            x.o5 * weight.o5;
   };
-  const double bracket = times_weight(d_left), singles = times_weight(s_left);
+  const double e_bracket_t = times_weight(d_left), singles = times_weight(s_left);
   const double same_right = d_right.even() - d_right.odd();
   const double same_left = d_left.even() - d_left.odd();
   const double same_singles = s_left.even() - s_left.odd();
-  return {2.0 * bracket, 2.0 * (bracket + singles), 2.0 * same_left * same_right,
+  return {2.0 * e_bracket_t, 2.0 * (e_bracket_t + singles), 2.0 * same_left * same_right,
           2.0 * (same_left + same_singles) * same_right};
 }
 

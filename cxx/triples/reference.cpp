@@ -274,7 +274,7 @@ class ReferenceEvaluation::Elements {
   }
 
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
-    double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
+    double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
     if (problem_.formulation == SpinFormulation::spin_orbital) {
       // Elements with equal indices are zero by antisymmetry, and their denominators mean nothing.
       if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
@@ -283,30 +283,30 @@ class ReferenceEvaluation::Elements {
       d_left = d;
       s_left = s;
       if (two_sided_) spin_orbital(left_, p, h, d_left, s_left);
-      bracket = d_left * d;
-      paren = (d_left + s_left) * d;
+      e_bracket_t = d_left * d;
+      e_paren_t = (d_left + s_left) * d;
       if (task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb) {
-        same_bracket = bracket;
-        same_paren = paren;
+        e_bracket_t_same = e_bracket_t;
+        e_paren_t_same = e_paren_t;
       }
     } else {
       if ((p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2])) return;
-      adapted_element(p, h, bracket, paren, same_bracket, same_paren);
+      adapted_element(p, h, e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same);
     }
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = task.factor / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].same_bracket += scale * same_bracket;
-      energies[w].same_paren += scale * same_paren;
-      energies[w].mixed_bracket += scale * (bracket - same_bracket);
-      energies[w].mixed_paren += scale * (paren - same_paren);
+      energies[w].e_bracket_t_same += scale * e_bracket_t_same;
+      energies[w].e_paren_t_same += scale * e_paren_t_same;
+      energies[w].e_bracket_t_mixed += scale * (e_bracket_t - e_bracket_t_same);
+      energies[w].e_paren_t_mixed += scale * (e_paren_t - e_paren_t_same);
     }
   }
 
   /// 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk.
-  void adapted_element(const Triple& p, const Triple& h, double& bracket, double& paren, double& same_bracket,
-                       double& same_paren) const {
+  void adapted_element(const Triple& p, const Triple& h, double& e_bracket_t, double& e_paren_t,
+                       double& e_bracket_t_same, double& e_paren_t_same) const {
     // W and V of the six orders of abc with ijk as they are; an order of ijk is undone by reordering both.
     using Table = double[3][3][3];
     Table w, w_left, v_left;
@@ -338,13 +338,13 @@ class ReferenceEvaluation::Elements {
       };
       six([&](int a, int b, int c) {
         const double combination = (4.0 * of(w, a, b, c) + of(w, b, c, a) + of(w, c, a, b)) / 3.0;
-        bracket += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
-        paren += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
+        e_bracket_t += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
+        e_paren_t += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
       });
     });
     // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude; bbb has the same.
-    same_bracket = 2.0 * same_left * same;
-    same_paren = 2.0 * same_left_v * same;
+    e_bracket_t_same = 2.0 * same_left * same;
+    e_paren_t_same = 2.0 * same_left_v * same;
   }
 
   Problem problem_;

@@ -42,22 +42,24 @@ struct Task {
 
 /// The energies of one task for one omega2, hartree. Same spin: aaa or bbb; mixed: aab or abb.
 struct TaskEnergy {
-  double same_bracket = 0.0;  ///< E[T]
-  double same_paren = 0.0;    ///< E(T)
-  double mixed_bracket = 0.0;
-  double mixed_paren = 0.0;
+  double e_bracket_t_same = 0.0;  ///< E[T]
+  double e_paren_t_same = 0.0;    ///< E(T)
+  double e_bracket_t_mixed = 0.0;
+  double e_paren_t_mixed = 0.0;
 
   TaskEnergy& operator+=(const TaskEnergy& other) {
-    same_bracket += other.same_bracket;
-    same_paren += other.same_paren;
-    mixed_bracket += other.mixed_bracket;
-    mixed_paren += other.mixed_paren;
+    e_bracket_t_same += other.e_bracket_t_same;
+    e_paren_t_same += other.e_paren_t_same;
+    e_bracket_t_mixed += other.e_bracket_t_mixed;
+    e_paren_t_mixed += other.e_paren_t_mixed;
     return *this;
   }
 
   /// To be sent and added up with others.
   static constexpr std::size_t numbers = 4;
-  std::array<double, numbers> as_numbers() const { return {same_bracket, same_paren, mixed_bracket, mixed_paren}; }
+  std::array<double, numbers> as_numbers() const {
+    return {e_bracket_t_same, e_paren_t_same, e_bracket_t_mixed, e_paren_t_mixed};
+  }
   static TaskEnergy of_numbers(const double* n) { return {n[0], n[1], n[2], n[3]}; }
 };
 

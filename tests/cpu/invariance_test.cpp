@@ -84,20 +84,21 @@ TEST_P(TheOpenShellEnergyOf, DoesNotDependOnTheNamesOfTheSpins) {
   const auto swapped = SwappedSpins(*source).take(), swapped_left = SwappedSpins(*left).take();
   const auto total = [](const TileSource& right, const TileSource* on_the_left) {
     const TriplesEnergy energy = calculate(right, options_for(), on_the_left).energies.front();
-    return std::vector<double>{energy.total.bracket,       energy.total.paren,           energy.spin_cases[0].paren,
-                               energy.spin_cases[1].paren, energy.spin_cases[1].bracket, energy.spin_cases[2].bracket};
+    return std::vector<double>{energy.total.e_bracket_t,         energy.total.e_paren_t,
+                               energy.spin_cases[0].e_paren_t,   energy.spin_cases[1].e_paren_t,
+                               energy.spin_cases[1].e_bracket_t, energy.spin_cases[2].e_bracket_t};
   };
   const auto swap = [](std::vector<double> n, const TriplesEnergy& energy) {
     return std::vector<double>{n[0],
                                n[1],
-                               energy.spin_cases[3].paren,
-                               energy.spin_cases[2].paren,
-                               energy.spin_cases[2].bracket,
-                               energy.spin_cases[1].bracket};
+                               energy.spin_cases[3].e_paren_t,
+                               energy.spin_cases[2].e_paren_t,
+                               energy.spin_cases[2].e_bracket_t,
+                               energy.spin_cases[1].e_bracket_t};
   };
   for (const bool two_sided : {false, true}) {
     const TriplesEnergy energy = calculate(*source, options_for(), two_sided ? left.get() : nullptr).energies.front();
-    const auto expected = swap({energy.total.bracket, energy.total.paren}, energy);
+    const auto expected = swap({energy.total.e_bracket_t, energy.total.e_paren_t}, energy);
     EXPECT_LT(relative_difference(total(*swapped, two_sided ? swapped_left.get() : nullptr), expected), tolerance);
   }
 }
@@ -151,9 +152,9 @@ TEST_P(TheEnergyOf, ShrinksWithOmega2) {
   options.omega2 = {0.0, 0.1, 0.2, 1.0, 1e6};
   const auto energies = calculate(*source, options).energies;
   for (std::size_t w = 0; w < energies.size(); ++w) {
-    EXPECT_LT(energies[w].total.bracket, 0.0) << "E[T] is a sum of squares over negative denominators";
+    EXPECT_LT(energies[w].total.e_bracket_t, 0.0) << "E[T] is a sum of squares over negative denominators";
     if (w == 0) continue;
-    EXPECT_GT(energies[w].total.bracket, energies[w - 1].total.bracket);
+    EXPECT_GT(energies[w].total.e_bracket_t, energies[w - 1].total.e_bracket_t);
   }
 }
 

@@ -32,8 +32,8 @@ std::vector<SpinFormulation> formulations_of(const TileSource& source) {
 }
 
 void expect_near(const EnergyPair& found, const EnergyPair& expected) {
-  EXPECT_NEAR(found.bracket, expected.bracket, tolerance);
-  EXPECT_NEAR(found.paren, expected.paren, tolerance);
+  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
+  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
 
 class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
@@ -80,7 +80,7 @@ class StandardRohfEnergyFromNwchemsFiles : public EnergyFromNwchemsFiles {
   double standard(const TileSource& from) const {
     CalculationOptions chosen = options_for();
     chosen.rohf = RohfOrbitals::semicanonical;
-    return calculate(from, chosen).energies.front().total.paren;
+    return calculate(from, chosen).energies.front().total.e_paren_t;
   }
 };
 

@@ -142,8 +142,8 @@ class Evaluation {
     if (!adapted()) {
       Numerators sum = spin_orbital_numerators(target(e, 0), singles(e, 0), target(e, right));
       if (spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb) {
-        sum.same_bracket = sum.bracket;
-        sum.same_paren = sum.paren;
+        sum.e_bracket_t_same = sum.e_bracket_t;
+        sum.e_paren_t_same = sum.e_paren_t;
       }
       return sum;
     }
@@ -167,10 +167,10 @@ class Evaluation {
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].same_bracket += scale * sum.same_bracket;
-      energies[w].same_paren += scale * sum.same_paren;
-      energies[w].mixed_bracket += scale * (sum.bracket - sum.same_bracket);
-      energies[w].mixed_paren += scale * (sum.paren - sum.same_paren);
+      energies[w].e_bracket_t_same += scale * sum.e_bracket_t_same;
+      energies[w].e_paren_t_same += scale * sum.e_paren_t_same;
+      energies[w].e_bracket_t_mixed += scale * (sum.e_bracket_t - sum.e_bracket_t_same);
+      energies[w].e_paren_t_mixed += scale * (sum.e_paren_t - sum.e_paren_t_same);
     }
   }
 

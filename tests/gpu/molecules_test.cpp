@@ -21,8 +21,8 @@ constexpr double tolerance = 1e-10;  // hartree
 constexpr double relative_tolerance = 1e-12;
 
 void expect_near(const EnergyPair& found, const EnergyPair& expected) {
-  EXPECT_NEAR(found.bracket, expected.bracket, tolerance);
-  EXPECT_NEAR(found.paren, expected.paren, tolerance);
+  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
+  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
 
 /// The result of a GPU, once compared with the CPU's.
@@ -77,7 +77,7 @@ TEST_P(StandardRohfGpuEnergyFromNwchemsFiles, IsThatOfOtherPrograms) {
   CalculationOptions options = options_for();
   options.rohf = RohfOrbitals::semicanonical;
   const auto found = compared_with_the_cpu(*source, options).energies;
-  EXPECT_NEAR(found.front().total.paren, *expected.standard_rohf, tolerance);
+  EXPECT_NEAR(found.front().total.e_paren_t, *expected.standard_rohf, tolerance);
 }
 
 std::vector<std::string> rohf_dumps() {

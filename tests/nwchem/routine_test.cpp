@@ -52,7 +52,7 @@ class Routine : public ::testing::Test {
 
   struct Answer {
     trifuse_status status{};
-    double bracket = 0.0, paren = 0.0;
+    double e_bracket_t = 0.0, e_paren_t = 0.0;
     std::string printed;
   };
 
@@ -96,7 +96,7 @@ class Routine : public ::testing::Test {
         job.print = print;
         change(rank, host, job);
         Answer& answer = found[static_cast<std::size_t>(rank)];
-        trifuse_nwchem_triples(&answer.status, &job, settings.c_str(), &answer.bracket, &answer.paren);
+        trifuse_nwchem_triples(&answer.status, &job, settings.c_str(), &answer.e_bracket_t, &answer.e_paren_t);
         answer.printed = host.printed;
       });
     }
@@ -112,13 +112,13 @@ TEST_F(Routine, ComputesTheEnergiesOnAllRanks) {
   const ExpectedEnergies expected = expected_energies(dump);
   const auto alone = answers(1).front();
   ASSERT_STREQ(alone.status.message, "");
-  EXPECT_NEAR(alone.bracket, expected.plain.bracket, 1e-10);
-  EXPECT_NEAR(alone.paren, expected.plain.paren, 1e-10);
+  EXPECT_NEAR(alone.e_bracket_t, expected.plain.e_bracket_t, 1e-10);
+  EXPECT_NEAR(alone.e_paren_t, expected.plain.e_paren_t, 1e-10);
   for (const int ranks : {2, 4}) {
     for (const Answer& answer : answers(ranks)) {
       EXPECT_STREQ(answer.status.message, "");
-      EXPECT_EQ(answer.bracket, alone.bracket);
-      EXPECT_EQ(answer.paren, alone.paren);
+      EXPECT_EQ(answer.e_bracket_t, alone.e_bracket_t);
+      EXPECT_EQ(answer.e_paren_t, alone.e_paren_t);
     }
   }
 }
@@ -130,7 +130,7 @@ TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
   const auto found = answers(2, "omega2=" + std::to_string(omega2) + ",0\n");
   for (const Answer& answer : found) {
     EXPECT_STREQ(answer.status.message, "");
-    EXPECT_NEAR(answer.paren, energies.paren, 1e-10);
+    EXPECT_NEAR(answer.e_paren_t, energies.e_paren_t, 1e-10);
   }
   for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n        0-1  ", " core", "TF/s",
                            "denominator-shifted CCSD(T), omega2 = ", "\nCCSD(T), omega2 = 0: E[T] = "}) {

@@ -19,7 +19,7 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
   for (const trifuse::Task& task : tasks) {
     trifuse::TaskEnergy energy;
     worker->execute({&task, 1}, {&energy, 1});
-    sum += energy.same_paren + energy.mixed_paren;
+    sum += energy.e_paren_t_same + energy.e_paren_t_mixed;
   }
   return sum;
 }

@@ -52,7 +52,7 @@ class PrintedEnergies : public ::testing::Test {
   PrintedEnergies() { found_ = calculate(source_).energies.front().total; }
 
   void print(double bracket_off, double paren_off) {
-    source_.description().printed_triples = {found_.bracket + bracket_off, found_.paren + paren_off};
+    source_.description().printed_triples = {found_.e_bracket_t + bracket_off, found_.e_paren_t + paren_off};
   }
 
   Described source_{make_synthetic_source(closed_shell(3, 4))};
@@ -124,7 +124,7 @@ TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
 
 TEST(TriplesBeyondDoubles, AreToldOf) {
   Described source(make_synthetic_source(closed_shell(3, 4)));
-  const double triples = calculate(source).energies.front().total.paren;
+  const double triples = calculate(source).energies.front().total.e_paren_t;
   for (const double ccsd : {2.0 * triples, -2.0 * triples}) {
     source.description().correlation_energy = ccsd;
     EXPECT_TRUE(calculate(source).warnings.empty());

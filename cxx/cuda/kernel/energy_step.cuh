@@ -141,20 +141,20 @@ class EnergyStep {
   __device__ __forceinline__ void sum_spin_orbital(const char* pairs, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
-    double bracket = 0.0, singles = 0.0;
+    double e_bracket_t = 0.0, singles = 0.0;
     if (__all_sync(~0u, elements_.used[0] == all && elements_.used[1] == all)) {
-      add_slices<false>(pairs, set, shift, bracket, singles);
+      add_slices<false>(pairs, set, shift, e_bracket_t, singles);
     } else {
-      add_slices<true>(pairs, set, shift, bracket, singles);
+      add_slices<true>(pairs, set, shift, e_bracket_t, singles);
     }
     // D carries `final_sign`, on either side.
-    if (set == 0) energy[0] = bracket;
+    if (set == 0) energy[0] = e_bracket_t;
     energy[1] = energy[0] + final_sign * singles;
   }
 
   /// One slice after the other, while the next one is on its way. `masked`: not all elements are summed.
   template <bool masked>
-  __device__ __forceinline__ void add_slices(const char* pairs, int set, double shift, double& bracket,
+  __device__ __forceinline__ void add_slices(const char* pairs, int set, double shift, double& e_bracket_t,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
       const double* from =
@@ -198,7 +198,7 @@ class EnergyStep {
           y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
           double d_left = d;
           if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
-          bracket += d_left * y[b][c];
+          e_bracket_t += d_left * y[b][c];
         });
         add_lone_a<0>(set, a, half, y, over_a[0]);
         add_lone_a<1>(set, a, half, y, over_a[1]);
@@ -304,12 +304,12 @@ class EnergyStep {
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
         if (set == 0) {
-          energy[0] += used ? factor * sum.bracket : 0.0;
-          energy[2] += used ? factor * sum.same_bracket : 0.0;
+          energy[0] += used ? factor * sum.e_bracket_t : 0.0;
+          energy[2] += used ? factor * sum.e_bracket_t_same : 0.0;
         }
         // Later sets add their singles only.
-        energy[1] += used ? factor * (set == 0 ? sum.paren : sum.paren - sum.bracket) : 0.0;
-        energy[3] += used ? factor * (set == 0 ? sum.same_paren : sum.same_paren - sum.same_bracket) : 0.0;
+        energy[1] += used ? factor * (set == 0 ? sum.e_paren_t : sum.e_paren_t - sum.e_bracket_t) : 0.0;
+        energy[3] += used ? factor * (set == 0 ? sum.e_paren_t_same : sum.e_paren_t_same - sum.e_bracket_t_same) : 0.0;
       }
     }
   }

@@ -127,16 +127,16 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
 
 void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
   if (problem_.formulation == SpinFormulation::spin_adapted) {
-    energy.same_bracket += sum[2];
-    energy.same_paren += sum[3];
-    energy.mixed_bracket += sum[0] - sum[2];
-    energy.mixed_paren += sum[1] - sum[3];
+    energy.e_bracket_t_same += sum[2];
+    energy.e_paren_t_same += sum[3];
+    energy.e_bracket_t_mixed += sum[0] - sum[2];
+    energy.e_paren_t_mixed += sum[1] - sum[3];
   } else if (spin_case == SpinCase::aaa || spin_case == SpinCase::bbb) {
-    energy.same_bracket += sum[0];
-    energy.same_paren += sum[1];
+    energy.e_bracket_t_same += sum[0];
+    energy.e_paren_t_same += sum[1];
   } else {
-    energy.mixed_bracket += sum[0];
-    energy.mixed_paren += sum[1];
+    energy.e_bracket_t_mixed += sum[0];
+    energy.e_paren_t_mixed += sum[1];
   }
 }
 
