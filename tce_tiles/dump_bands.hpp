@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/spare_buffers.hpp"
+#include "cxx/base/buffer_pool.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse {
@@ -48,7 +48,7 @@ class BandCache {
   /// Memory of bands that nobody has any more.
   struct Spare {
     std::mutex mutex;
-    SpareBuffers buffers;
+    BufferPool buffers;
   };
 
   void forget(Entries::iterator entry);  ///< with the lock held

@@ -122,7 +122,7 @@ Buffer RemotePanels::memory_for(std::int64_t doubles) {
   Buffer found = spare_.take(static_cast<std::size_t>(doubles));
   if (found.size() > 0) return found;
   keep_spare(doubles * static_cast<std::int64_t>(sizeof(double)));
-  return SpareBuffers::fresh(static_cast<std::size_t>(doubles));
+  return BufferPool::fresh(static_cast<std::size_t>(doubles));
 }
 
 void RemotePanels::keep_spare(std::int64_t bytes) {

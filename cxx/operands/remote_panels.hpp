@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/spare_buffers.hpp"
+#include "cxx/base/buffer_pool.hpp"
 
 namespace trifuse {
 
@@ -86,7 +86,7 @@ class RemotePanels {
     bool here = false;                           ///< or still on its way
     bool ahead = false;                          ///< fetched, and not yet wanted
     std::list<std::int64_t>::iterator unused{};  ///< where there are no users and it is here
-    std::int64_t bytes() const { return SpareBuffers::bytes_of(data); }
+    std::int64_t bytes() const { return BufferPool::bytes_of(data); }
   };
   using Entries = std::unordered_map<std::int64_t, Entry>;
 
@@ -108,7 +108,7 @@ class RemotePanels {
   std::condition_variable arrived_, asked_;
   Entries entries_;
   std::list<std::int64_t> unused_;  ///< those used longest ago first
-  SpareBuffers spare_;              ///< of panels that were dropped, for those that come
+  BufferPool spare_;                ///< of panels that were dropped, for those that come
   std::int64_t used_bytes_ = 0, ahead_bytes_ = 0;
   PanelTraffic traffic_;
   std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< of `ask`: place and doubles

@@ -1,4 +1,4 @@
-#include "cxx/base/spare_buffers.hpp"
+#include "cxx/base/buffer_pool.hpp"
 
 #include <utility>
 
@@ -6,13 +6,13 @@
 
 namespace trifuse {
 
-Buffer SpareBuffers::fresh(std::size_t count) {
+Buffer BufferPool::fresh(std::size_t count) {
   Buffer buffer(count);
   advise_large_pages(buffer.data(), buffer.size() * sizeof(double));
   return buffer;
 }
 
-Buffer SpareBuffers::take(std::size_t count) {
+Buffer BufferPool::take(std::size_t count) {
   auto best = buffers_.end();
   for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
     if (it->size() < count || it->size() > 2 * count) continue;
@@ -25,12 +25,12 @@ Buffer SpareBuffers::take(std::size_t count) {
   return found;
 }
 
-void SpareBuffers::give(Buffer buffer) {
+void BufferPool::give(Buffer buffer) {
   bytes_ += bytes_of(buffer);
   buffers_.push_back(std::move(buffer));
 }
 
-void SpareBuffers::shrink(std::int64_t bytes) {
+void BufferPool::shrink(std::int64_t bytes) {
   while (bytes_ > bytes && !buffers_.empty()) {
     bytes_ -= bytes_of(buffers_.front());
     buffers_.pop_front();

@@ -10,7 +10,7 @@ namespace trifuse {
 
 /// Buffers that were in use, for those who need one next: new memory has to be cleared by the kernel, page by page,
 /// which often takes longer than to read what will stand there. For one thread at a time.
-class SpareBuffers {
+class BufferPool {
  public:
   static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(buffer.size() * sizeof(double));
