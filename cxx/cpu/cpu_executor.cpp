@@ -7,7 +7,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/first_failure.hpp"
-#include "cxx/cpu/piece_worker.hpp"
+#include "cxx/cpu/subtask_worker.hpp"
 #include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
 
@@ -55,23 +55,23 @@ class CpuWorker final : public Executor::Worker {
   }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-    pieces_.clear();
+    subtasks_.clear();
     ends_.clear();
     for (const Task& task : tasks) {
       const std::vector<Task> more =
           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, task);
-      pieces_.insert(pieces_.end(), more.begin(), more.end());
-      ends_.push_back(pieces_.size());
+      subtasks_.insert(subtasks_.end(), more.begin(), more.end());
+      ends_.push_back(subtasks_.size());
     }
     const std::size_t count = executor_.problem_.omega2.size();
-    of_pieces_.assign(pieces_.size() * count, TaskEnergy{});
-    execute_pieces();
+    subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
+    execute_subtasks();
     // In their order, whoever computed them: so a task's energy has the same bits with any number of threads.
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
       for (; n < ends_[task]; ++n) {
         for (std::size_t w = 0; w < count; ++w) {
-          energies[task * count + w] += of_pieces_[n * count + w];
+          energies[task * count + w] += subtask_energies_[n * count + w];
         }
       }
     }
@@ -79,18 +79,18 @@ class CpuWorker final : public Executor::Worker {
 
   double operations() const override {
     return std::accumulate(threads_.begin(), threads_.end(), 0.0,
-                           [](double sum, const PieceWorker& thread) { return sum + thread.operations(); });
+                           [](double sum, const SubtaskWorker& thread) { return sum + thread.operations(); });
   }
 
  private:
-  void execute_pieces() {
-    if (threads_.size() == 1) return threads_.front().execute(pieces_, 0, 1, of_pieces_);
+  void execute_subtasks() {
+    if (threads_.size() == 1) return threads_.front().execute(subtasks_, 0, 1, subtask_energies_);
     const auto threads = static_cast<int>(threads_.size());
     FirstFailure failure;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (std::size_t t = 0; t < threads_.size(); ++t) {
       try {
-        threads_[t].execute(pieces_, t, threads_.size(), of_pieces_);
+        threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_);
       } catch (...) {
         failure.keep(t);
       }
@@ -99,10 +99,10 @@ class CpuWorker final : public Executor::Worker {
   }
 
   const CpuExecutor& executor_;
-  std::deque<PieceWorker> threads_;
-  std::vector<Task> pieces_;
-  std::vector<std::size_t> ends_;      ///< of each task's pieces
-  std::vector<TaskEnergy> of_pieces_;  ///< [omega2, piece]
+  std::deque<SubtaskWorker> threads_;
+  std::vector<Task> subtasks_;
+  std::vector<std::size_t> ends_;             ///< of each task's pieces
+  std::vector<TaskEnergy> subtask_energies_;  ///< [omega2, piece]
 };
 
 std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
@@ -113,8 +113,8 @@ std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
   if (threads_together_ <= 1) return alone;
-  constexpr double pieces_of_a_thread = 16.0;
-  const auto pieces = [&](const Task& task) {
+  constexpr double subtasks_of_a_thread = 16.0;
+  const auto subtasks = [&](const Task& task) {
     double product = 1.0;
     const auto cut_into = [](std::int64_t size, std::int64_t limit) {
       return static_cast<double>((size + limit - 1) / limit);
@@ -123,7 +123,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
     for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
     return product;
   };
-  const double enough = pieces_of_a_thread * threads_together_;
+  const double enough = subtasks_of_a_thread * threads_together_;
   std::vector<std::vector<std::size_t>> together;
   double gathered = enough;
   for (const std::vector<std::size_t>& task : alone) {
@@ -132,7 +132,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
       gathered = 0.0;
     }
     together.back().push_back(task.front());
-    gathered += pieces(plan.tasks[task.front()]);
+    gathered += subtasks(plan.tasks[task.front()]);
   }
   return together;
 }
@@ -157,7 +157,7 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(tiles, limits);
-  return {PanelStore::required_doubles(problem, fine) * width, PieceWorker::scratch_doubles(problem, fine) * width,
+  return {PanelStore::required_doubles(problem, fine) * width, SubtaskWorker::scratch_doubles(problem, fine) * width,
           PanelStore::doubles_in_use(problem, fine) * width};
 }
 
@@ -165,7 +165,8 @@ CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& pan
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
   // What is cut out of panels is scratch, and as large as panels of one's own.
-  const std::int64_t scratch = PieceWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
+  const std::int64_t scratch =
+      SubtaskWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
   return {PanelStore::required_doubles(problem, panel_tiles) * width, scratch * width,
           PanelStore::doubles_in_use(problem, panel_tiles) * width};
 }

@@ -1,4 +1,4 @@
-#include "cxx/cpu/piece_worker.hpp"
+#include "cxx/cpu/subtask_worker.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +40,7 @@ std::size_t pair_blocks(const Problem& problem) {
 
 }  // namespace
 
-PieceWorker::PieceWorker(const Problem& problem, const PanelParts& panels)
+SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
     : problem_(problem),
       panels_(panels),
       space_(panels.tiles()),
@@ -50,28 +50,28 @@ PieceWorker::PieceWorker(const Problem& problem, const PanelParts& panels)
       reordered_(reordered_doubles(space_, problem)),
       pair_blocks_(panels.cut() ? pair_blocks(problem) * pair_block_doubles(space_) : 0) {}
 
-std::int64_t PieceWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
+std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
                                    reordered_doubles(tiles, problem));
 }
 
-void PieceWorker::execute(std::span<const Task> pieces, std::size_t first, std::size_t step,
-                          std::span<TaskEnergy> energies) {
+void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, std::size_t step,
+                            std::span<TaskEnergy> energies) {
   const std::size_t count = problem_.omega2.size();
-  if (first < pieces.size()) prepare_next(pieces[first]);
-  for (std::size_t n = first; n < pieces.size(); n += step) {
+  if (first < subtasks.size()) prepare_next(subtasks[first]);
+  for (std::size_t n = first; n < subtasks.size(); n += step) {
     std::swap(contractions_, next_contractions_);
-    if (n + step < pieces.size()) prepare_next(pieces[n + step]);
-    execute_piece(pieces[n], energies.subspan(n * count, count));
+    if (n + step < subtasks.size()) prepare_next(subtasks[n + step]);
+    execute_subtask(subtasks[n], energies.subspan(n * count, count));
   }
 }
 
-void PieceWorker::prepare_next(const Task& piece) {
-  list_contractions(space_, problem_.formulation, piece, next_contractions_);
-  panels_.ask(piece, next_contractions_);
+void SubtaskWorker::prepare_next(const Task& subtask) {
+  list_contractions(space_, problem_.formulation, subtask, next_contractions_);
+  panels_.ask(subtask, next_contractions_);
 }
 
-void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies) {
+void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies) {
   for (std::size_t q = 0; q < 3; ++q) {
     extent_[q] = space_[task.particles[q]].size;
     extent_[3 + q] = space_[task.holes[q]].size;
@@ -105,12 +105,12 @@ void PieceWorker::execute_piece(const Task& task, std::span<TaskEnergy> energies
   pairs_.clear();
 }
 
-double* PieceWorker::target(int t, Side side) {
+double* SubtaskWorker::target(int t, Side side) {
   const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
   return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
 }
 
-void PieceWorker::build_targets(Side side) {
+void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
@@ -127,7 +127,7 @@ void PieceWorker::build_targets(Side side) {
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
 
-void PieceWorker::multiply(const Product& product, Side side) {
+void SubtaskWorker::multiply(const Product& product, Side side) {
   const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
   const Panel left = panels_.left(product.left, side, contracted, left_);
   const Panel right = panels_.right(product.right, side, contracted, right_);
@@ -175,7 +175,7 @@ void PieceWorker::multiply(const Product& product, Side side) {
 }
 
 /// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
-const double* PieceWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
+const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;
   double* to = reordered_.data();
@@ -188,7 +188,7 @@ const double* PieceWorker::reorder_right(const Product& product, const Panel& ri
   return reordered_.data();
 }
 
-void PieceWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
+void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
   // source[y], y_s = x_{slot[s]}: walk the source in its own order, whose fastest index is the slot of c, then b, a,
   // k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
@@ -202,7 +202,7 @@ void PieceWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Sid
 }
 
 /// Keeps the blocks that `input_` points to until `pairs_` is cleared.
-void PieceWorker::resolve_singles(const Task& task) {
+void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
   pairs_.clear();
   const std::int64_t orbitals = space_.orbitals();

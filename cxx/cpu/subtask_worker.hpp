@@ -17,14 +17,14 @@ namespace trifuse {
 
 /// Computes pieces of tasks, each small enough for the cache of a core: what one thread needs for it. Matrix products
 /// by BLAS into the six-index targets, then energies.
-class PieceWorker {
+class SubtaskWorker {
  public:
   /// Both outlive it.
-  PieceWorker(const Problem& problem, const PanelParts& panels);
+  SubtaskWorker(const Problem& problem, const PanelParts& panels);
 
   /// Computes every `step`-th of these pieces, from `first` on. While one is computed the panels of the next may come
   /// from elsewhere. `energies`: [omega2, piece], omega2 fastest.
-  void execute(std::span<const Task> pieces, std::size_t first, std::size_t step, std::span<TaskEnergy> energies);
+  void execute(std::span<const Task> subtasks, std::size_t first, std::size_t step, std::span<TaskEnergy> energies);
 
   /// Floating-point operations of matrix products so far.
   double operations() const { return operations_; }
@@ -33,9 +33,9 @@ class PieceWorker {
 
  private:
   /// Writes the contraction list of the piece after this one, and asks for its panels.
-  void prepare_next(const Task& piece);
+  void prepare_next(const Task& subtask);
   /// With its contraction list written.
-  void execute_piece(const Task& piece, std::span<TaskEnergy> energies);
+  void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
   double* target(int t, Side side);
   void build_targets(Side side);
   void multiply(const Product& product, Side side);
