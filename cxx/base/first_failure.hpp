@@ -14,10 +14,10 @@ class FirstFailure {
  public:
   bool any() const { return failed_; }
   /// To be called while the exception of a piece is being handled.
-  void keep(std::size_t piece) {
+  void record(std::size_t index) {
     const std::lock_guard lock(mutex_);
-    if (piece <= piece_) {
-      piece_ = piece;
+    if (index <= index_) {
+      index_ = index;
       first_ = std::current_exception();
     }
     failed_ = true;
@@ -29,7 +29,7 @@ class FirstFailure {
  private:
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
-  std::size_t piece_ = std::numeric_limits<std::size_t>::max();
+  std::size_t index_ = std::numeric_limits<std::size_t>::max();
   std::exception_ptr first_;
 };
 

@@ -22,7 +22,7 @@ void share_among_threads(std::size_t count, int threads, Body body) {
       try {
         body(n, state);
       } catch (...) {
-        failure.keep(n);
+        failure.record(n);
       }
     }
   }

@@ -92,7 +92,7 @@ class CpuWorker final : public Executor::Worker {
       try {
         threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_);
       } catch (...) {
-        failure.keep(t);
+        failure.record(t);
       }
     }
     failure.rethrow();

@@ -192,7 +192,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
       try {
         for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) load(n, buffer, lock);
       } catch (...) {
-        failure.keep(group);
+        failure.record(group);
       }
     }
   };
