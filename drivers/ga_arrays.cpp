@@ -34,14 +34,14 @@ constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
 /// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
 /// are usually in its shared memory.
-void check_room(Team& team, std::span<const SharedPiece> pieces) {
+void check_room(Team& team, std::span<const SharedSegment> pieces) {
   const std::vector<std::string> hosts = hosts_of_ranks(team);
   together(&team, [&] {
     const auto mine = static_cast<std::size_t>(team.rank());
     const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
     std::int64_t of_host = neighbours * of_mpi;
     std::size_t own = width;  // nothing cannot be mapped
-    for (const SharedPiece& piece : pieces) {
+    for (const SharedSegment& piece : pieces) {
       if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
       of_host += piece.doubles * width;
       if (piece.rank == team.rank()) own += static_cast<std::size_t>(piece.doubles * width);
@@ -89,7 +89,7 @@ struct GlobalArray {
 /// however many ask.
 class Array final : public SharedArray {
  public:
-  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces);
+  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedSegment> pieces);
   ~Array() override;
 
   std::span<double> local(std::size_t piece) override {
@@ -139,7 +139,7 @@ class Array final : public SharedArray {
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
-  std::vector<SharedPiece> pieces_;
+  std::vector<SharedSegment> pieces_;
   std::vector<Place> places_;
   std::vector<GlobalArray> global_;
 };
@@ -148,7 +148,7 @@ class Arrays final : public GlobalArrays {
  public:
   explicit Arrays(CallerThread& caller) : caller_(caller) {}
 
-  std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedPiece> pieces) override {
+  std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedSegment> pieces) override {
     check_room(team, pieces);
     together(&team, [&] {
       caller_.call([&] {
@@ -188,7 +188,7 @@ class Arrays final : public GlobalArrays {
   std::vector<int> unused_;
 };
 
-Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces)
+Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedSegment> pieces)
     : arrays_(arrays),
       caller_(caller),
       rank_(static_cast<std::size_t>(team.rank())),
@@ -212,7 +212,7 @@ void Array::lay_out(Team& team) {
   const std::vector<std::string> hosts = hosts_of_ranks(team);
   // Each array costs every rank some memory for each other rank.
   std::map<std::string, std::size_t> pieces_of_host;
-  for (const SharedPiece& piece : pieces_) {
+  for (const SharedSegment& piece : pieces_) {
     places_.push_back({pieces_of_host[hosts[static_cast<std::size_t>(piece.rank)]]++ % most_files_of_host, 0});
     global_.resize(std::max(global_.size(), places_.back().array + 1));
   }

@@ -15,7 +15,7 @@ class GlobalArrays {
  public:
   virtual ~GlobalArrays() = default;
   /// For `Team::make_array`, which `team` asks for.
-  virtual std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedPiece> pieces) = 0;
+  virtual std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedSegment> pieces) = 0;
   /// Frees all arrays and ends Global Arrays: collective, called by the thread that began MPI.
   virtual void end() = 0;
 };

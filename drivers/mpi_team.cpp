@@ -147,7 +147,7 @@ class MpiTeam final : public Team {
   }
 
   bool has_arrays() const override { return arrays_ != nullptr; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
     return arrays_->make(*this, pieces);
   }
 

@@ -10,18 +10,18 @@ namespace trifuse {
 /// pages to a file one after another, at some 5 GB/s, and to several beside each other.
 inline constexpr int most_files_of_host = 8;
 /// Of each of so many processes of a host, so that these files are there where memory is large.
-constexpr int pieces_of_each(int owners) {
+constexpr int segments_of_each_owner(int owners) {
   return owners < most_files_of_host ? most_files_of_host / owners : 1;
 }
 
 /// What a rank of a team has of operands that all share: so many even shares of them, in so many pieces.
 struct OperandShare {
   double share = 1.0;
-  int pieces = 1;
+  int segments = 1;
 };
 
 /// A part of an array that lies in the memory of one process.
-struct SharedPiece {
+struct SharedSegment {
   int rank;  ///< of that process
   std::int64_t doubles;
 };
@@ -32,10 +32,10 @@ class SharedArray {
  public:
   virtual ~SharedArray() = default;
   /// A piece in this process, on a cache-line boundary, and at first of unknown contents.
-  virtual std::span<double> local(std::size_t piece) = 0;
+  virtual std::span<double> local(std::size_t segment) = 0;
   /// Copies doubles of a piece, from `first` on, wherever they lie; their process takes no part. May be called by any
   /// thread, but only by one at a time, and not before all processes have written theirs and called `sync`.
-  virtual void get(std::size_t piece, std::int64_t first, std::span<double> values) = 0;
+  virtual void get(std::size_t segment, std::int64_t first, std::span<double> values) = 0;
   /// Lets others read what stands in the pieces: collective.
   virtual void sync() = 0;
 };

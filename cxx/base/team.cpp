@@ -11,7 +11,7 @@
 
 namespace trifuse {
 
-std::unique_ptr<SharedArray> Team::make_array(std::span<const SharedPiece>) {
+std::unique_ptr<SharedArray> Team::make_array(std::span<const SharedSegment>) {
   throw Error("These ranks have no arrays in common.");
 }
 

@@ -35,7 +35,7 @@ class Team {
   virtual bool has_arrays() const { return false; }
   /// An array of these pieces: collective. Where it fails it throws on all ranks. It must not outlive the team, and all
   /// ranks let their arrays go in the same order; to do so is not collective, so a rank may fail alone.
-  virtual std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces);
+  virtual std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments);
 };
 
 /// The numbers of all ranks, one rank after another: collective. `mine` has the same length on all of them.

@@ -339,7 +339,7 @@ std::int64_t Calculation::memory_for_operands() const {
 void Calculation::plan_shared_memory() {
   // Pieces end with a whole panel.
   const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
-  piece_bytes_ = share_.operands.pieces > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
+  piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
   const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
   const std::string limit = asked ? "--memory" : "the memory of its host";
   const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";

@@ -267,8 +267,8 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   plan_line(shares);
 }
 
-std::vector<SharedPiece> PanelStore::pieces() const {
-  std::vector<SharedPiece> pieces;
+std::vector<SharedSegment> PanelStore::pieces() const {
+  std::vector<SharedSegment> pieces;
   // Energies read runs of particles in full vectors, beyond the end of the last run too.
   for (std::size_t n = 0; n < ranks_.size(); ++n) {
     pieces.push_back({ranks_[n], begins_[n + 1] - begins_[n] + vector_margin});

@@ -48,7 +48,7 @@ class PanelStore {
   /// have come so far; those that read panels say that they will `fetch_others`. `shares`: of each rank.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
   /// In the order of the line.
-  std::vector<SharedPiece> pieces() const;
+  std::vector<SharedSegment> pieces() const;
   /// What is read on the way takes at most `buffer_bytes`, unless a single block does.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
   void open() { array_->sync(); }  ///< collective

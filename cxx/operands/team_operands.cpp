@@ -33,7 +33,7 @@ std::vector<Cut> cuts_of_ranks(Team& team, const Cut& mine) {
 
 /// Collective.
 std::vector<OperandShare> shares_of_ranks(Team& team, const OperandShare& mine) {
-  const double row[] = {mine.share, static_cast<double>(mine.pieces)};
+  const double row[] = {mine.share, static_cast<double>(mine.segments)};
   const std::vector<double> all = gather(team, row);
   std::vector<OperandShare> shares;
   for (std::size_t n = 0; n < all.size(); n += 2) shares.push_back({all[n], static_cast<int>(all[n + 1])});

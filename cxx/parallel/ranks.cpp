@@ -101,7 +101,7 @@ std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& r
     if (gpus > 0 && rank.gpu.empty()) {
       shares.push_back({0.0, 0});
     } else {
-      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? pieces_of_each(owners) : 1});
+      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? segments_of_each_owner(owners) : 1});
     }
   }
   return shares;
@@ -224,10 +224,10 @@ void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<Te
   Sums<int> all, readers;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     all[cores_of(ranks[r])] += shares[r].threads;
-    readers[cores_of(ranks[r])] += shares[r].operands.pieces > 0 ? 1 : 0;
+    readers[cores_of(ranks[r])] += shares[r].operands.segments > 0 ? 1 : 0;
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    if (shares[r].operands.pieces == 0) continue;
+    if (shares[r].operands.segments == 0) continue;
     const int together = std::min(all[cores_of(ranks[r])], ranks[r].core_count);
     shares[r].reading_threads = std::max(shares[r].threads, together / readers[cores_of(ranks[r])]);
   }

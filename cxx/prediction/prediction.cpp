@@ -172,7 +172,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
   if (prediction.shared_operands && ranks_on_node > 1) {
-    const double files = std::min<double>(owners * pieces_of_each(static_cast<int>(owners)), most_files_of_host);
+    const double files =
+        std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), most_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);
   }
   prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;

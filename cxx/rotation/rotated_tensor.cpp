@@ -141,28 +141,29 @@ int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& bloc
 }  // namespace
 
 SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team)
-    : places_(index.blocks().size()) {
+    : locations_(index.blocks().size()) {
   const bool shared = team != nullptr && team->has_arrays() && team->size() > 1;
   const std::vector<std::string> hosts = shared ? hosts_of_ranks(*team) : std::vector<std::string>(1);
   const int ranks = static_cast<int>(hosts.size()), mine = shared ? team->rank() : 0;
   std::map<std::string, int> ranks_of_host;
   for (const std::string& host : hosts) ++ranks_of_host[host];
-  std::vector<SharedPiece> pieces;
+  std::vector<SharedSegment> segments;
   std::vector<double> ends;  // each piece ends with the first unit that reaches its share of the tensor
   for (int rank = 0; rank < ranks; ++rank) {
-    const int pieces_of_rank = shared ? pieces_of_each(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
-    for (int n = 1; n <= pieces_of_rank; ++n) {
-      pieces.push_back({rank, 0});
-      ends.push_back((rank + static_cast<double>(n) / pieces_of_rank) / ranks * static_cast<double>(index.doubles()));
+    const int segments_of_rank =
+        shared ? segments_of_each_owner(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
+    for (int n = 1; n <= segments_of_rank; ++n) {
+      segments.push_back({rank, 0});
+      ends.push_back((rank + static_cast<double>(n) / segments_of_rank) / ranks * static_cast<double>(index.doubles()));
     }
   }
-  std::size_t piece = 0;
+  std::size_t segment = 0;
   double before = 0.0;
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    while (piece + 1 < pieces.size() && before >= ends[piece]) ++piece;
-    auto& [rank, doubles] = pieces[piece];
+    while (segment + 1 < segments.size() && before >= ends[segment]) ++segment;
+    auto& [rank, doubles] = segments[segment];
     for (const std::size_t block : units[unit].blocks) {
-      places_[block] = {piece, doubles};
+      locations_[block] = {segment, doubles};
       doubles += index.blocks()[block].size;
     }
     before += static_cast<double>(units[unit].stored_doubles);
@@ -172,16 +173,16 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
     own_doubles_ += units[unit].stored_doubles;
   }
   constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
-  for (SharedPiece& each : pieces) each.doubles = std::max(each.doubles, least);
-  own_.assign(pieces.size(), nullptr);
+  for (SharedSegment& each : segments) each.doubles = std::max(each.doubles, least);
+  own_.assign(segments.size(), nullptr);
   if (!shared) {
     alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
     own_.front() = alone_.data();
     return;
   }
-  array_ = team->make_array(pieces);
-  for (std::size_t n = 0; n < pieces.size(); ++n) {
-    if (pieces[n].rank == mine) own_[n] = array_->local(n).data();
+  array_ = team->make_array(segments);
+  for (std::size_t n = 0; n < segments.size(); ++n) {
+    if (segments[n].rank == mine) own_[n] = array_->local(n).data();
   }
 }
 
@@ -190,13 +191,13 @@ void SharedBlocks::sync() {
 }
 
 void SharedBlocks::read(std::size_t block, std::span<double> values) const {
-  const Place& place = places_[block];
-  if (own_[place.piece] != nullptr) {
-    std::copy_n(own_[place.piece] + place.offset, values.size(), values.data());
+  const Location& location = locations_[block];
+  if (own_[location.segment] != nullptr) {
+    std::copy_n(own_[location.segment] + location.offset, values.size(), values.data());
     return;
   }
   const std::lock_guard lock(reading_);
-  array_->get(place.piece, place.offset, values);
+  array_->get(location.segment, location.offset, values);
 }
 
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,

@@ -39,18 +39,18 @@ class SharedBlocks {
   std::size_t last_unit() const { return last_unit_; }
   std::int64_t own_doubles() const { return own_doubles_; }
   /// Where a block of these units is to be written.
-  double* own(std::size_t block) { return own_[places_[block].piece] + places_[block].offset; }
+  double* own(std::size_t block) { return own_[locations_[block].segment] + locations_[block].offset; }
   /// Lets others read what was written: collective.
   void sync();
   /// Copies a block, wherever it lies. Any thread may do so.
   void read(std::size_t block, std::span<double> values) const;
 
  private:
-  struct Place {
-    std::size_t piece = 0;
+  struct Location {
+    std::size_t segment = 0;
     std::int64_t offset = 0;
   };
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   std::size_t first_unit_ = 0, last_unit_ = 0;
   std::int64_t own_doubles_ = 0;
   Buffer alone_;

@@ -254,7 +254,7 @@ TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   const std::vector<int> pieces = {4, 0, 4, 0, 4, 4, 1};
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     EXPECT_EQ(shares[r].operands.share, expected[r]) << r;
-    EXPECT_EQ(shares[r].operands.pieces, pieces[r]) << r;
+    EXPECT_EQ(shares[r].operands.segments, pieces[r]) << r;
     EXPECT_GE(shares[r].memory, expected[r] / 7 * gib) << r;
   }
   // All ranks of the first host have the same cores, and two of them read.

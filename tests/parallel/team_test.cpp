@@ -241,7 +241,7 @@ class TeamWithBadArrays final : public Team {
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return sound_.fetch_add(counter, amount); }
   void sum(std::span<double> values) override { sound_.sum(values); }
   bool has_arrays() const override { return true; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
     together(&sound_, [&] {
       if (bad_ && panels_ < 0) throw SystemError("There is no memory for an array.");
     });

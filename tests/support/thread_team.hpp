@@ -58,13 +58,13 @@ class ThreadRanks {
     sum({&nothing, 1});
   }
   /// A buffer for each piece, the same for all who ask together. What nobody wrote is not a number.
-  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const SharedPiece> pieces) {
+  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const SharedSegment> pieces) {
     meet();
     {
       const std::lock_guard lock(mutex_);
       if (pieces_asked_++ % size_ == 0) {
         pieces_ = std::make_shared<std::vector<Buffer>>();
-        for (const SharedPiece& piece : pieces) {
+        for (const SharedSegment& piece : pieces) {
           Buffer& made = pieces_->emplace_back(static_cast<std::size_t>(piece.doubles));
           std::fill_n(made.data(), made.size(), std::numeric_limits<double>::quiet_NaN());
         }
@@ -123,9 +123,9 @@ class ThreadTeam final : public Team {
  public:
   ThreadTeam(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
   bool has_arrays() const override { return arrays_; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedPiece> pieces) override {
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
     std::vector<int> ranks_of_pieces;
-    for (const SharedPiece& piece : pieces) ranks_of_pieces.push_back(piece.rank);
+    for (const SharedSegment& piece : pieces) ranks_of_pieces.push_back(piece.rank);
     return std::make_unique<ThreadArray>(ranks_.pieces(pieces), std::move(ranks_of_pieces), ranks_, rank_);
   }
   int rank() const override { return rank_; }
