@@ -22,8 +22,8 @@ struct Run {
 
 /// Pointers of a singles term that the loops over a and b need; those of i, j, k are in already.
 struct ResolvedTerm {
-  const double* lone;
-  const double* pairs;
+  const double* t1_factor;
+  const double* vvoo;
   double sign;
   int target, particle;
   int first, second;           ///< particles of the pair
@@ -34,11 +34,11 @@ TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std:
   terms.clear();
   for (const SinglesTerm& term : in.singles) {
     const auto at = [&](int position) { return static_cast<std::size_t>(position); };
-    const auto [q1, q2] = term.pair_particles;
-    const auto [r1, r2] = term.pair_holes;
+    const auto [q1, q2] = term.vvoo_particles;
+    const auto [r1, r2] = term.vvoo_holes;
     const std::int64_t pair_of_holes = x[at(3 + r2)] + in.extent[at(3 + r2)] * x[at(3 + r1)];
-    terms.push_back({term.lone + x[at(3 + term.hole)] * term.lone_stride,
-                     term.pairs + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
+    terms.push_back({term.t1_factor + x[at(3 + term.hole)] * term.t1_factor_stride,
+                     term.vvoo + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
                      term.particle, q1, q2, in.extent[at(q2)]});
   }
 }
@@ -48,12 +48,12 @@ template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
   for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
   for (const ResolvedTerm& term : terms) {
-    const double* pairs = term.pairs + term.second_extent * x[static_cast<std::size_t>(term.first)];
+    const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
     double* __restrict s = run.singles[term.target];
     const bool c_alone = term.particle == 2;
-    const double scale = term.sign * (c_alone ? pairs[x[static_cast<std::size_t>(term.second)]]
-                                              : term.lone[x[static_cast<std::size_t>(term.particle)]]);
-    const double* __restrict vector = (c_alone ? term.lone : pairs) + x[2];
+    const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
+                                              : term.t1_factor[x[static_cast<std::size_t>(term.particle)]]);
+    const double* __restrict vector = (c_alone ? term.t1_factor : vvoo) + x[2];
 #pragma omp simd
     for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
   }

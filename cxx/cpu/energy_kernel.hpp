@@ -14,10 +14,10 @@ struct SinglesTerm {
   int target;
   double sign;
   int particle, hole;
-  std::array<int, 2> pair_particles, pair_holes;
-  const double* lone;        ///< first element of the tile pair in [orbitals, orbitals], particle fastest
-  std::int64_t lone_stride;  ///< between holes
-  const double* pairs;       ///< block [p', p, h', h], p' fastest
+  std::array<int, 2> vvoo_particles, vvoo_holes;
+  const double* t1_factor;        ///< first element of the tile pair in [orbitals, orbitals], particle fastest
+  std::int64_t t1_factor_stride;  ///< between holes
+  const double* vvoo;             ///< block [p', p, h', h], p' fastest
 };
 
 /// Runs of c stand in memory at multiples of full vectors; what lies between the extent of c and this is zero in

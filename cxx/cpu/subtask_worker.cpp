@@ -28,14 +28,14 @@ std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
 }
 
 /// One block of pairs, and what may be read behind it.
-std::size_t pair_block_doubles(const TileSpace& space) {
+std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * p * p + vector_margin);
 }
 
 /// Blocks of pairs that a piece has in use.
-std::size_t pair_blocks(const Problem& problem) {
-  return static_cast<std::size_t>(pair_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
+std::size_t vvoo_blocks(const Problem& problem) {
+  return static_cast<std::size_t>(disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
       product_(target_size_),
       reordered_(reordered_doubles(space_, problem)),
-      pair_blocks_(panels.cut() ? pair_blocks(problem) * pair_block_doubles(space_) : 0) {}
+      vvoo_scratch_(panels.cut() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
 
 std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
@@ -102,7 +102,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
   resolve_singles(task);
   sum_energies(input_, problem_.omega2, energies);
-  pairs_.clear();
+  vvoo_blocks_.clear();
 }
 
 double* SubtaskWorker::target(int t, Side side) {
@@ -201,27 +201,27 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
   scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 
-/// Keeps the blocks that `input_` points to until `pairs_` is cleared.
+/// Keeps the blocks that `input_` points to until `vvoo_blocks_` is cleared.
 void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
-  pairs_.clear();
+  vvoo_blocks_.clear();
   const std::int64_t orbitals = space_.orbitals();
   const std::vector<PanelStore::Disconnected>& disconnected = panels_.store().disconnected();
-  double* room = pair_blocks_.data();
+  double* room = vvoo_scratch_.data();
   for (const DisconnectedTerm& term : contractions_.disconnected) {
     for (const PanelStore::Disconnected& factors : disconnected) {
-      PanelHold block = panels_.pair_block(factors, term.pair_tiles(task), room);
-      const double* pairs = block.data();
-      if (pairs == nullptr) continue;
-      if (panels_.cut()) room += pair_block_doubles(space_);
-      pairs_.push_back(std::move(block));
+      PanelHold block = panels_.pair_block(factors, term.vvoo_tiles(task), room);
+      const double* vvoo = block.data();
+      if (vvoo == nullptr) continue;
+      if (panels_.cut()) room += vvoo_block_doubles(space_);
+      vvoo_blocks_.push_back(std::move(block));
       const auto offset = [&](const std::array<int, 3>& tiles, int position) {
         return space_[tiles[static_cast<std::size_t>(position)]].offset;
       };
-      const double* lone =
+      const double* t1_factor =
           factors.lone.data() + offset(task.holes, term.hole) * orbitals + offset(task.particles, term.particle);
       input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
-                                term.pair_particles, term.pair_holes, lone, orbitals, pairs});
+                                term.vvoo_particles, term.vvoo_holes, t1_factor, orbitals, vvoo});
     }
   }
 }

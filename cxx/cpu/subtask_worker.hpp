@@ -48,10 +48,10 @@ class SubtaskWorker {
   const TileSpace& space_;
   std::size_t target_size_;
   Buffer targets_, product_, reordered_;
-  Buffer left_, right_, pair_blocks_;  ///< panels of a finer cut than the store's
+  Buffer left_, right_, vvoo_scratch_;  ///< panels of a finer cut than the store's
   ContractionList contractions_, next_contractions_;
   EnergyInput input_;
-  std::vector<PanelHold> pairs_;
+  std::vector<PanelHold> vvoo_blocks_;
   Six extent_{}, stride_{};  ///< by slot: a, b, c, i, j, k
   std::int64_t runs_ = 0;    ///< of c in a target
   std::array<bool, 6> written_{};

@@ -74,7 +74,7 @@ void PanelParts::ask(const Task& task, const ContractionList& contractions) cons
     store_->ask_right(in_store(product.right));
   }
   for (const DisconnectedTerm& term : contractions.disconnected) {
-    const auto [p1, p2, h1, h2] = in_store(term.pair_tiles(task));
+    const auto [p1, p2, h1, h2] = in_store(term.vvoo_tiles(task));
     for (const PanelStore::Disconnected& factors : store_->disconnected()) store_->ask_pairs(factors, p1, p2, h1, h2);
   }
 }

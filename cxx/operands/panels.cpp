@@ -237,7 +237,7 @@ std::int64_t PanelStore::doubles_in_use(const Problem& problem, const TileSpace&
     right = std::max(right, rows(tiles, panel) * padded(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);
-  const std::int64_t terms = pair_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1);
+  const std::int64_t terms = disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1);
   return left + right + terms * h * h * p * p;
 }
 
@@ -364,7 +364,7 @@ void PanelStore::for_each_place(const Task& task, const ContractionList& contrac
   }
   for (const Product& product : contractions.products) use_found(find(left_of_left_side_, key(product.left)));
   for (const DisconnectedTerm& term : contractions.disconnected) {
-    const auto [p1, p2, h1, h2] = term.pair_tiles(task);
+    const auto [p1, p2, h1, h2] = term.vvoo_tiles(task);
     for (const Disconnected& factors : disconnected_) use_found(find(factors.pairs, pair_key(p1, p2, h1, h2)));
   }
 }

@@ -62,9 +62,9 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
     const auto particle = static_cast<std::size_t>(term.particle);
     const auto hole = static_cast<std::size_t>(term.hole);
     if (term.kind == TermKind::singles) {
-      const Tile& lone_particle = space[p[particle]];
-      const Tile& lone_hole = space[h[hole]];
-      if (lone_particle.spin() == lone_hole.spin() && lone_particle.irrep == lone_hole.irrep) {
+      const Tile& t1_particle = space[p[particle]];
+      const Tile& t1_hole = space[h[hole]];
+      if (t1_particle.spin() == t1_hole.spin() && t1_particle.irrep == t1_hole.irrep) {
         contractions.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
       }
     } else if (term.kind == TermKind::particle_doubles) {

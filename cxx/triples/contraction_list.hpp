@@ -54,15 +54,15 @@ struct DisconnectedTerm {
   int target;
   int sign;
   int particle, hole;
-  std::array<int, 2> pair_particles;
-  std::array<int, 2> pair_holes;
+  std::array<int, 2> vvoo_particles;
+  std::array<int, 2> vvoo_holes;
   /// The tiles of its pair block: p, p', h, h'.
-  std::array<int, 4> pair_tiles(const Task& task) const {
+  std::array<int, 4> vvoo_tiles(const Task& task) const {
     const auto tile = [](const std::array<int, 3>& tiles, int position) {
       return tiles[static_cast<std::size_t>(position)];
     };
-    return {tile(task.particles, pair_particles[0]), tile(task.particles, pair_particles[1]),
-            tile(task.holes, pair_holes[0]), tile(task.holes, pair_holes[1])};
+    return {tile(task.particles, vvoo_particles[0]), tile(task.particles, vvoo_particles[1]),
+            tile(task.holes, vvoo_holes[0]), tile(task.holes, vvoo_holes[1])};
   }
 };
 

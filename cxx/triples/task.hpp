@@ -22,7 +22,7 @@ inline SpinFormulation default_formulation(const TileSpace& orbitals) {
 }
 
 /// Terms of the disconnected triples of a task, each with a block of pairs.
-constexpr int pair_terms(SpinFormulation formulation) {
+constexpr int disconnected_terms(SpinFormulation formulation) {
   return formulation == SpinFormulation::spin_adapted ? 18 : 9;
 }
 

@@ -52,7 +52,7 @@ Work work_of(SpinFormulation formulation, int sides, int sets) {
   work.sides = sides;
   work.sets = sets;
   work.targets = adapted ? 6 : 1;
-  work.terms = pair_terms(formulation);
+  work.terms = disconnected_terms(formulation);
   work.phase_sign = adapted ? 0u : 0x80000000u;
   return work;
 }

@@ -59,18 +59,18 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       }
     }
   }
-  const int terms = pair_terms(problem.formulation);
+  const int terms = disconnected_terms(problem.formulation);
   program.pairs.assign(at(terms * sets_of(problem)), {});
   for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
     for (int set = 0; set < sets_of(problem); ++set) {
-      const auto particle = [&](std::size_t n) { return task.particles[at(term.pair_particles[n])]; };
-      const auto hole = [&](std::size_t n) { return task.holes[at(term.pair_holes[n])]; };
+      const auto particle = [&](std::size_t n) { return task.particles[at(term.vvoo_particles[n])]; };
+      const auto hole = [&](std::size_t n) { return task.holes[at(term.vvoo_holes[n])]; };
       program.pairs[at(set * terms + place)] = {true,
                                                 {PanelKind::pairs,
                                                  Side::right,
                                                  static_cast<std::uint8_t>(set),
-                                                 term.pair_holes[0] > term.pair_holes[1],
+                                                 term.vvoo_holes[0] > term.vvoo_holes[1],
                                                  {particle(0), particle(1), hole(0), hole(1)}}};
     }
   }

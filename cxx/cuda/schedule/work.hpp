@@ -54,8 +54,8 @@ inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
 inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T) and the same-spin part of both
 /// Pair blocks of a task for each set of disconnected factors: spin-orbital [hole, particle], both alone; spin-adapted
 /// [target, particle alone].
-inline constexpr int spin_orbital_pairs = pair_terms(SpinFormulation::spin_orbital);
-inline constexpr int spin_adapted_pairs = pair_terms(SpinFormulation::spin_adapted);
+inline constexpr int spin_orbital_pairs = disconnected_terms(SpinFormulation::spin_orbital);
+inline constexpr int spin_adapted_pairs = disconnected_terms(SpinFormulation::spin_adapted);
 
 inline constexpr int most_sides = 2;
 inline constexpr int most_sets = 2;
