@@ -16,13 +16,13 @@ namespace trifuse {
 namespace {
 
 /// The side whose two indices are rotated: 0 and 1, or 2 and 3.
-enum class Side { upper, lower };
-constexpr std::size_t first_index(Side side) {
-  return side == Side::upper ? 0 : 2;
+enum class IndexPair { upper, lower };
+constexpr std::size_t first_index(IndexPair pair) {
+  return pair == IndexPair::upper ? 0 : 2;
 }
 
 std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
-                                   Side rotated) {
+                                   IndexPair rotated) {
   const std::size_t turned = first_index(rotated), kept = 2 - turned;
   std::map<std::array<std::size_t, 4>, std::size_t> position;
   std::vector<RotationUnit> units;
@@ -49,50 +49,51 @@ std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& ind
 }
 
 /// What a thread needs for a unit.
-struct Room {
+struct Scratch {
   Buffer unit, turned, block;
 };
 
 /// Rotates one side of the blocks that this rank will have in `to`.
-class SideRotation {
+class PairRotation {
  public:
-  SideRotation(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation, Side side)
-      : space_(space), index_(index), rotation_(rotation), turned_(first_index(side)) {}
+  PairRotation(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation, IndexPair pair)
+      : space_(space), index_(index), rotation_(rotation), turned_(first_index(pair)) {}
 
   template <typename Read>
   void rotate(const std::vector<RotationUnit>& units, int threads, Read read, const std::function<void()>& begin_unit,
               SharedBlocks& to) const {
-    share_among_threads<Room>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Room& room) {
+    share_among_threads<Scratch>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Scratch& scratch) {
       begin_unit();
       const RotationUnit& unit = units[to.first_unit() + n];
-      room.unit.reserve(static_cast<std::size_t>(unit.doubles));
-      room.turned.reserve(static_cast<std::size_t>(unit.doubles));
+      scratch.unit.reserve(static_cast<std::size_t>(unit.doubles));
+      scratch.turned.reserve(static_cast<std::size_t>(unit.doubles));
       for (const std::size_t block : unit.blocks) {
         const auto size = static_cast<std::size_t>(index_.blocks()[block].size);
-        room.block.reserve(size);
-        read(block, std::span(room.block.data(), size));
-        gather(unit, block, room.block.data(), room.unit.data());
+        scratch.block.reserve(size);
+        read(block, std::span(scratch.block.data(), size));
+        copy_to_unit(unit, block, scratch.block.data(), scratch.unit.data());
       }
-      turn(unit, room);
+      rotate_pair(unit, scratch);
       for (const std::size_t block : unit.blocks) {
-        const Box box = box_of(unit, block);
-        copy_box(box.extent, room.unit.data() + box.begin, box.in_unit, to.own(block), box.in_block, 1.0);
+        const BlockPlacement placement = placement_of(unit, block);
+        copy_box(placement.extent, scratch.unit.data() + placement.begin, placement.in_unit, to.own(block),
+                 placement.in_block, 1.0);
       }
     });
   }
 
  private:
   /// Where a block lies in its unit.
-  struct Box {
+  struct BlockPlacement {
     std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< the latter two are strides
     std::int64_t begin;
   };
-  Box box_of(const RotationUnit& unit, std::size_t block) const {
-    Box box{{}, {}, strides_of(unit.extent), 0};
-    for (std::size_t d = 0; d < 4; ++d) box.extent[d] = tile(block, d).size;
-    box.in_block = strides_of(box.extent);
-    for (std::size_t d = 0; d < 2; ++d) box.begin += in_run(unit, block, d) * box.in_unit[turned_ + d];
-    return box;
+  BlockPlacement placement_of(const RotationUnit& unit, std::size_t block) const {
+    BlockPlacement placement{{}, {}, strides_of(unit.extent), 0};
+    for (std::size_t d = 0; d < 4; ++d) placement.extent[d] = tile(block, d).size;
+    placement.in_block = strides_of(placement.extent);
+    for (std::size_t d = 0; d < 2; ++d) placement.begin += in_run(unit, block, d) * placement.in_unit[turned_ + d];
+    return placement;
   }
   const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
   /// Where a tile of the side that is rotated begins in its run.
@@ -100,27 +101,27 @@ class SideRotation {
     return tile(block, turned_ + d).offset - rotation_.runs()[unit.runs[d]].offset;
   }
 
-  void gather(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
-    Box box = box_of(unit, block);
-    copy_box(box.extent, values, box.in_block, whole + box.begin, box.in_unit, 1.0);
+  void copy_to_unit(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
+    BlockPlacement placement = placement_of(unit, block);
+    copy_box(placement.extent, values, placement.in_block, whole + placement.begin, placement.in_unit, 1.0);
     const auto [first, second] = std::pair{turned_, turned_ + 1};
     if (unit.runs[0] != unit.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
       return;
     }
     // The block of the interchanged tiles is not stored, since it is the same but for its sign.
     const std::int64_t begin =
-        in_run(unit, block, 1) * box.in_unit[first] + in_run(unit, block, 0) * box.in_unit[second];
-    std::swap(box.in_unit[first], box.in_unit[second]);
-    copy_box(box.extent, values, box.in_block, whole + begin, box.in_unit, -1.0);
+        in_run(unit, block, 1) * placement.in_unit[first] + in_run(unit, block, 0) * placement.in_unit[second];
+    std::swap(placement.in_unit[first], placement.in_unit[second]);
+    copy_box(placement.extent, values, placement.in_block, whole + begin, placement.in_unit, -1.0);
   }
 
   /// Both indices, the faster first, back and forth between the two buffers.
-  void turn(const RotationUnit& unit, Room& room) const {
+  void rotate_pair(const RotationUnit& unit, Scratch& scratch) const {
     const auto& n = unit.extent;
     const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
     const auto& [slow, fast] = unit.runs;
-    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, room.unit.data(), room.turned.data());
-    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, room.turned.data(), room.unit.data());
+    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, scratch.unit.data(), scratch.turned.data());
+    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.unit.data());
   }
 
   const TileSpace& space_;
@@ -133,8 +134,8 @@ class SideRotation {
 int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
   std::int64_t largest = 1;
   for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
-  const double room = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
-  const auto threads = static_cast<std::int64_t>(room / static_cast<double>(2 * largest));
+  const double scratch = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
+  const auto threads = static_cast<std::int64_t>(scratch / static_cast<double>(2 * largest));
   return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
 }
 
@@ -203,11 +204,11 @@ void SharedBlocks::read(std::size_t block, std::span<double> values) const {
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
                              const Read& read, bool concurrent, const std::function<void()>& begin_unit, Team* team)
     : index_(std::move(index)) {
-  const auto half_units = units_of(tiles, index_, rotation, Side::lower);
+  const auto half_units = units_of(tiles, index_, rotation, IndexPair::lower);
   SharedBlocks half(index_, half_units, team);
   std::mutex reading;
   together(team, [&] {
-    const SideRotation lower(tiles, index_, rotation, Side::lower);
+    const PairRotation lower(tiles, index_, rotation, IndexPair::lower);
     const auto read_block = [&](std::size_t block, std::span<double> values) {
       std::unique_lock lock(reading, std::defer_lock);
       if (!concurrent) lock.lock();
@@ -216,10 +217,10 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
     lower.rotate(half_units, threads_for(half_units, half), read_block, begin_unit, half);
   });
   half.sync();
-  const auto units = units_of(tiles, index_, rotation, Side::upper);
+  const auto units = units_of(tiles, index_, rotation, IndexPair::upper);
   blocks_ = std::make_unique<SharedBlocks>(index_, units, team);
   together(team, [&] {
-    const SideRotation upper(tiles, index_, rotation, Side::upper);
+    const PairRotation upper(tiles, index_, rotation, IndexPair::upper);
     const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
     upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);
   });
@@ -229,8 +230,8 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
 double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index) {
   double operations = 0.0;
   for (const Block& block : index.blocks()) {
-    for (const Side side : {Side::lower, Side::upper}) {
-      const std::size_t first = first_index(side);
+    for (const IndexPair pair : {IndexPair::lower, IndexPair::upper}) {
+      const std::size_t first = first_index(pair);
       const auto run = [&](std::size_t d) {
         const Tile& tile = tiles[block.tiles[d]];
         return tiles.range(tile.orbital_class, tile.irrep);

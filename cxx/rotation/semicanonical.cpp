@@ -26,7 +26,7 @@ struct RotatedMatrix {
 using RotatedMatrices = std::map<std::pair<std::size_t, std::size_t>, RotatedMatrix>;
 
 /// Where the block of two tiles begins in the matrix of their runs.
-std::int64_t place_of(const RotatedMatrix& matrix, const Tile& upper, const Tile& lower) {
+std::int64_t offset_of(const RotatedMatrix& matrix, const Tile& upper, const Tile& lower) {
   return (upper.offset - matrix.upper->offset) * matrix.lower->size + (lower.offset - matrix.lower->offset);
 }
 
@@ -47,7 +47,7 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
     }
     block.resize(static_cast<std::size_t>(b.size));
     read(b.tiles[0], b.tiles[1], std::span(block));
-    copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + place_of(matrix, u, l),
+    copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + offset_of(matrix, u, l),
                 matrix.lower->size);
   }
   for (auto& [runs, matrix] : matrices) {
@@ -61,7 +61,7 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
 void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
                 std::span<double> block) {
   const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
-  copy_matrix(u.size, l.size, matrix.values.data() + place_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
+  copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
 }  // namespace
