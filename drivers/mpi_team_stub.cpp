@@ -1,4 +1,4 @@
-#include "drivers/mpi_team.hpp"
+#include "drivers/mpi_communicator.hpp"
 
 namespace trifuse::cli {
 

@@ -16,6 +16,6 @@ std::string describe_workers(const std::vector<RankWork>& ranks);
 /// The same for programs.
 nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
 /// What each rank was to do, and did.
-nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result);
+nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result);
 
 }  // namespace trifuse::cli

@@ -21,15 +21,15 @@ using nwchem::Device;
 using nwchem::Options;
 
 /// NWChem's processes. Its communication is done on its own thread.
-class NwchemTeam final : public Team {
+class NwchemCommunicator final : public Communicator {
  public:
-  NwchemTeam(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
+  NwchemCommunicator(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
   int rank() const override { return static_cast<int>(job_.rank); }
   int size() const override { return static_cast<int>(job_.ranks); }
   std::int64_t fetch_add(int counter, std::int64_t amount) override {
     return caller_.call([&] { return job_.fetch_add(job_.context, counter, amount); });
   }
-  void sum(std::span<double> values) override {
+  void allreduce_sum(std::span<double> values) override {
     caller_.call([&] { job_.sum(job_.context, static_cast<std::int64_t>(values.size()), values.data()); });
   }
 
@@ -111,12 +111,12 @@ struct Setup {
   std::optional<TeamCalculation> of_team;
 };
 
-Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, CallerThread& caller) {
+Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& communicator, CallerThread& caller) {
   Setup setup;
   TeamOptions team_options;
-  const bool with_gpu = rank_on_host(team) < job.gpus_per_node;
+  const bool with_gpu = rank_on_host(communicator) < job.gpus_per_node;
   std::vector<DeviceInfo> usable;
-  together(&team, [&] {
+  run_collectively(&communicator, [&] {
     const Options options = nwchem::read_options(checked_settings(settings));
     setup.source = make_source(job, caller);
     team_options.calculation.formulation = options.formulation;
@@ -125,8 +125,8 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, Ca
     if (with_gpu) usable = usable_devices(options, setup.source->tiles());
     team_options.gpu_memory = options.memory;
   });
-  team_options.device = deal_device(team, usable, true);
-  setup.of_team.emplace(plan_in_team(team, *setup.source, nullptr, team_options));
+  team_options.device = deal_device(communicator, usable, true);
+  setup.of_team.emplace(plan_in_team(communicator, *setup.source, nullptr, team_options));
   return setup;
 }
 
@@ -173,9 +173,9 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
     check(job, bracket_energy, paren_energy);
     CallerThread caller;
     caller.serve([&] {
-      NwchemTeam team(*job, caller);
+      NwchemCommunicator communicator(*job, caller);
       const Report report(*job, caller);
-      const Setup setup = set_up(*job, settings, team, caller);
+      const Setup setup = set_up(*job, settings, communicator, caller);
       report.begin(setup);
       const CalculationResult result = setup.of_team->calculation.run();
       report.end(result);

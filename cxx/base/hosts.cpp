@@ -11,8 +11,8 @@ std::string host_of_this_process() {
   return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
 }
 
-std::vector<std::string> hosts_of_ranks(Team& team) {
-  return gather(team, host_of_this_process(), longest_host_name);
+std::vector<std::string> hosts_of_ranks(Communicator& communicator) {
+  return allgather(communicator, host_of_this_process(), longest_host_name);
 }
 
 }  // namespace trifuse

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 
 namespace trifuse {
 
@@ -15,6 +15,6 @@ inline constexpr std::size_t longest_host_name = 64;
 std::string host_of_this_process();
 
 /// The name of each rank's host: collective.
-std::vector<std::string> hosts_of_ranks(Team& team);
+std::vector<std::string> hosts_of_ranks(Communicator& communicator);
 
 }  // namespace trifuse

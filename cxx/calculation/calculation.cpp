@@ -306,15 +306,16 @@ std::string Calculation::reference_note() const {
   return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
 }
 
-void Calculation::join(Team& team, const TeamShare& share) {
-  team_ = &team;
+void Calculation::join(Communicator& communicator, const TeamShare& share) {
+  communicator_ = &communicator;
   share_ = share;
   if (share.threads > 0) threads_ = std::min(threads_, share.threads);
   if (shares_operands()) plan_shared_memory();
 }
 
 bool Calculation::shares_operands() const {
-  return team_ != nullptr && team_->size() > 1 && team_->has_arrays() && options_.executor != ExecutorKind::reference;
+  return communicator_ != nullptr && communicator_->size() > 1 && communicator_->has_arrays() &&
+         options_.executor != ExecutorKind::reference;
 }
 
 int Calculation::users_of_operands() const {
@@ -338,7 +339,7 @@ std::int64_t Calculation::memory_for_operands() const {
 
 void Calculation::plan_shared_memory() {
   // Pieces end with a whole panel.
-  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / team_->size();
+  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
   piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
   const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
   const std::string limit = asked ? "--memory" : "the memory of its host";
@@ -347,7 +348,7 @@ void Calculation::plan_shared_memory() {
   if (memory_for_operands() < peak - kept) {
     throw UsageError(
         fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",
-                    team_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
+                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
   }
   if (share_.role == TeamShare::Role::waiter) return;
   const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
@@ -357,7 +358,7 @@ void Calculation::plan_shared_memory() {
   throw UsageError(
       fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
                   "allows {:.1f} MiB; {}.",
-                  team_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
+                  communicator_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
                   mib(memory_for_operands() + kept + scratch), advice));
 }
 

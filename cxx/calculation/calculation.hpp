@@ -142,9 +142,9 @@ class Calculation {
   /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
   /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
   /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
-  /// them, panels of others and scratch. `team` must outlive the calculation. Throws UsageError where the
+  /// them, panels of others and scratch. `communicator` must outlive the calculation. Throws UsageError where the
   /// memory is too small.
-  void join(Team& team, const TeamShare& share);
+  void join(Communicator& communicator, const TeamShare& share);
 
   /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
   std::unique_ptr<Executor> make_executor() const;
@@ -192,12 +192,12 @@ class Calculation {
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
   std::optional<std::int64_t> memory_asked_;  ///< of the host
   int threads_ = 1;
-  Team* team_ = nullptr;
+  Communicator* communicator_ = nullptr;
   TeamShare share_;
 };
 
 /// Identifies the numbers of a problem and all that decides its energies but for rounding. With a team each rank reads
 /// a part of them, and all get the same: collective.
-Fingerprint fingerprint(const Problem& problem, Team* team = nullptr);
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator = nullptr);
 
 }  // namespace trifuse

@@ -125,16 +125,16 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
 
 }  // namespace
 
-Fingerprint fingerprint(const Problem& problem, Team* team) {
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
   std::vector<double> hashes;
-  together(team, [&] {
+  run_collectively(communicator, [&] {
     std::vector<Piece> pieces;
     add_pieces(pieces, *problem.right, true);
     if (problem.two_sided()) add_pieces(pieces, *problem.left, false);
-    hashes = hash_pieces(pieces, team != nullptr ? static_cast<std::size_t>(team->rank()) : 0,
-                         team != nullptr ? static_cast<std::size_t>(team->size()) : 1);
+    hashes = hash_pieces(pieces, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
+                         communicator != nullptr ? static_cast<std::size_t>(communicator->size()) : 1);
   });
-  if (team != nullptr) team->sum(hashes);
+  if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;
   hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.formulation),
                        problem.fock_in_singles));

@@ -55,7 +55,7 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 void Calculation::rotate_orbitals(const std::atomic<bool>* stop) const {
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) source->rotate(team_, stop);
+    if (source != nullptr) source->rotate(communicator_, stop);
   }
 }
 
@@ -102,7 +102,7 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
   const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
-    together(team_, [&] {
+    run_collectively(communicator_, [&] {
       if (reader != nullptr) panels = std::make_shared<PanelStore>(problem_, reader->panel_tiles());
     });
     return panels;
@@ -116,10 +116,10 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
   const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
   const std::int64_t room =
       pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
-  shared.emplace(*team_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
+  shared.emplace(*communicator_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
-    shared.emplace(*team_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
+    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
   }
   return shared->panels();
 }
@@ -127,8 +127,8 @@ std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor
 std::unique_ptr<Journal> Calculation::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
-  const JournalKey key{fingerprint(problem_, team_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
-  return std::make_unique<Journal>(options_.journal, key, team_, share_.role != TeamShare::Role::waiter);
+  const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  return std::make_unique<Journal>(options_.journal, key, communicator_, share_.role != TeamShare::Role::waiter);
 }
 
 CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
@@ -139,10 +139,10 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const std::string warning = journal ? journal->warning() : "";
-  if (!warning.empty() && warn && (team_ == nullptr || team_->rank() == 0)) warn(warning);
+  if (!warning.empty() && warn && (communicator_ == nullptr || communicator_->rank() == 0)) warn(warning);
   const double start = wall_seconds();
   result.seconds_journal = start - rotated;
-  const bool waits = team_ != nullptr && share_.role == TeamShare::Role::waiter;
+  const bool waits = communicator_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;
   // One whose devices have failed may keep panels that other ranks read.
@@ -153,7 +153,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   settings.stop = stop;
   settings.progress = std::move(progress);
   settings.warn = warn;
-  settings.team = team_;
+  settings.communicator = communicator_;
   settings.share = share_;
   const auto reader = [](const std::unique_ptr<Executor>& of) { return dynamic_cast<PanelExecutor*>(of.get()); };
   const auto exchange_of = [&](const std::unique_ptr<Executor>& of) {
@@ -166,10 +166,10 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
       return make_executor_on_cores(panels);
     };
   }
-  const bool required = team_ == nullptr && options_.devices_required;
+  const bool required = communicator_ == nullptr && options_.devices_required;
   // Devices that fail before the first task are given up.
   const auto try_devices = [&](const std::function<void()>& use) {
-    together(team_, [&] {
+    run_collectively(communicator_, [&] {
       try {
         use();
       } catch (const DeviceError& error) {
@@ -189,8 +189,8 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   try_devices([&] {
     if (reader(executor) != nullptr) reader(executor)->take_panels(panels);
   });
-  if (operands) meet_neighbours(*team_, exchange_of(executor), try_devices);
-  together(team_, [&] {
+  if (operands) meet_neighbours(*communicator_, exchange_of(executor), try_devices);
+  run_collectively(communicator_, [&] {
     if (options_.executor != ExecutorKind::cpu || waits) return;
     const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
     if (!share_.threads_together) {
@@ -209,7 +209,7 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
   const std::unique_ptr<Executor>& used = executor ? executor : failed_executor;
-  if (operands) result.traffic = operands->traffic(*team_, leave_neighbours(*team_, exchange_of(used)));
+  if (operands) result.traffic = operands->traffic(*communicator_, leave_neighbours(*communicator_, exchange_of(used)));
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
@@ -228,9 +228,9 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
     }
     result.energies.push_back(std::move(energy));
   }
-  together(team_, [&] {
+  run_collectively(communicator_, [&] {
     for (std::string& sentence : check_result(*this, result)) {
-      if (warn && (team_ == nullptr || team_->rank() == 0)) warn(sentence);
+      if (warn && (communicator_ == nullptr || communicator_->rank() == 0)) warn(sentence);
       result.warnings.push_back(std::move(sentence));
     }
   });

@@ -74,36 +74,37 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
 
 }  // namespace
 
-TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSource* left, const TeamOptions& options) {
+TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
+                             const TeamOptions& options) {
   RankResources mine;
-  together(&team, [&] { mine = resources_of_this_rank(options); });
-  std::vector<RankResources> ranks = gather(team, mine);
+  run_collectively(&communicator, [&] { mine = resources_of_this_rank(options); });
+  std::vector<RankResources> ranks = allgather(communicator, mine);
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
-  expect_same(team, std::span(&keeps_journal, 1));
+  expect_same(communicator, std::span(&keeps_journal, 1));
   std::optional<Tiling> begun;
-  if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &team);
+  if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &communicator);
   std::optional<Calculation> calculation;
-  together(&team, [&] {
-    const int sharers = sharers_of_gpu(ranks, team.rank());
+  run_collectively(&communicator, [&] {
+    const int sharers = sharers_of_gpu(ranks, communicator.rank());
     CalculationOptions chosen = options_of_this_rank(options, mine, sharers, any_gpu);
     chosen.journal_tiles = begun;
-    if (team.has_arrays()) chosen.sharers = team.size();
+    if (communicator.has_arrays()) chosen.sharers = communicator.size();
     calculation.emplace(right, left, chosen);
   });
-  expect_same(team, numbers_of(*calculation));
+  expect_same(communicator, numbers_of(*calculation));
   const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
                           static_cast<double>(calculation->working_bytes())};
-  const std::vector<double> needs_of_ranks = gather(team, needs);
+  const std::vector<double> needs_of_ranks = allgather(communicator, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].operand_bytes = needs_of_ranks[2 * r];
     ranks[r].working_bytes = needs_of_ranks[2 * r + 1];
   }
   std::vector<TeamShare> shares;
-  together(&team, [&] {
-    const bool shared = team.has_arrays() && team.size() > 1;
+  run_collectively(&communicator, [&] {
+    const bool shared = communicator.has_arrays() && communicator.size() > 1;
     shares = share_out(ranks, calculation->plan().total_operations, shared ? Operands::shared : Operands::of_each);
-    calculation->join(team, shares[static_cast<std::size_t>(team.rank())]);
+    calculation->join(communicator, shares[static_cast<std::size_t>(communicator.rank())]);
   });
   return {std::move(*calculation), std::move(ranks), std::move(shares)};
 }
@@ -134,15 +135,16 @@ std::vector<std::string> rank_table(const TeamCalculation& team_calculation) {
   return table;
 }
 
-std::optional<DeviceInfo> deal_device(Team& team, const std::vector<DeviceInfo>& usable, bool share) {
+std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
   std::string list;
   for (const DeviceInfo& device : usable) {
     list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
   }
   constexpr std::size_t longest_list = 1024;
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
-  const std::vector<std::string> lists = gather(team, list, longest_list);
-  const std::optional<std::size_t> place = dealt_place(hosts, lists, static_cast<std::size_t>(team.rank()), share);
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  const std::vector<std::string> lists = allgather(communicator, list, longest_list);
+  const std::optional<std::size_t> place =
+      dealt_place(hosts, lists, static_cast<std::size_t>(communicator.rank()), share);
   if (!place) return std::nullopt;
   return usable.at(*place);
 }

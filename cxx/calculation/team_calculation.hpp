@@ -28,7 +28,8 @@ struct TeamCalculation {
 
 /// Finds out what each rank has, plans, and shares out: collective. Where it fails on one rank it throws on all.
 /// Sources and team must outlive the result.
-TeamCalculation plan_in_team(Team& team, const TileSource& right, const TileSource* left, const TeamOptions& options);
+TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
+                             const TeamOptions& options);
 
 /// "GPU 0 (NVIDIA H200), 16 cores", "waits", ... of one rank.
 std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank);
@@ -38,6 +39,6 @@ std::vector<std::string> rank_table(const TeamCalculation& team_calculation);
 
 /// Deals out the GPUs that ranks may use (`usable`, in the order of preference) so that each of a host is had by one
 /// rank: collective. Ranks for which none is left get none, or with `share` one that others have as well.
-std::optional<DeviceInfo> deal_device(Team& team, const std::vector<DeviceInfo>& usable, bool share);
+std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }  // namespace trifuse

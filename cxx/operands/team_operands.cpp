@@ -20,9 +20,9 @@ Cut cut_of(const TileSpace* tiles) {
 }
 
 /// The cuts of all ranks, each once, on all in the same order: collective.
-std::vector<Cut> cuts_of_ranks(Team& team, const Cut& mine) {
+std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
   const double sizes[] = {mine.first, mine.second};
-  const std::vector<double> all = gather(team, sizes);
+  const std::vector<double> all = allgather(communicator, sizes);
   std::vector<Cut> cuts;
   for (std::size_t n = 0; n < all.size(); n += 2) {
     const Cut cut{all[n], all[n + 1]};
@@ -32,9 +32,9 @@ std::vector<Cut> cuts_of_ranks(Team& team, const Cut& mine) {
 }
 
 /// Collective.
-std::vector<OperandShare> shares_of_ranks(Team& team, const OperandShare& mine) {
+std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const OperandShare& mine) {
   const double row[] = {mine.share, static_cast<double>(mine.segments)};
-  const std::vector<double> all = gather(team, row);
+  const std::vector<double> all = allgather(communicator, row);
   std::vector<OperandShare> shares;
   for (std::size_t n = 0; n < all.size(); n += 2) shares.push_back({all[n], static_cast<int>(all[n + 1])});
   return shares;
@@ -42,27 +42,29 @@ std::vector<OperandShare> shares_of_ranks(Team& team, const OperandShare& mine) 
 
 }  // namespace
 
-TeamOperands::TeamOperands(Team& team, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
-                           const OperandShare& share, std::int64_t bytes, std::int64_t bytes_of_others) {
+TeamOperands::TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,
+                           const TileSpace* tiles, const OperandShare& share, std::int64_t bytes,
+                           std::int64_t bytes_of_others) {
   const Cut mine = cut_of(tiles);
-  const std::vector<OperandShare> shares = shares_of_ranks(team, share);
+  const std::vector<OperandShare> shares = shares_of_ranks(communicator, share);
   std::shared_ptr<PanelStore> read_here;
-  for (const Cut& cut : cuts_of_ranks(team, mine)) {
+  for (const Cut& cut : cuts_of_ranks(communicator, mine)) {
     std::shared_ptr<PanelStore> store;
-    together(&team, [&] {
+    run_collectively(&communicator, [&] {
       const TileSpace cut_tiles =
           plan_tiles.refined(static_cast<std::int64_t>(cut.first), static_cast<std::int64_t>(cut.second));
       if (cut == mine && !(cut_tiles == *tiles))
         throw Error("The tiles of an executor are no refinement of the plan's.");
-      store = std::make_shared<PanelStore>(problem, cut_tiles, team.rank(), shares);
+      store = std::make_shared<PanelStore>(problem, cut_tiles, communicator.rank(), shares);
     });
-    std::unique_ptr<SharedArray> array = team.make_array(store->pieces());
+    std::unique_ptr<SharedArray> array = communicator.make_array(store->pieces());
     stores_.push_back(store);
-    together(&team, [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
+    run_collectively(&communicator,
+                     [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
     store->open();
     if (cut == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
-  together(&team, [&] {
+  run_collectively(&communicator, [&] {
     if (read_here) read_here->fetch_others(std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others));
   });
   mine_ = read_here;
@@ -74,7 +76,8 @@ std::int64_t TeamOperands::own_bytes() const {
   return bytes;
 }
 
-std::vector<OperandTraffic> TeamOperands::traffic(Team& team, std::int64_t bytes_from_neighbours) const {
+std::vector<OperandTraffic> TeamOperands::traffic(Communicator& communicator,
+                                                  std::int64_t bytes_from_neighbours) const {
   OperandTraffic mine;
   mine.neighbour_bytes = bytes_from_neighbours;
   mine.own_bytes = own_bytes();
@@ -93,8 +96,8 @@ std::vector<OperandTraffic> TeamOperands::traffic(Team& team, std::int64_t bytes
       &OperandTraffic::panels_wanted, &OperandTraffic::panels_hit};
   std::vector<double> row;
   for (const auto number : numbers) row.push_back(static_cast<double>(mine.*number));
-  const std::vector<double> all = gather(team, row);
-  std::vector<OperandTraffic> ranks(static_cast<std::size_t>(team.size()));
+  const std::vector<double> all = allgather(communicator, row);
+  std::vector<OperandTraffic> ranks(static_cast<std::size_t>(communicator.size()));
   for (std::size_t n = 0; n < all.size(); ++n) {
     ranks[n / row.size()].*numbers[n % row.size()] = static_cast<std::int64_t>(all[n]);
   }

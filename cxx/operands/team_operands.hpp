@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/operands/panels.hpp"
 #include "cxx/triples/problem.hpp"
@@ -21,14 +21,14 @@ class TeamOperands {
   /// Collective; throws on all ranks where one fails. `tiles`: how this rank's panels are to be cut, null where it
   /// takes what others ask for. `bytes`: what this rank may use for its pieces and for panels of others, which take
   /// at most `bytes_of_others`. `share`: its pieces.
-  TeamOperands(Team& team, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
+  TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
                const OperandShare& share, std::int64_t bytes,
                std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
 
   /// The panels of this rank; null where no rank asked for any.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }
   /// Of all ranks so far: collective. `bytes_from_neighbours`: what this rank's GPU had from others.
-  std::vector<OperandTraffic> traffic(Team& team, std::int64_t bytes_from_neighbours = 0) const;
+  std::vector<OperandTraffic> traffic(Communicator& communicator, std::int64_t bytes_from_neighbours = 0) const;
 
  private:
   std::int64_t own_bytes() const;

@@ -22,36 +22,36 @@ std::vector<int> homes_of_ranks(std::span<const std::string> hosts, const std::v
   return homes;
 }
 
-void meet_neighbours(Team& team, PanelExchange* exchange,
+void meet_neighbours(Communicator& communicator, PanelExchange* exchange,
                      const std::function<void(const std::function<void()>&)>& attempt) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   const double mine = exchange != nullptr ? 1.0 : 0.0;
   std::vector<bool> takes_part;
-  for (const double each : gather(team, std::span(&mine, 1))) takes_part.push_back(each != 0.0);
-  const std::vector<int> homes = homes_of_ranks(hosts, takes_part, team.rank());
+  for (const double each : allgather(communicator, std::span(&mine, 1))) takes_part.push_back(each != 0.0);
+  const std::vector<int> homes = homes_of_ranks(hosts, takes_part, communicator.rank());
   std::string offer;
   bool sound = false;
   attempt([&] {
     if (homes.empty()) return;
-    offer = exchange->offer(homes, team.rank());
+    offer = exchange->offer(homes, communicator.rank());
     sound = true;
   });
-  std::vector<std::string> offers = gather(team, offer, PanelExchange::longest_offer);
+  std::vector<std::string> offers = allgather(communicator, offer, PanelExchange::longest_offer);
   for (std::size_t r = 0; r < offers.size(); ++r) {
-    if (hosts[r] != hosts[static_cast<std::size_t>(team.rank())]) offers[r].clear();
+    if (hosts[r] != hosts[static_cast<std::size_t>(communicator.rank())]) offers[r].clear();
   }
   attempt([&] {
     if (sound) exchange->take(offers);
   });
 }
 
-std::int64_t leave_neighbours(Team& team, PanelExchange* exchange) {
+std::int64_t leave_neighbours(Communicator& communicator, PanelExchange* exchange) {
   std::int64_t bytes = 0;
   if (exchange != nullptr) {
     bytes = exchange->bytes_taken();
     exchange->let_go();
   }
-  together(&team, [] {});
+  run_collectively(&communicator, [] {});
   return bytes;
 }
 

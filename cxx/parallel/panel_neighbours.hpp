@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/operands/panel_executor.hpp"
 
 namespace trifuse {
@@ -18,10 +18,10 @@ std::vector<int> homes_of_ranks(std::span<const std::string> hosts, const std::v
 
 /// Lets the executors of each host keep panels for each other: collective. `exchange`: of this rank, or null. What an
 /// executor does is done inside `attempt`, also collective, which may swallow its failure.
-void meet_neighbours(Team& team, PanelExchange* exchange,
+void meet_neighbours(Communicator& communicator, PanelExchange* exchange,
                      const std::function<void(const std::function<void()>&)>& attempt);
 
 /// After which executors may go: collective. Returns what this one had from its neighbours, bytes.
-std::int64_t leave_neighbours(Team& team, PanelExchange* exchange);
+std::int64_t leave_neighbours(Communicator& communicator, PanelExchange* exchange);
 
 }  // namespace trifuse

@@ -249,15 +249,16 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
 
 }  // namespace
 
-int threads_of_each(Team& team) {
+int threads_of_each(Communicator& communicator) {
   const RankResources mine = cores_of_this_process();
-  const std::vector<std::string> cores = gather(team, cores_of(mine), longest_host_name + longest_list_of_cores);
-  return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(team.rank())])));
+  const std::vector<std::string> cores =
+      allgather(communicator, cores_of(mine), longest_host_name + longest_list_of_cores);
+  return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(communicator.rank())])));
 }
 
-int rank_on_host(Team& team) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
-  const auto mine = hosts.begin() + team.rank();
+int rank_on_host(Communicator& communicator) {
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  const auto mine = hosts.begin() + communicator.rank();
   return static_cast<int>(std::count(hosts.begin(), mine, *mine));
 }
 
@@ -282,12 +283,12 @@ RankResources resources_of_this_process() {
   return mine;
 }
 
-std::vector<RankResources> gather(Team& team, const RankResources& mine) {
-  const std::vector<std::string> hosts = gather(team, mine.host, longest_host_name);
-  const std::vector<std::string> cores = gather(team, mine.cores, longest_list_of_cores);
-  const std::vector<std::string> gpus = gather(team, mine.gpu, longest_gpu_name);
-  const std::vector<std::string> labels = gather(team, mine.gpu_label, longest_gpu_name);
-  const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest_gpu_name);
+std::vector<RankResources> allgather(Communicator& communicator, const RankResources& mine) {
+  const std::vector<std::string> hosts = allgather(communicator, mine.host, longest_host_name);
+  const std::vector<std::string> cores = allgather(communicator, mine.cores, longest_list_of_cores);
+  const std::vector<std::string> gpus = allgather(communicator, mine.gpu, longest_gpu_name);
+  const std::vector<std::string> labels = allgather(communicator, mine.gpu_label, longest_gpu_name);
+  const std::vector<std::string> identities = allgather(communicator, mine.gpu_identity, longest_gpu_name);
   const std::vector<double> row = {static_cast<double>(mine.core_count),
                                    static_cast<double>(mine.threads_asked),
                                    mine.memory,
@@ -295,7 +296,7 @@ std::vector<RankResources> gather(Team& team, const RankResources& mine) {
                                    mine.gpu_rate,
                                    mine.operand_bytes,
                                    mine.working_bytes};
-  const std::vector<double> numbers = gather(team, row);
+  const std::vector<double> numbers = allgather(communicator, row);
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();

@@ -150,9 +150,9 @@ void hand_back(TaskRun& run, std::vector<std::size_t> batch) {
 void warn_of_device(TaskRun& run, const std::string& why) {
   run.mine.device_failed = true;
   if (!run.warning.empty()) return;
-  const Team* const team = run.settings.team;
+  const Communicator* const communicator = run.settings.communicator;
   run.warning = fmt::format("A GPU{} is given up, and its tasks are done by other workers or by cores: {}",
-                            team != nullptr ? fmt::format(" of rank {}", team->rank()) : "", why);
+                            communicator != nullptr ? fmt::format(" of rank {}", communicator->rank()) : "", why);
   if (run.settings.warn) run.settings.warn(run.warning);
 }
 

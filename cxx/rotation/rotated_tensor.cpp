@@ -141,11 +141,11 @@ int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& bloc
 
 }  // namespace
 
-SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team)
+SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator)
     : locations_(index.blocks().size()) {
-  const bool shared = team != nullptr && team->has_arrays() && team->size() > 1;
-  const std::vector<std::string> hosts = shared ? hosts_of_ranks(*team) : std::vector<std::string>(1);
-  const int ranks = static_cast<int>(hosts.size()), mine = shared ? team->rank() : 0;
+  const bool shared = communicator != nullptr && communicator->has_arrays() && communicator->size() > 1;
+  const std::vector<std::string> hosts = shared ? hosts_of_ranks(*communicator) : std::vector<std::string>(1);
+  const int ranks = static_cast<int>(hosts.size()), mine = shared ? communicator->rank() : 0;
   std::map<std::string, int> ranks_of_host;
   for (const std::string& host : hosts) ++ranks_of_host[host];
   std::vector<SharedSegment> segments;
@@ -181,7 +181,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
     own_.front() = alone_.data();
     return;
   }
-  array_ = team->make_array(segments);
+  array_ = communicator->make_array(segments);
   for (std::size_t n = 0; n < segments.size(); ++n) {
     if (segments[n].rank == mine) own_[n] = array_->local(n).data();
   }
@@ -202,12 +202,13 @@ void SharedBlocks::read(std::size_t block, std::span<double> values) const {
 }
 
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
-                             const Read& read, bool concurrent, const std::function<void()>& begin_unit, Team* team)
+                             const Read& read, bool concurrent, const std::function<void()>& begin_unit,
+                             Communicator* communicator)
     : index_(std::move(index)) {
   const auto half_units = units_of(tiles, index_, rotation, IndexPair::lower);
-  SharedBlocks half(index_, half_units, team);
+  SharedBlocks half(index_, half_units, communicator);
   std::mutex reading;
-  together(team, [&] {
+  run_collectively(communicator, [&] {
     const PairRotation lower(tiles, index_, rotation, IndexPair::lower);
     const auto read_block = [&](std::size_t block, std::span<double> values) {
       std::unique_lock lock(reading, std::defer_lock);
@@ -218,8 +219,8 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
   });
   half.sync();
   const auto units = units_of(tiles, index_, rotation, IndexPair::upper);
-  blocks_ = std::make_unique<SharedBlocks>(index_, units, team);
-  together(team, [&] {
+  blocks_ = std::make_unique<SharedBlocks>(index_, units, communicator);
+  run_collectively(communicator, [&] {
     const PairRotation upper(tiles, index_, rotation, IndexPair::upper);
     const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
     upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/shared_array.hpp"
-#include "cxx/base/team.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
 #include "tce_tiles/blocks.hpp"
 
@@ -32,7 +32,7 @@ struct RotationUnit {
 class SharedBlocks {
  public:
   /// Collective where there is a team with arrays; else this process has all of them.
-  SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Team* team);
+  SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator);
 
   /// Units of which this rank has the blocks.
   std::size_t first_unit() const { return first_unit_; }
@@ -71,7 +71,7 @@ class RotatedTensor {
   /// many ranks and threads there are. `concurrent`: whether several threads may read at the same time. `begin_unit` is
   /// called by any thread before a unit, and may throw to end it all.
   RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
-                bool concurrent, const std::function<void()>& begin_unit, Team* team);
+                bool concurrent, const std::function<void()>& begin_unit, Communicator* communicator);
 
   /// Copies the block with this key. Any thread may do so.
   void read(std::int64_t key, std::span<double> block) const;

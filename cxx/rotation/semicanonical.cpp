@@ -103,19 +103,19 @@ SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSou
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
-void SemicanonicalSource::take_rotation_of_first(Team& team) {
+void SemicanonicalSource::take_rotation_of_first(Communicator& communicator) {
   for (const std::span<double> numbers : rotation_.numbers()) {
-    if (team.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
-    team.sum(numbers);
+    if (communicator.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
+    communicator.allreduce_sum(numbers);
   }
 }
 
-void SemicanonicalSource::rotate(Team* team, const std::atomic<bool>* stop) {
+void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<bool>* stop) {
   if (numbers_) return;
-  if (team != nullptr) take_rotation_of_first(*team);
+  if (communicator != nullptr) take_rotation_of_first(*communicator);
   const TileSpace &space = tiles(), &fock_space = fock_source_.tiles();
   RotatedMatrices fock, t1;
-  together(team, [&] {
+  run_collectively(communicator, [&] {
     fock = rotated_matrices(fock_space, f1_blocks(fock_space), rotation_,
                             [&](int u, int l, std::span<double> block) { fock_source_.read_fock(u, l, block); });
     t1 = rotated_matrices(space, t1_blocks(space), rotation_,
@@ -128,13 +128,13 @@ void SemicanonicalSource::rotate(Team* team, const std::atomic<bool>* stop) {
   const auto read_t2 = [&](const std::array<int, 4>& t, std::span<double> block) {
     source_.read_t2(t[0], t[1], t[2], t[3], block);
   };
-  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, team);
+  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
   std::optional<RotatedTensor> v2;
   if (has_integrals()) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);
     };
-    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, team);
+    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, communicator);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }

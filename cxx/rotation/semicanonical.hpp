@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
 #include "cxx/rotation/rotated_tensor.hpp"
 #include "tce_tiles/tile_source.hpp"
@@ -37,7 +37,7 @@ class SemicanonicalSource final : public TileSource {
   /// Reads and rotates everything, before which there are orbital energies only: collective where there is a team. Its
   /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
   /// Throws Interrupted soon after `stop`, which may be null, has become true on any rank.
-  void rotate(Team* team, const std::atomic<bool>* stop = nullptr);
+  void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
   const RotationCost& cost() const { return cost_; }
   /// Of T2 and V2 in this process, once they have been rotated.
   std::int64_t own_bytes() const;
@@ -56,7 +56,7 @@ class SemicanonicalSource final : public TileSource {
  private:
   struct Numbers;
   const Numbers& numbers() const;
-  void take_rotation_of_first(Team& team);
+  void take_rotation_of_first(Communicator& communicator);
 
   const TileSource& source_;
   const TileSource& fock_source_;

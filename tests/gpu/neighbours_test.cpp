@@ -5,7 +5,7 @@
 
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/calculations.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 /// GPUs of several ranks, here threads, that keep packed panels for each other.
 namespace trifuse {
@@ -24,12 +24,12 @@ class NeighbourGpus : public OnGpu {
     std::vector<CalculationResult> results(ranks);
     const auto failures = failures_of_ranks(
         ranks,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           CalculationOptions mine = options;
-          mine.devices = {team.rank() % gpus};
+          mine.devices = {communicator.rank() % gpus};
           Calculation calculation(source, left, mine);
-          calculation.join(team, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
-          results[static_cast<std::size_t>(team.rank())] = calculation.run();
+          calculation.join(communicator, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
+          results[static_cast<std::size_t>(communicator.rank())] = calculation.run();
         },
         true);
     EXPECT_EQ(failures, std::vector<std::string>(ranks));

@@ -5,7 +5,7 @@
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/nwchem_program.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 /// The C interface that the file for NWChem calls, with threads for ranks. Whole molecules through Global Arrays:
 /// standin/.
@@ -14,8 +14,8 @@ namespace {
 
 /// One rank of a host program.
 struct Host {
-  Host(const ThreadTeam& of, const NwchemProgram& what) : team(of), program(what) {}
-  ThreadTeam team;
+  Host(const ThreadCommunicator& of, const NwchemProgram& what) : communicator(of), program(what) {}
+  ThreadCommunicator communicator;
   const NwchemProgram& program;
   std::thread::id thread = std::this_thread::get_id();
   bool cannot_read = false;
@@ -33,12 +33,12 @@ std::int64_t read(void* context, std::int64_t vector, std::int64_t offset, std::
 std::int64_t fetch_add(void* context, std::int64_t counter, std::int64_t amount) {
   auto& host = *static_cast<Host*>(context);
   EXPECT_EQ(std::this_thread::get_id(), host.thread);
-  return host.team.fetch_add(static_cast<int>(counter), amount);
+  return host.communicator.fetch_add(static_cast<int>(counter), amount);
 }
 void sum(void* context, std::int64_t count, double* values) {
   auto& host = *static_cast<Host*>(context);
   EXPECT_EQ(std::this_thread::get_id(), host.thread);
-  host.team.sum(std::span(values, static_cast<std::size_t>(count)));
+  host.communicator.allreduce_sum(std::span(values, static_cast<std::size_t>(count)));
 }
 void print(void* context, std::int64_t length, const char* line) {
   auto& host = *static_cast<Host*>(context);
@@ -67,7 +67,7 @@ class Routine : public ::testing::Test {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        Host host(ThreadTeam(shared, rank), program);
+        Host host(ThreadCommunicator(shared, rank), program);
         trifuse_nwchem_job job{};
         job.noa = program.counts[0];
         job.nob = program.counts[1];

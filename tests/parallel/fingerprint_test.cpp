@@ -7,7 +7,7 @@
 #include "cxx/calculation/calculation.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// What tells the journals of one calculation from those of others.
@@ -26,8 +26,8 @@ TEST(FingerprintOfAProblem, IsTheSameForAnyNumberOfRanksAndThreads) {
     EXPECT_EQ(fingerprint(problem), alone);
     omp_set_num_threads(threads);
     for (const int ranks : {1, 2, 5}) {
-      const auto failures =
-          failures_of_ranks(ranks, [&](Team& team) { EXPECT_EQ(fingerprint(problem, &team), alone); });
+      const auto failures = failures_of_ranks(
+          ranks, [&](Communicator& communicator) { EXPECT_EQ(fingerprint(problem, &communicator), alone); });
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
     }
   }

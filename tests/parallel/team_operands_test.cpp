@@ -10,7 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/problems.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -49,12 +49,12 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
   void expect_same_bits(int ranks, std::int64_t bytes, See see) {
     const auto failures = failures_of_ranks(
         ranks,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
-          TeamOperands operands(team, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
+          TeamOperands operands(communicator, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
-          see(operands, operands.traffic(team)[static_cast<std::size_t>(team.rank())]);
+          see(operands, operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())]);
         },
         true);
     EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
@@ -119,10 +119,10 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   const std::int64_t by_one = read[0];
   const auto failures = failures_of_ranks(
       4,
-      [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, &plan.tiles, {}, everything);
-        read[static_cast<std::size_t>(team.rank())] =
-            operands.traffic(team)[static_cast<std::size_t>(team.rank())].read_bytes;
+      [&](Communicator& communicator) {
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, &plan.tiles, {}, everything);
+        read[static_cast<std::size_t>(communicator.rank())] =
+            operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())].read_bytes;
       },
       true);
   EXPECT_EQ(failures, std::vector<std::string>(4));
@@ -141,12 +141,13 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
   const std::vector<double> alone_other = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, other), plan, 1);
   const auto failures = failures_of_ranks(
       4,
-      [&](Team& team) {
-        const bool asks = team.rank() != 3;
-        const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, team.rank() == 1 ? other : limits);
-        const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr, {},
-                                    everything);
-        const std::vector<OperandTraffic> traffic = operands.traffic(team);
+      [&](Communicator& communicator) {
+        const bool asks = communicator.rank() != 3;
+        const auto executor =
+            prepare_cpu_executor(owned.problem, plan.tiles, communicator.rank() == 1 ? other : limits);
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr,
+                                    {}, everything);
+        const std::vector<OperandTraffic> traffic = operands.traffic(communicator);
         const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
                                            PanelStore::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
         std::int64_t sum = 0;
@@ -154,9 +155,9 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
         EXPECT_EQ(sum, both);
         EXPECT_GT(traffic[3].own_bytes, both / 5);
         // Whoever is done first waits for the others, whose panels it may have.
-        together(&team, [&] {
+        run_collectively(&communicator, [&] {
           executor->take_panels(operands.panels());
-          EXPECT_EQ(task_numbers(*executor, plan, 1), team.rank() == 1 ? alone_other : alone);
+          EXPECT_EQ(task_numbers(*executor, plan, 1), communicator.rank() == 1 ? alone_other : alone);
         });
       },
       true);
@@ -166,8 +167,8 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
 TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
   const auto failures = failures_of_ranks(
       2,
-      [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, nullptr, {}, everything);
+      [&](Communicator& communicator) {
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, nullptr, {}, everything);
         EXPECT_EQ(operands.panels(), nullptr);
       },
       true);
@@ -180,13 +181,13 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
     for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {
       const auto failures = failures_of_ranks(
           ranks,
-          [&](Team& team) {
-            const bool asks = team.rank() == 0;
-            const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
+          [&](Communicator& communicator) {
+            const bool asks = communicator.rank() == 0;
+            const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
                                         bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles)) + cache);
-            const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, team.rank());
+            const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, communicator.rank());
             executor->take_panels(operands.panels());
-            together(&team, [&] {
+            run_collectively(&communicator, [&] {
               const std::vector<double> found = task_numbers(*executor, plan, owned.problem.omega2.size());
               EXPECT_LT(relative_difference(found, alone), 1e-12);
             });

@@ -12,7 +12,7 @@
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse {
 namespace {
@@ -114,9 +114,9 @@ TEST_F(PrintedEnergies, SayNothingOfSemicanonicalOrbitals) {
 
 TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
   print(0.0, 1.0);
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     Calculation calculation(source_, nullptr, options_for());
-    calculation.join(team, {});
+    calculation.join(communicator, {});
     calculation.run();
   });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("E(T) is "), std::string::npos) << failure;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/team.hpp"
 
 namespace trifuse::testing {
 
@@ -79,7 +79,7 @@ class ThreadRanks {
   const int size_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<std::int64_t, Team::counters> counters_{};
+  std::array<std::int64_t, Communicator::counters> counters_{};
   std::vector<double> sums_, result_;
   int arrived_ = 0;
   std::int64_t round_ = 0;
@@ -119,9 +119,9 @@ class ThreadArray final : public SharedArray {
   std::atomic<bool> busy_{false}, synced_{false};
 };
 
-class ThreadTeam final : public Team {
+class ThreadCommunicator final : public Communicator {
  public:
-  ThreadTeam(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
+  ThreadCommunicator(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
   bool has_arrays() const override { return arrays_; }
   std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
     std::vector<int> ranks_of_pieces;
@@ -131,7 +131,7 @@ class ThreadTeam final : public Team {
   int rank() const override { return rank_; }
   int size() const override { return ranks_.size(); }
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return ranks_.fetch_add(counter, amount); }
-  void sum(std::span<double> values) override { ranks_.sum(values); }
+  void allreduce_sum(std::span<double> values) override { ranks_.sum(values); }
 
  private:
   ThreadRanks& ranks_;
@@ -141,16 +141,16 @@ class ThreadTeam final : public Team {
 
 /// Runs `body` on `size` threads, each a rank; returns what each threw, empty where it did not. With `arrays` they can
 /// share arrays.
-inline std::vector<std::string> failures_of_ranks(int size, const std::function<void(Team&)>& body,
+inline std::vector<std::string> failures_of_ranks(int size, const std::function<void(Communicator&)>& body,
                                                   bool arrays = false) {
   ThreadRanks ranks(size);
   std::vector<std::string> failures(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadTeam team(ranks, rank, arrays);
+      ThreadCommunicator communicator(ranks, rank, arrays);
       try {
-        body(team);
+        body(communicator);
       } catch (const std::exception& error) {
         failures[static_cast<std::size_t>(rank)] = error.what();
       }

@@ -1,4 +1,4 @@
-#include "drivers/mpi_team.hpp"
+#include "drivers/mpi_communicator.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -92,9 +92,9 @@ void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
 }
 
 /// The counters lie on rank 0, where other ranks change them.
-class MpiTeam final : public Team {
+class MpiCommunicator final : public Communicator {
  public:
-  MpiTeam(CallerThread& caller, Heartbeat& pulse)
+  MpiCommunicator(CallerThread& caller, Heartbeat& pulse)
       : caller_(caller), pulse_(pulse), arrays_(make_global_arrays(caller)) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -130,7 +130,7 @@ class MpiTeam final : public Team {
     });
   }
 
-  void sum(std::span<double> values) override {
+  void allreduce_sum(std::span<double> values) override {
     // Counts of MPI are of type int, and pieces bound what the library sets aside.
     constexpr std::size_t most = std::size_t{1} << 24;
     const Waiting waiting(pulse_);
@@ -183,12 +183,12 @@ class Processes final : public MpiProcesses {
     begin(pulse_.emplace(rank_), rank_, at_the_end_);
   }
 
-  void serve(const std::function<void(Team&)>& body) override {
-    MpiTeam& team = team_.emplace(caller_, *pulse_);
+  void serve(const std::function<void(Communicator&)>& body) override {
+    MpiCommunicator& communicator = communicator_.emplace(caller_, *pulse_);
     // Rank 0 has the counters, and with arrays all have something that others use.
-    const bool asked = rank_ == 0 || team.has_arrays();
-    const std::function<void()> idle = asked ? [&team] { team.progress(); } : std::function<void()>();
-    caller_.serve([&] { body(team); }, idle);
+    const bool asked = rank_ == 0 || communicator.has_arrays();
+    const std::function<void()> idle = asked ? [&communicator] { communicator.progress(); } : std::function<void()>();
+    caller_.serve([&] { body(communicator); }, idle);
   }
 
   int end(int code, const std::function<void()>& tell) override {
@@ -208,7 +208,7 @@ class Processes final : public MpiProcesses {
     const int agreed = codes[0] != 0 ? codes[0] : codes[1];
     pulse_.reset();  // nobody is waited for any more
     try {
-      if (team_) team_->free();
+      if (communicator_) communicator_->free();
       check(MPI_Comm_free(&at_the_end_), "MPI_Comm_free");
       check(MPI_Finalize(), "MPI_Finalize");
     } catch (const SystemError&) {
@@ -227,7 +227,7 @@ class Processes final : public MpiProcesses {
 
   CallerThread caller_;
   std::optional<Heartbeat> pulse_;
-  std::optional<MpiTeam> team_;
+  std::optional<MpiCommunicator> communicator_;
   int rank_ = 0;
   /// Apart from the team's, whose operations a rank that failed alone has left behind.
   MPI_Comm at_the_end_ = MPI_COMM_NULL;

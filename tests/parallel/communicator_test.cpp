@@ -1,4 +1,4 @@
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 namespace trifuse::testing {
@@ -21,21 +21,22 @@ namespace {
 
 using Role = TeamShare::Role;
 
-TEST(Team, GathersNumbersAndTexts) {
-  const auto failures = failures_of_ranks(3, [](Team& team) {
-    const double row[] = {1.0 + team.rank(), 10.0};
-    EXPECT_EQ(gather(team, row), (std::vector<double>{1, 10, 2, 10, 3, 10}));
-    const std::vector<std::string> texts = gather(team, team.rank() == 1 ? "" : "rank \xc3\xa4", 6);
+TEST(Communicator, GathersNumbersAndTexts) {
+  const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
+    const double row[] = {1.0 + communicator.rank(), 10.0};
+    EXPECT_EQ(allgather(communicator, row), (std::vector<double>{1, 10, 2, 10, 3, 10}));
+    const std::vector<std::string> texts = allgather(communicator, communicator.rank() == 1 ? "" : "rank \xc3\xa4", 6);
     EXPECT_EQ(texts, (std::vector<std::string>{"rank \xc3", "", "rank \xc3"}));
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-TEST(Team, FailsTogether) {
-  const auto failures = failures_of_ranks(4, [](Team& team) {
-    together(&team, [] {});
-    together(&team, [&] {
-      if (team.rank() % 2 == 1) throw InputError("The file " + std::to_string(team.rank()) + " is gone.");
+TEST(Communicator, FailsTogether) {
+  const auto failures = failures_of_ranks(4, [](Communicator& communicator) {
+    run_collectively(&communicator, [] {});
+    run_collectively(&communicator, [&] {
+      if (communicator.rank() % 2 == 1)
+        throw InputError("The file " + std::to_string(communicator.rank()) + " is gone.");
     });
     ADD_FAILURE() << "a rank went on";
   });
@@ -43,13 +44,13 @@ TEST(Team, FailsTogether) {
                                                 "Rank 1 failed: The file 1 is gone.", "The file 3 is gone."}));
 }
 
-TEST(Team, RefusesToComputeDifferentThings) {
-  const auto failures = failures_of_ranks(3, [](Team& team) {
+TEST(Communicator, RefusesToComputeDifferentThings) {
+  const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
     std::vector<double> numbers = {-76.0, 1e12};
-    numbers[1] *= 1.0 + 1e-15 * team.rank();
-    expect_same(team, numbers);
-    if (team.rank() == 2) numbers[0] += 1e-6;
-    expect_failure<InputError>([&] { expect_same(team, numbers); }, "Ranks 0 and 2 compute different things");
+    numbers[1] *= 1.0 + 1e-15 * communicator.rank();
+    expect_same(communicator, numbers);
+    if (communicator.rank() == 2) numbers[0] += 1e-6;
+    expect_failure<InputError>([&] { expect_same(communicator, numbers); }, "Ranks 0 and 2 compute different things");
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
@@ -57,17 +58,17 @@ TEST(Team, RefusesToComputeDifferentThings) {
 /// What the other ranks throw where one throws `Failure`.
 template <typename Failure>
 void expect_same_kind() {
-  failures_of_ranks(2, [](Team& team) {
+  failures_of_ranks(2, [](Communicator& communicator) {
     const auto fail = [&] {
-      together(&team, [&] {
-        if (team.rank() == 1) throw Failure("It cannot be.");
+      run_collectively(&communicator, [&] {
+        if (communicator.rank() == 1) throw Failure("It cannot be.");
       });
     };
     expect_failure<Failure>(fail, "It cannot be.");
   });
 }
 
-TEST(Team, FailsForTheSameKindOfReason) {
+TEST(Communicator, FailsForTheSameKindOfReason) {
   expect_same_kind<InputError>();
   expect_same_kind<UsageError>();
   expect_same_kind<SystemError>();
@@ -80,13 +81,13 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
   std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
   const auto failures = failures_of_ranks(
       size,
-      [&](Team& team) {
+      [&](Communicator& communicator) {
         const auto source = open_dump_of(dump);
         CalculationOptions options = options_for({}, 3);
         options.omega2 = {0.0, 0.1};
         Calculation calculation(*source, nullptr, options);
-        calculation.join(team, share(team.rank()));
-        results[static_cast<std::size_t>(team.rank())] = numbers_of(calculation.run());
+        calculation.join(communicator, share(communicator.rank()));
+        results[static_cast<std::size_t>(communicator.rank())] = numbers_of(calculation.run());
       },
       arrays);
   EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(size)));
@@ -121,10 +122,10 @@ class TeamRun : public ::testing::Test {
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
   Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
 
-  RunOutcome run(Team& team, const Executor* executor, TeamShare share = {}, int threads = 2) const {
+  RunOutcome run(Communicator& communicator, const Executor* executor, TeamShare share = {}, int threads = 2) const {
     RunSettings settings;
     settings.threads = threads;
-    settings.team = &team;
+    settings.communicator = &communicator;
     settings.share = share;
     return run_tasks(plan, executor, 1, settings);
   }
@@ -132,13 +133,13 @@ class TeamRun : public ::testing::Test {
 
 TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
   std::atomic<std::size_t> calls{0};
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const auto action = [&](const Task& task) {
       ++calls;
       return TaskEnergy{1.0 * task.particles[0], 2.0, 3.0, 4.0};
     };
     const MadeUpExecutor executor(action, {.of_worker = 1.0, .of_task = 0.0});
-    const RunOutcome outcome = run(team, &executor);
+    const RunOutcome outcome = run(communicator, &executor);
     ASSERT_EQ(outcome.energies.size(), plan.tasks.size());
     for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
       EXPECT_EQ(outcome.energies[n].e_bracket_t_same, plan.tasks[n].particles[0]);
@@ -151,32 +152,32 @@ TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
 }
 
 TEST_F(TeamRun, EndsOnAllRanksWhereOneFails) {
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const MadeUpExecutor executor([&](const Task&) -> TaskEnergy {
-      if (team.rank() == 2) throw SystemError("GPU 0 fell off the bus.");
+      if (communicator.rank() == 2) throw SystemError("GPU 0 fell off the bus.");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return {};
     });
-    run(team, &executor);
+    run(communicator, &executor);
   });
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 2 failed: GPU 0 fell off the bus.",
                                                 "Rank 2 failed: GPU 0 fell off the bus.", "GPU 0 fell off the bus."}));
 }
 
 TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
-  const auto failures = failures_of_ranks(2, [&](Team& team) {
+  const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {
     const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
     RunProgress last{};
     RunSettings settings;
-    settings.team = &team;
+    settings.communicator = &communicator;
     settings.progress = [&](const RunProgress& now) {
       EXPECT_GE(now.tasks_done, last.tasks_done);
       EXPECT_GE(now.operations_done, last.operations_done);
       last = now;
     };
-    if (team.rank() == 0) run_tasks(plan, &executor, 1, settings);
+    if (communicator.rank() == 0) run_tasks(plan, &executor, 1, settings);
     // The other one only waits, so rank 0 was given everything, and before its last unit the rest.
-    if (team.rank() == 1) return static_cast<void>(run(team, nullptr, {.role = Role::waiter}));
+    if (communicator.rank() == 1) return static_cast<void>(run(communicator, nullptr, {.role = Role::waiter}));
     EXPECT_EQ(last.tasks, plan.tasks.size());
     EXPECT_GT(last.tasks_done, plan.tasks.size() / 2);
     EXPECT_LT(last.tasks_done, plan.tasks.size());
@@ -187,17 +188,18 @@ TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
 }
 
 TEST_F(TeamRun, SaysSoWhereNobodyWorks) {
-  const auto failures = failures_of_ranks(2, [&](Team& team) { run(team, nullptr, {.role = Role::waiter}); });
+  const auto failures =
+      failures_of_ranks(2, [&](Communicator& communicator) { run(communicator, nullptr, {.role = Role::waiter}); });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("did 0 of"), std::string::npos) << failure;
 }
 
 TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
   const std::atomic<bool> stop{true};
-  const auto failures = failures_of_ranks(2, [&](Team& team) {
+  const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {
     const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
     RunSettings settings;
-    settings.team = &team;
-    if (team.rank() == 0) settings.stop = &stop;
+    settings.communicator = &communicator;
+    if (communicator.rank() == 0) settings.stop = &stop;
     run_tasks(plan, executor, 1, settings);
   });
   EXPECT_NE(failures[0].find("Stopped before all of"), std::string::npos) << failures[0];
@@ -212,16 +214,16 @@ TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
   /// A source that breaks on one rank.
   const auto failures = failures_of_ranks(
       3,
-      [](Team& team) {
+      [](Communicator& communicator) {
         const DumpCopy copy("h2o_631g_c2v_rhf_t10");
-        if (team.rank() == 1) {
+        if (communicator.rank() == 1) {
           auto values = copy.doubles("t2amp");
           std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
           copy.write_doubles("t2amp", values);
         }
         const auto source = copy.open();
         Calculation calculation(*source, nullptr, options_for());
-        calculation.join(team, {});
+        calculation.join(communicator, {});
         calculation.run();
         ADD_FAILURE() << "a rank went on";
       },
@@ -232,14 +234,14 @@ TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
 }
 
 /// A team whose arrays fail on one rank: where they are made, or after so many panels have been read.
-class TeamWithBadArrays final : public Team {
+class CommunicatorWithBadArrays final : public Communicator {
  public:
-  TeamWithBadArrays(Team& sound, int bad_rank, int panels)
+  CommunicatorWithBadArrays(Communicator& sound, int bad_rank, int panels)
       : sound_(sound), bad_(sound.rank() == bad_rank), panels_(panels) {}
   int rank() const override { return sound_.rank(); }
   int size() const override { return sound_.size(); }
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return sound_.fetch_add(counter, amount); }
-  void sum(std::span<double> values) override { sound_.sum(values); }
+  void allreduce_sum(std::span<double> values) override { sound_.allreduce_sum(values); }
   bool has_arrays() const override { return true; }
   std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
     together(&sound_, [&] {
@@ -260,7 +262,7 @@ class TeamWithBadArrays final : public Team {
     std::unique_ptr<SharedArray> sound;
     int left;
   };
-  Team& sound_;
+  Communicator& sound_;
   bool bad_;
   int panels_;
 };
@@ -269,12 +271,13 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
   for (const int panels : {-1, 0, 5}) {
     const auto failures = failures_of_ranks(
         3,
-        [&](Team& sound) {
-          TeamWithBadArrays team(sound, 2, panels);
+        [&](Communicator& sound) {
+          CommunicatorWithBadArrays communicator(sound, 2, panels);
           const auto source = open_dump_of("ch2_631g_c1_uhf_t3");
           Calculation calculation(*source, nullptr, options_for({}, 3));
           // The others wait, so that there is something to fetch for the one that fails.
-          calculation.join(team, TeamShare{team.rank() == 2 ? Role::worker : Role::waiter, 1.0, 1.0, 1});
+          calculation.join(communicator,
+                           TeamShare{communicator.rank() == 2 ? Role::worker : Role::waiter, 1.0, 1.0, 1});
           calculation.run();
           ADD_FAILURE() << "a rank went on";
         },
@@ -294,11 +297,11 @@ TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
     const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, pieces}, {0.5, 2}, {1.0, 1}};
     const auto failures = failures_of_ranks(
         4,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           Calculation calculation(*source, nullptr, options);
           TeamShare share;
-          share.operands = shares[static_cast<std::size_t>(team.rank())];
-          calculation.join(team, share);
+          share.operands = shares[static_cast<std::size_t>(communicator.rank())];
+          calculation.join(communicator, share);
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
           std::int64_t all = 0;
@@ -326,11 +329,11 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
   for (const std::int64_t memory : {operands + 2 * working, operands / 3 + 2 * working}) {
     const auto failures = failures_of_ranks(
         4,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           CalculationOptions mine = options;
           mine.memory = memory;
           Calculation calculation(*source, nullptr, mine);
-          calculation.join(team, {});
+          calculation.join(communicator, {});
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
           for (const OperandTraffic& rank : result.traffic) {
@@ -352,12 +355,12 @@ TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   const auto failures = failures_of_ranks(
       3,
-      [&](Team& team) {
+      [&](Communicator& communicator) {
         Calculation calculation(*source, nullptr, options);
-        TeamShare share{team.rank() == 2 ? Role::waiter : Role::worker, 1.0, 2.0, 1};
+        TeamShare share{communicator.rank() == 2 ? Role::waiter : Role::worker, 1.0, 2.0, 1};
         share.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
         if (share.role == Role::worker) share.memory += static_cast<double>(calculation.working_bytes());
-        calculation.join(team, share);
+        calculation.join(communicator, share);
         const CalculationResult result = calculation.run();
         EXPECT_EQ(numbers_of(result), alone);
         EXPECT_EQ(result.traffic.at(2).fetched_bytes, 0);
@@ -371,12 +374,12 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const auto failures = failures_of_ranks(
       4,
-      [&](Team& team) {
+      [&](Communicator& communicator) {
         CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
         const Calculation planned(*source, nullptr, options);
-        if (team.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
+        if (communicator.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
         Calculation calculation(*source, nullptr, options);
-        together(&team, [&] { calculation.join(team, {}); });
+        run_collectively(&communicator, [&] { calculation.join(communicator, {}); });
       },
       true);
   for (const std::string& failure : failures) {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "cxx/base/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "drivers/launcher.hpp"
 
 namespace trifuse::cli {
@@ -16,7 +16,7 @@ class MpiProcesses {
 
   /// Runs `body` on another thread, which may use the team while this one serves it. Called once. Throws SystemError
   /// where the library cannot join the processes.
-  virtual void serve(const std::function<void(Team&)>& body) = 0;
+  virtual void serve(const std::function<void(Communicator&)>& body) = 0;
 
   /// Ends MPI; every rank calls it last, with the exit code that it has come to. Returns the one that all ranks end
   /// with. Where it is not 0, `tell` is called on one rank. A rank that failed alone, so that others do not come here,

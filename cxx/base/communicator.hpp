@@ -17,19 +17,19 @@ namespace trifuse {
 ///
 /// `sum` is collective: every rank calls it the same number of times with arrays of the same lengths. `fetch_add` is
 /// not. All may be called by any thread of a rank, but only by one at a time.
-class Team {
+class Communicator {
  public:
   /// The counters there are, each 0 at the beginning.
   static constexpr int counters = 1;
 
-  virtual ~Team() = default;
+  virtual ~Communicator() = default;
   virtual int rank() const = 0;  ///< from 0
   virtual int size() const = 0;
   /// Adds to a counter that all ranks share, and returns what it was before. The counter has 64 bits, but amounts are
   /// 0 to 2^31 - 1: those of ARMCI, below Global Arrays, have 32.
   virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
   /// Adds up each element over all ranks, in place; exact where at most one of them is not zero.
-  virtual void sum(std::span<double> values) = 0;
+  virtual void allreduce_sum(std::span<double> values) = 0;
 
   /// Whether `make_array` can make arrays.
   virtual bool has_arrays() const { return false; }
@@ -39,30 +39,30 @@ class Team {
 };
 
 /// The numbers of all ranks, one rank after another: collective. `mine` has the same length on all of them.
-std::vector<double> gather(Team& team, std::span<const double> mine);
+std::vector<double> allgather(Communicator& communicator, std::span<const double> mine);
 /// The texts of all ranks, cut at `longest` characters: collective.
-std::vector<std::string> gather(Team& team, const std::string& mine, std::size_t longest);
+std::vector<std::string> allgather(Communicator& communicator, const std::string& mine, std::size_t longest);
 
 /// A point that all ranks pass or none: collective. `failure` is what this rank failed with, or null. Where any rank
 /// failed every rank throws: a failed one its own exception, the others the sentence of the first that did, as the same
 /// kind of error (see error.hpp).
-void agree(Team& team, const std::exception_ptr& failure);
+void propagate_failure(Communicator& communicator, const std::exception_ptr& failure);
 
 /// Throws InputError on all ranks unless these numbers, which say what is computed, are the same on all of them, but
 /// for rounding on other processors: collective.
-void expect_same(Team& team, std::span<const double> mine);
+void expect_same(Communicator& communicator, std::span<const double> mine);
 
-/// Runs `body` and agrees on it. `team` may be null: then the body runs, and that is all.
+/// Runs `body` and agrees on it. `communicator` may be null: then the body runs, and that is all.
 template <typename Body>
-void together(Team* team, Body body) {
-  if (team == nullptr) return static_cast<void>(body());
+void run_collectively(Communicator* communicator, Body body) {
+  if (communicator == nullptr) return static_cast<void>(body());
   std::exception_ptr failure;
   try {
     body();
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(*team, failure);
+  propagate_failure(*communicator, failure);
 }
 
 }  // namespace trifuse
