@@ -17,7 +17,7 @@ constexpr int segments_of_each_owner(int owners) {
 
 /// The part of the shared operands that one rank stores.
 struct OperandShare {
-  double share = 1.0;  ///< in units of an even share; 0: nothing
+  double share = 1.0;  ///< weight, relative to the weights of all ranks; 0: the rank stores nothing
   int segments = 1;    ///< number of segments that the part consists of
 };
 
