@@ -17,18 +17,18 @@ namespace {
 
 class CpuExecutor final : public PanelExecutor {
  public:
-  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_together)
+  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_per_worker)
       : problem_(problem),
         coarse_(tiles),
         fine_(cpu_panel_tiles(tiles, limits)),
         limits_(limits),
-        threads_together_(std::max(1, threads_together)) {
+        threads_per_worker_(std::max(1, threads_per_worker)) {
     use_single_threaded_blas();
   }
 
   std::string name() const override { return "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
-  int workers() const override { return threads_together_ > 1 ? 1 : 0; }
+  int workers() const override { return threads_per_worker_ > 1 ? 1 : 0; }
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   const TileSpace& panel_tiles() const override { return fine_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
@@ -43,7 +43,7 @@ class CpuExecutor final : public PanelExecutor {
   TileSpace coarse_;
   TileSpace fine_;
   CpuTiles limits_;
-  int threads_together_;  ///< on the pieces of a task; 1: each on a task of its own
+  int threads_per_worker_;  ///< on the pieces of a task; 1: each on a task of its own
   std::optional<PanelParts> panels_;
 };
 
@@ -51,7 +51,7 @@ class CpuExecutor final : public PanelExecutor {
 class CpuWorker final : public Executor::Worker {
  public:
   explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
-    for (int t = 0; t < executor.threads_together_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
+    for (int t = 0; t < executor.threads_per_worker_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
   }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
@@ -112,7 +112,7 @@ std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
 /// Threads that work together get so many tasks at once that each has several pieces.
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
-  if (threads_together_ <= 1) return alone;
+  if (threads_per_worker_ <= 1) return alone;
   constexpr double subtasks_of_a_thread = 16.0;
   const auto subtasks = [&](const Task& task) {
     double product = 1.0;
@@ -123,7 +123,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
     for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
     return product;
   };
-  const double enough = subtasks_of_a_thread * threads_together_;
+  const double enough = subtasks_of_a_thread * threads_per_worker_;
   std::vector<std::vector<std::size_t>> together;
   double gathered = enough;
   for (const std::vector<std::size_t>& task : alone) {
@@ -144,8 +144,8 @@ TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
 }
 
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits,
-                                                    int threads_together) {
-  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_together);
+                                                    int threads_per_worker) {
+  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_per_worker);
 }
 
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {

@@ -23,11 +23,11 @@ TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits = {});
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 
 /// The same without operands, for those who share them with others; it also takes panels that were cut for others, if
-/// their tiles are those of the plan or finer. With `threads_together` it has one worker, whose threads share the
+/// their tiles are those of the plan or finer. With `threads_per_worker` it has one worker, whose threads share the
 /// pieces of its tasks: where a task is much for one thread, as those of GPUs are. The bits of a task do not depend on
 /// their number.
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles,
-                                                    CpuTiles limits = {}, int threads_together = 1);
+                                                    CpuTiles limits = {}, int threads_per_worker = 1);
 
 /// Memory in bytes: operands, shared by all workers, and of each worker its scratch and what it has of the operands in
 /// use at once.
