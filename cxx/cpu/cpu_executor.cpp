@@ -32,7 +32,7 @@ class CpuExecutor final : public PanelExecutor {
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   const TileSpace& panel_tiles() const override { return fine_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
-    // Where they were cut for others, pieces lie inside their tiles.
+    // If the panels have smaller tiles than the tasks, subtasks must lie inside these tiles.
     fine_ = cpu_panel_tiles(panels->tiles(), limits_);
     panels_.emplace(std::move(panels), fine_);
   }
@@ -43,11 +43,11 @@ class CpuExecutor final : public PanelExecutor {
   TileSpace coarse_;
   TileSpace fine_;
   CpuTiles limits_;
-  int threads_per_worker_;  ///< on the pieces of a task; 1: each on a task of its own
+  int threads_per_worker_;  ///< 1: each worker has one thread; else one worker whose threads share subtasks
   std::optional<PanelParts> panels_;
 };
 
-/// One thread, or several that share the pieces of what it is given.
+/// A worker of one thread, or of several threads that share the subtasks of its tasks.
 class CpuWorker final : public Executor::Worker {
  public:
   explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
@@ -66,7 +66,7 @@ class CpuWorker final : public Executor::Worker {
     const std::size_t count = executor_.problem_.omega2.size();
     subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
     execute_subtasks();
-    // In their order, whoever computed them: so a task's energy has the same bits with any number of threads.
+    // Subtasks are added in a fixed order. So a task's energies have the same bits with any number of threads.
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
       for (; n < ends_[task]; ++n) {
@@ -101,15 +101,15 @@ class CpuWorker final : public Executor::Worker {
   const CpuExecutor& executor_;
   std::deque<SubtaskWorker> threads_;
   std::vector<Task> subtasks_;
-  std::vector<std::size_t> ends_;             ///< of each task's pieces
-  std::vector<TaskEnergy> subtask_energies_;  ///< [omega2, piece]
+  std::vector<std::size_t> ends_;             ///< [task]: end of its subtasks in `subtasks_`
+  std::vector<TaskEnergy> subtask_energies_;  ///< [subtask, omega2]
 };
 
 std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
   return std::make_unique<CpuWorker>(*this);
 }
 
-/// Threads that work together get so many tasks at once that each has several pieces.
+/// Batches of a worker of several threads have so many tasks that each thread gets several subtasks.
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
   if (threads_per_worker_ <= 1) return alone;
@@ -164,7 +164,7 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
-  // What is cut out of panels is scratch, and as large as panels of one's own.
+  // Parts of panels are copied to scratch. They take as much memory as panels of these tiles.
   const std::int64_t scratch =
       SubtaskWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
   return {PanelStore::required_doubles(problem, panel_tiles) * width, scratch * width,
