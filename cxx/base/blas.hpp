@@ -22,7 +22,7 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
 
-/// Makes the BLAS library run each call on the calling thread only. Trifuse calls it from many threads at once. Throws
+/// Makes the BLAS library run each call on the calling thread only. Many threads of Trifuse call BLAS at once. Throws
 /// SystemError if the memory does not suffice for one matrix product.
 void use_single_threaded_blas();
 

@@ -8,8 +8,8 @@
 
 namespace trifuse {
 
-/// Buffers that are free and wait for their next use. The kernel clears new memory page by page, which often takes
-/// longer than the read that fills the memory. One thread at a time may use a pool.
+/// Buffers that are free and wait for their next use. The operating system clears new memory page by page, which
+/// often takes longer than the read that fills the memory. One thread at a time may use a pool.
 class BufferPool {
  public:
   /// Size of a buffer in bytes.

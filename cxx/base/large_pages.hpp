@@ -4,8 +4,8 @@
 
 namespace trifuse {
 
-/// Asks the system for large pages for `bytes` bytes from `data` on. With small pages the kernel needs longer to
-/// provide the pages than a read needs to fill them. This is advice: results do not depend on it.
+/// Asks the system for large pages for `bytes` bytes from `data` on. With small pages the system needs longer to
+/// provide memory than a read needs to fill it. This is advice: results do not depend on it.
 void advise_large_pages(void* data, std::size_t bytes);
 
 }  // namespace trifuse

@@ -10,7 +10,7 @@ namespace trifuse {
 ///
 /// Visible escapes replace control characters (\n, \x1b), line separators (\u2028), characters that have no width or
 /// change the direction of writing (\u202e), and bytes that are not UTF-8 (\xff). The result has at most `most`
-/// characters. If the text is longer, "..." follows.
+/// characters. If the text is longer, "..." follows. Without `most` there is no limit.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
 /// The same for text of several lines. Line breaks stay.

@@ -14,10 +14,9 @@ namespace trifuse {
 struct Plan {
   SpinFormulation formulation = SpinFormulation::spin_orbital;
   TileSpace tiles;
-  std::vector<Task> tasks;  ///< in NWChem's loop order
-  std::vector<double>
-      operations;  ///< [task]: operations of its matrix products; a multiplication and an addition are two
-  double total_operations = 0.0;  ///< sum over all tasks
+  std::vector<Task> tasks;         ///< in NWChem's loop order
+  std::vector<double> operations;  ///< [task]: floating-point operations, see `contraction_operations`
+  double total_operations = 0.0;   ///< sum over all tasks
 
   /// Numbers of all tasks, the most expensive first. In this order no worker begins a long task when the other workers
   /// have finished.
@@ -51,8 +50,7 @@ struct Tiling {
 /// kernels divide tasks further. The size is 32 for particles. For holes it is the smallest multiple of `cuda_granule`
 /// in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are nearly empty.
 TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
-/// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple of
-/// it.
+/// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple.
 inline constexpr std::int64_t cuda_granule = 4;
 
 /// Tiling of a run on GPUs or on CPU cores. `size`: tile size that the user chose, or nullopt for the default sizes.

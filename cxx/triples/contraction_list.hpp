@@ -99,7 +99,7 @@ inline constexpr std::array<std::array<int, 3>, 6> assignments = {
 /// whole block of a target in memory cannot copy it and needs `computed`.
 enum class EquivalentTargets : std::uint8_t {
   listed,   ///< listed in `equivalent_targets`, without products: the executor copies the source
-  computed  ///< listed with products of its own
+  computed  ///< not listed: it has products of its own, like any other target
 };
 
 /// Writes the contraction list of `task`, whose tiles are numbers of `space`, to `contractions`. Memory of an earlier

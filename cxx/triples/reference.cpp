@@ -146,8 +146,7 @@ class Expander {
 
   const TileSource& source_;
   const TileSpace& space_;
-  std::vector<std::int64_t>
-      flipped_;  ///< [orbital]: of an alpha orbital the beta orbital of the same spatial orbital, else -1
+  std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital; else -1
 };
 
 Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool with_fock) {

@@ -33,11 +33,12 @@ enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
 struct Task {
   std::array<int, 3> particles;  ///< tiles of a, b, c
   std::array<int, 3> holes;      ///< tiles of i, j, k
-  /// Factor of the task's energies. If tiles are equal, the rectangular block contains each excitation several times: a
-  /// factor 1/6 for three equal particle tiles, 1/2 for two, and the same for holes. A factor 2 in the spin-orbital
-  /// formulation of a restricted space, which has no tasks abb and bbb.
+  /// Factor of the task's energies, a product of three factors. The first is 1/6 for three equal particle tiles, 1/2
+  /// for two, else 1, because the block of equal tiles contains each excitation several times. The second is the same
+  /// for holes. The third is 2 in the spin-orbital formulation of a restricted space, which has no tasks abb and bbb,
+  /// else 1.
   double factor;
-  SpinCase spin_case;  ///< aab in the spin-adapted formulation, where a task contains all spin cases
+  SpinCase spin_case;  ///< aab in the spin-adapted formulation, although such a task contains all spin cases
 };
 
 /// The energies of one task for one omega2, hartree. `same`: spin cases aaa and bbb. `mixed`: aab and abb.
