@@ -8,21 +8,24 @@
 
 namespace trifuse {
 
-/// Buffers that were in use, for those who need one next: new memory has to be cleared by the kernel, page by page,
-/// which often takes longer than to read what will stand there. For one thread at a time.
+/// Buffers that are free and wait for their next use. The operating system clears new memory page by page, which
+/// often takes longer than the read that fills the memory. One thread at a time may use a pool.
 class BufferPool {
  public:
+  /// Size of a buffer in bytes.
   static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(buffer.size() * sizeof(double));
   }
-  /// A new one for `count` doubles, in large pages where the system has them.
+  /// Allocates a buffer of `count` doubles, in large pages if the system supports them. Throws std::bad_alloc.
   static Buffer fresh(std::size_t count);
 
-  /// The smallest that has `count` doubles and no more than twice as many, or an empty one.
+  /// Removes and returns the smallest buffer of `count` to 2 `count` doubles; an empty buffer if there is none.
   Buffer take(std::size_t count);
+  /// Adds a buffer to the pool.
   void give(Buffer buffer);
-  /// Frees those that were given first until they take no more than this.
+  /// Frees the oldest buffers until the pool has at most `bytes` bytes.
   void shrink(std::int64_t bytes);
+  /// Size of all buffers of the pool.
   std::int64_t bytes() const { return bytes_; }
 
  private:

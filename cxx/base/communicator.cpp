@@ -24,7 +24,7 @@ std::vector<double> allgather(Communicator& communicator, std::span<const double
 }
 
 std::vector<std::string> allgather(Communicator& communicator, const std::string& mine, std::size_t longest) {
-  // Characters travel as numbers, and zeros after them.
+  // Each character is sent as a number. Zeros fill the rest.
   std::vector<double> characters(longest, 0.0);
   for (std::size_t n = 0; n < std::min(longest, mine.size()); ++n) {
     characters[n] = static_cast<double>(static_cast<unsigned char>(mine[n]));

@@ -12,47 +12,51 @@
 
 namespace trifuse {
 
-/// The processes that compute one energy together. What joins them (MPI, Global Arrays, threads in a test) is the
-/// business of the program that started them: the library sees this only.
+/// The ranks (processes) that compute one energy, and their communication. The library knows only this interface. The
+/// program implements it by MPI and Global Arrays, tests implement it by threads.
 ///
-/// `sum` is collective: every rank calls it the same number of times with arrays of the same lengths. `fetch_add` is
-/// not. All may be called by any thread of a rank, but only by one at a time.
+/// A collective function must be called by all ranks in the same order. Any thread of a rank may call a function, but
+/// only one thread at a time.
 class Communicator {
  public:
-  /// The counters there are, each 0 at the beginning.
+  /// Number of shared counters. Each counter begins at 0.
   static constexpr int counters = 1;
 
   virtual ~Communicator() = default;
-  virtual int rank() const = 0;  ///< from 0
-  virtual int size() const = 0;
-  /// Adds to a counter that all ranks share, and returns what it was before. The counter has 64 bits, but amounts are
-  /// 0 to 2^31 - 1: those of ARMCI, below Global Arrays, have 32.
+  virtual int rank() const = 0;  ///< number of this rank, 0 .. size() - 1
+  virtual int size() const = 0;  ///< number of ranks
+  /// Adds `amount` to the shared counter number `counter` and returns the counter's previous value. Not collective.
+  /// Counters have 64 bits. `amount` must be 0 .. 2^31 - 1, because ARMCI, below Global Arrays, adds 32-bit numbers.
   virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
-  /// Adds up each element over all ranks, in place; exact where at most one of them is not zero.
+  /// Replaces each element by its sum over all ranks. The sum is exact if the element is zero on all ranks but one.
+  /// Collective; `values` has the same length on all ranks.
   virtual void allreduce_sum(std::span<double> values) = 0;
 
-  /// Whether `make_array` can make arrays.
+  /// True if `make_array` is supported.
   virtual bool has_arrays() const { return false; }
-  /// An array of these pieces: collective. Where it fails it throws on all ranks. It must not outlive the team, and all
-  /// ranks let their arrays go in the same order; to do so is not collective, so a rank may fail alone.
+  /// Creates an array of these segments. Collective; `segments` is the same on all ranks. If it fails, it throws on all
+  /// ranks. The array must not outlive the communicator. All ranks destroy their arrays in the same order. Destruction
+  /// is not collective, so a rank may fail alone.
   virtual std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments);
 };
 
-/// The numbers of all ranks, one rank after another: collective. `mine` has the same length on all of them.
+/// Returns the numbers of all ranks as [rank, n]. Collective; `mine` has the same length on all ranks.
 std::vector<double> allgather(Communicator& communicator, std::span<const double> mine);
-/// The texts of all ranks, cut at `longest` characters: collective.
+/// Returns the texts of all ranks in the order of ranks, each cut after `longest` bytes. Collective.
 std::vector<std::string> allgather(Communicator& communicator, const std::string& mine, std::size_t longest);
 
-/// A point that all ranks pass or none: collective. `failure` is what this rank failed with, or null. Where any rank
-/// failed every rank throws: a failed one its own exception, the others the sentence of the first that did, as the same
-/// kind of error (see error.hpp).
+/// Throws on every rank if any rank has failed. Collective. `failure`: the exception of this rank, or null. A rank that
+/// has failed throws its own exception. Any other rank throws the sentence of the lowest rank that has failed, as an
+/// error of the same kind (see error.hpp).
 void propagate_failure(Communicator& communicator, const std::exception_ptr& failure);
 
-/// Throws InputError on all ranks unless these numbers, which say what is computed, are the same on all of them, but
-/// for rounding on other processors: collective.
+/// Throws InputError on all ranks if the numbers that describe the calculation differ between ranks by more than the
+/// rounding of different processors, 1e-9 (absolute, relative above 1). Collective; `mine` has the same length on all
+/// ranks.
 void expect_same(Communicator& communicator, std::span<const double> mine);
 
-/// Runs `body` and agrees on it. `communicator` may be null: then the body runs, and that is all.
+/// Runs `body()` on every rank and then throws on every rank if it has thrown on any (see `propagate_failure`).
+/// Collective. If `communicator` is null, it only runs `body()`.
 template <typename Body>
 void run_collectively(Communicator* communicator, Body body) {
   if (communicator == nullptr) return static_cast<void>(body());

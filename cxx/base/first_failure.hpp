@@ -8,12 +8,17 @@
 
 namespace trifuse {
 
-/// What several threads that share numbered pieces of work failed with, as no exception may leave a parallel region by
-/// itself. Where pieces are begun in their order and none after a failure, the one kept is that of one thread alone.
+/// Carries an exception out of a parallel region, because OpenMP lets none leave it.
+///
+/// Several threads share numbered items of work. Of all failures the one of the lowest item is kept. If threads begin
+/// the items in ascending order and begin none after a failure, one thread alone would fail with the same exception.
+/// Any thread may call any function.
 class FirstFailure {
  public:
+  /// True if an item has failed.
   bool any() const { return failed_; }
-  /// To be called while the exception of a piece is being handled.
+  /// Keeps the exception that is being handled if no lower item has failed. `index`: number of the failed item. Call it
+  /// only inside a catch block.
   void record(std::size_t index) {
     const std::lock_guard lock(mutex_);
     if (index <= index_) {
@@ -22,6 +27,7 @@ class FirstFailure {
     }
     failed_ = true;
   }
+  /// Throws the kept exception; does nothing if no item has failed.
   void rethrow() const {
     if (first_) std::rethrow_exception(first_);
   }

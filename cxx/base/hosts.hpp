@@ -8,13 +8,13 @@
 
 namespace trifuse {
 
-/// Ranks tell each other at most this many characters of the name of a host.
+/// Ranks send each other at most this many characters of the name of a host.
 inline constexpr std::size_t longest_host_name = 64;
 
-/// The name of the host that this process runs on.
+/// Name of the host on which this process runs; "unknown" if the system does not tell.
 std::string host_of_this_process();
 
-/// The name of each rank's host: collective.
+/// Host name of each rank, in the order of ranks. Collective.
 std::vector<std::string> hosts_of_ranks(Communicator& communicator);
 
 }  // namespace trifuse

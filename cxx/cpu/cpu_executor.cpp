@@ -17,22 +17,22 @@ namespace {
 
 class CpuExecutor final : public PanelExecutor {
  public:
-  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_together)
+  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_per_worker)
       : problem_(problem),
         coarse_(tiles),
         fine_(cpu_panel_tiles(tiles, limits)),
         limits_(limits),
-        threads_together_(std::max(1, threads_together)) {
+        threads_per_worker_(std::max(1, threads_per_worker)) {
     use_single_threaded_blas();
   }
 
   std::string name() const override { return "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
-  int workers() const override { return threads_together_ > 1 ? 1 : 0; }
+  int workers() const override { return threads_per_worker_ > 1 ? 1 : 0; }
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   const TileSpace& panel_tiles() const override { return fine_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
-    // Where they were cut for others, pieces lie inside their tiles.
+    // If the panels have smaller tiles than the tasks, subtasks must lie inside these tiles.
     fine_ = cpu_panel_tiles(panels->tiles(), limits_);
     panels_.emplace(std::move(panels), fine_);
   }
@@ -43,15 +43,15 @@ class CpuExecutor final : public PanelExecutor {
   TileSpace coarse_;
   TileSpace fine_;
   CpuTiles limits_;
-  int threads_together_;  ///< on the pieces of a task; 1: each on a task of its own
+  int threads_per_worker_;  ///< 1: each worker has one thread; else one worker whose threads share subtasks
   std::optional<PanelParts> panels_;
 };
 
-/// One thread, or several that share the pieces of what it is given.
+/// A worker of one thread, or of several threads that share the subtasks of its tasks.
 class CpuWorker final : public Executor::Worker {
  public:
   explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
-    for (int t = 0; t < executor.threads_together_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
+    for (int t = 0; t < executor.threads_per_worker_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
   }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
@@ -66,7 +66,7 @@ class CpuWorker final : public Executor::Worker {
     const std::size_t count = executor_.problem_.omega2.size();
     subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
     execute_subtasks();
-    // In their order, whoever computed them: so a task's energy has the same bits with any number of threads.
+    // Subtasks are added in a fixed order. So a task's energies have the same bits with any number of threads.
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
       for (; n < ends_[task]; ++n) {
@@ -101,18 +101,18 @@ class CpuWorker final : public Executor::Worker {
   const CpuExecutor& executor_;
   std::deque<SubtaskWorker> threads_;
   std::vector<Task> subtasks_;
-  std::vector<std::size_t> ends_;             ///< of each task's pieces
-  std::vector<TaskEnergy> subtask_energies_;  ///< [omega2, piece]
+  std::vector<std::size_t> ends_;             ///< [task]: end of its subtasks in `subtasks_`
+  std::vector<TaskEnergy> subtask_energies_;  ///< [subtask, omega2]
 };
 
 std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
   return std::make_unique<CpuWorker>(*this);
 }
 
-/// Threads that work together get so many tasks at once that each has several pieces.
+/// Batches of a worker of several threads have so many tasks that each thread gets several subtasks.
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
-  if (threads_together_ <= 1) return alone;
+  if (threads_per_worker_ <= 1) return alone;
   constexpr double subtasks_of_a_thread = 16.0;
   const auto subtasks = [&](const Task& task) {
     double product = 1.0;
@@ -123,7 +123,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
     for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
     return product;
   };
-  const double enough = subtasks_of_a_thread * threads_together_;
+  const double enough = subtasks_of_a_thread * threads_per_worker_;
   std::vector<std::vector<std::size_t>> together;
   double gathered = enough;
   for (const std::vector<std::size_t>& task : alone) {
@@ -144,8 +144,8 @@ TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
 }
 
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits,
-                                                    int threads_together) {
-  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_together);
+                                                    int threads_per_worker) {
+  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_per_worker);
 }
 
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
@@ -164,7 +164,7 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
-  // What is cut out of panels is scratch, and as large as panels of one's own.
+  // Parts of panels are copied to scratch. They take as much memory as panels of these tiles.
   const std::int64_t scratch =
       SubtaskWorker::scratch_doubles(problem, fine) + PanelLayout::doubles_in_use(problem, fine);
   return {PanelLayout::required_doubles(problem, panel_tiles) * width, scratch * width,

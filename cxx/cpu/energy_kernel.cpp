@@ -10,26 +10,27 @@ namespace trifuse {
 
 namespace {
 
-using Indices = std::array<std::int64_t, 6>;  // a, b, c, i, j, k
+using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, counted in their tiles
 
-/// `length` consecutive c of one (i, j, k, a, b). The length is a compile-time number so that loops are nothing but
-/// vectors.
+/// Numerators of `length` consecutive c of one (i, j, k, a, b). The length is known at compile time, so that loops
+/// consist of full vectors only.
 template <int length>
 struct Run {
   alignas(64) double singles[6][length];
   alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
 
-/// Pointers of a singles term that the loops over a and b need; those of i, j, k are in already.
+/// A disconnected term for given i, j, k. The addresses already include these indices.
 struct ResolvedTerm {
   const double* t1_factor;
   const double* vvoo;
   double sign;
   int target, particle;
-  int first, second;           ///< particles of the pair
-  std::int64_t second_extent;  ///< stride of the first
+  int first, second;           ///< positions of the particles of the vvoo factor
+  std::int64_t second_extent;  ///< doubles from one value of the first particle to the next
 };
 
+/// Resolves all disconnected terms for the holes of `x`.
 TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std::vector<ResolvedTerm>& terms) {
   terms.clear();
   for (const SinglesTerm& term : in.singles) {
@@ -43,7 +44,7 @@ TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std:
   }
 }
 
-/// S of all targets for the run that begins at c.
+/// Computes S of all targets for the run that begins at the c of `x`.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
   for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
@@ -59,6 +60,7 @@ TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, c
   }
 }
 
+/// Computes the numerators of a run. `at`: its first element in the targets.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Run<length>& run) {
   const auto& s = run.singles;
@@ -89,14 +91,15 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
   }
 }
 
+/// Adds the energies of a run. `rest`: Delta - 3 omega2 without the energy of c.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
   double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
 #pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
-    // Only elements that vanish may have no denominator, others are refused before a run begins; an infinite one keeps
-    // 0/0 away.
+    // A denominator can be zero only for elements that are zero; other cases are refused before a run begins. An
+    // infinite denominator prevents 0/0.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
     e_bracket_t += run.e_bracket_t[c] * inverse;
@@ -112,8 +115,9 @@ TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restri
   energy.e_paren_t_same += e_paren_t_same;
 }
 
-/// Elements that vanish by antisymmetry hold rounding errors over denominators that mean nothing; they are left out. In
-/// the spin-adapted form only three equal indices do.
+/// True if the elements with these holes are zero by antisymmetry: two equal holes in the spin-orbital formulation,
+/// three in the spin-adapted one. Such elements are left out. In memory they are rounding errors, and their
+/// denominators have no meaning.
 template <int targets>
 TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
   const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
@@ -121,6 +125,7 @@ TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices&
   return targets == 1 ? ij || jk || ik : ij && jk;
 }
 
+/// Adds the energies of the run of `length` elements at `at`. `holes`: sum of the orbital energies of i, j, k.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
                                    std::int64_t at, double holes, std::span<const double> omega2,
@@ -192,7 +197,8 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
     sum_spin_adapted(in, omega2, energies);
   }
   for (TaskEnergy& energy : energies) {
-    // The kernels leave all spins in `mixed` and, spin-adapted, the same-spin part of it in `same`.
+    // The kernels return the energies of all spin cases in `mixed`. In the spin-adapted formulation they also return
+    // the same-spin part in `same`.
     if (in.targets == 1 && in.same_spin) {
       std::swap(energy.e_bracket_t_same, energy.e_bracket_t_mixed);
       std::swap(energy.e_paren_t_same, energy.e_paren_t_mixed);

@@ -7,7 +7,8 @@
 
 namespace trifuse {
 
-/// Executes tasks of `tiles` by the plain evaluation of `cxx/triples/reference.hpp`. For small molecules.
+/// Makes an executor that uses the simple evaluation of `cxx/triples/reference.hpp`. For small molecules. `tiles`: tile
+/// space of the tasks. Reads all operands and throws what the sources of `problem` throw.
 std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles);
 
 }  // namespace trifuse

@@ -17,7 +17,7 @@ std::size_t target_doubles(const TileSpace& space) {
   return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
 }
 
-/// Rows of a panel put in another order.
+/// Doubles of a right panel whose rows are copied in another order.
 std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   if (problem.formulation == SpinFormulation::spin_orbital) return 0;
   std::int64_t contracted = 0;
@@ -27,13 +27,13 @@ std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
 }
 
-/// One block of pairs, and what may be read behind it.
+/// Doubles of one vvoo block and of the margin that may be read behind it.
 std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * p * p + vector_margin);
 }
 
-/// Blocks of pairs that a piece has in use.
+/// Number of vvoo blocks that a subtask uses at once.
 std::size_t vvoo_blocks(const Problem& problem) {
   return static_cast<std::size_t>(disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
 }
@@ -76,7 +76,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
     extent_[q] = space_[task.particles[q]].size;
     extent_[3 + q] = space_[task.holes[q]].size;
   }
-  // Targets are [c, b, a, k, j, i], runs of c padded.
+  // Targets are [i,j,k,a,b,c]. Runs of c have padded length.
   const auto [a, b, c, i, j, k] = extent_;
   const std::int64_t run = padded_run(c);
   stride_ = target_strides(extent_, run);
@@ -114,7 +114,7 @@ void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
-    // No product where spin or symmetry leave none: D is zero, while S may still be there.
+    // If spin or symmetry forbid all products of a target, D is zero, but S may not be zero.
     const bool equivalent =
         std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
                     [&](const EquivalentTarget& x) { return x.target == t; });
@@ -138,11 +138,11 @@ void SubtaskWorker::multiply(const Product& product, Side side) {
   operations_ +=
       2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
 
-  // Free indices in the order in which the product has them, the fastest first: the side that holds c leads, with c
-  // in front where it can, so that sums into the targets run along contiguous memory.
-  static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows [p, h', h]
-  static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows [p', p, h]
-  static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // rows [p, p', h]
+  // Indices of the product from the fastest to the slowest, as positions in `slot`: first the three of the panel that
+  // has index c, if possible beginning with c. Then sums into the targets run along contiguous memory.
+  static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows of the left panel: [h1,h2,p1]
+  static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows of the right panel: [h3,p2,p3]
+  static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // its reordered rows: [h3,p3,p2]
   constexpr std::uint8_t slot_of_c = 2;
   const Destination& first = product.destinations.front();
   std::array<int, 3> x = right_order, y = left_order;
@@ -174,7 +174,7 @@ void SubtaskWorker::multiply(const Product& product, Side side) {
   }
 }
 
-/// The rows [p', p, h] of a right panel as [p, p', h], without gaps.
+/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x], x being the contracted index, without gaps between its rows.
 const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;
@@ -189,8 +189,8 @@ const double* SubtaskWorker::reorder_right(const Product& product, const Panel& 
 }
 
 void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
-  // source[y], y_s = x_{slot[s]}: walk the source in its own order, whose fastest index is the slot of c, then b, a,
-  // k, j, i.
+  // target[x] = source[y] with y[s] = x[slot[s]]. The loops follow the memory of the source: c is its fastest index,
+  // then b, a, k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
   Six n{}, from{}, to{};
   for (std::size_t q = 0; q < 6; ++q) {
@@ -201,7 +201,6 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
   scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 
-/// Keeps the blocks that `input_` points to until `vvoo_blocks_` is cleared.
 void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
   vvoo_blocks_.clear();

@@ -37,7 +37,7 @@ Plan make_plan(const TileSpace& tiles, SpinFormulation formulation) {
 
 namespace {
 
-/// Ascending triples of n tiles.
+/// Number of ascending triples of n tiles.
 double triples(double n) {
   return n * (n + 1) * (n + 2) / 6;
 }
@@ -49,7 +49,7 @@ double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   const double oa = count(OrbitalClass::hole_alpha), va = count(OrbitalClass::particle_alpha);
   int irreps = 0;
   for (int irrep = 0; irrep < 8; ++irrep) irreps += space.range(OrbitalClass::particle_alpha, irrep).size > 0 ? 1 : 0;
-  const double allowed = 1.0 / std::max(1, irreps);  // by symmetry, about one in so many
+  const double allowed = 1.0 / std::max(1, irreps);  // fraction of sextets that symmetry allows, about
   if (formulation == SpinFormulation::spin_adapted) return allowed * triples(oa) * triples(va);
   const double ob = count(OrbitalClass::hole_beta), vb = count(OrbitalClass::particle_beta);
   const double aab = oa * oa * ob / 2 * va * va * vb / 2;
@@ -58,7 +58,7 @@ double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
 }
 
 void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks) {
-  // Most sextets are skipped by spin and symmetry, at some nanoseconds each.
+  // Spin and symmetry exclude most sextets. Each costs some nanoseconds.
   constexpr double most_sextets = 6e9;
   const bool adapted = formulation == SpinFormulation::spin_adapted;
   const int holes = adapted ? tiles.last(OrbitalClass::hole_alpha) : tiles.hole_tiles();
@@ -111,7 +111,7 @@ TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
 
 namespace {
 
-/// Energies of one spin and irrep, the three that matter most first.
+/// Orbital energies of one spin and irrep, sorted so that the extreme ones come first.
 struct EnergyGroup {
   Spin spin;
   int irrep;
@@ -136,7 +136,7 @@ std::vector<EnergyGroup> energy_groups(const TileSpace& tiles, std::span<const d
   return groups;
 }
 
-/// For each sum of spins (3..6) and product of irreps the extreme sum of three different orbitals' energies.
+/// [sum of spin numbers (3..6), product of irreps]: the extreme sum of the energies of three different orbitals.
 using Extremes = std::array<std::array<double, 8>, 7>;
 
 Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {

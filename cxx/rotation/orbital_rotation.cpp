@@ -17,7 +17,7 @@ namespace trifuse {
 
 namespace {
 
-/// The Fock matrix among the orbitals of a run.
+/// The Fock matrix of the orbitals of a run, [upper, lower].
 std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& source) {
   const TileSpace& space = source.tiles();
   std::vector<double> matrix(static_cast<std::size_t>(run.size * run.size)), block;
@@ -28,7 +28,7 @@ std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& s
     for (const Tile& l : space.tiles()) {
       if (!in_run(u) || !in_run(l)) continue;
       block.resize(static_cast<std::size_t>(u.size * l.size));
-      source.read_fock(u.partner, l.partner, block);  // restricted: beta blocks are not stored
+      source.read_fock(u.partner, l.partner, block);  // a restricted source stores no beta blocks
       copy_matrix(u.size, l.size, block.data(), l.size,
                   matrix.data() + (u.offset - run.offset) * run.size + (l.offset - run.offset), run.size);
     }
@@ -36,7 +36,7 @@ std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& s
   return matrix;
 }
 
-/// Leaves the eigenvectors in the columns of the matrix and returns the eigenvalues.
+/// Replaces a symmetric matrix by its eigenvectors, [eigenvector, orbital], and returns its eigenvalues.
 std::vector<double> diagonalize(std::vector<double>& matrix, std::int64_t size) {
   std::vector<double> values(static_cast<std::size_t>(size));
   const int n = static_cast<int>(size), lwork = 34 * n;
@@ -56,7 +56,7 @@ OrbitalRotation::OrbitalRotation(const TileSource& fock) {
         "datasets fock_a and fock_b).",
         fock.info().path));
   }
-  // The bits of orbitals and amplitudes must not depend on how many threads the library has.
+  // The bits of orbitals and amplitudes must not depend on the number of threads of the BLAS library.
   use_single_threaded_blas();
   for (const OrbitalClass orbital_class : orbital_classes) {
     for (int irrep = 0; irrep < 8; ++irrep) {

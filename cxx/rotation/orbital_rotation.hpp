@@ -9,27 +9,28 @@
 
 namespace trifuse {
 
-/// Semicanonical orbitals: those that diagonalise the Fock matrix among the orbitals of each class and irrep.
+/// Semicanonical orbitals. They diagonalise the Fock matrix within each run, the orbitals of one class and one irrep.
 class OrbitalRotation {
  public:
-  /// The orbitals of a class and irrep, which are turned into each other.
+  /// The orbitals of one class and one irrep. A rotation mixes only orbitals of the same run.
   struct Run {
     OrbitalClass orbital_class;
     int irrep;
-    std::int64_t offset, size;    ///< in the sorted order
-    std::vector<double> vectors;  ///< [old orbital, new orbital], the old one fastest
+    std::int64_t offset, size;    ///< first orbital in the sorted order, number of orbitals
+    std::vector<double> vectors;  ///< eigenvectors, [new orbital, old orbital]
   };
 
-  /// Throws InputError where the source has no Fock matrix.
+  /// Diagonalises the Fock matrix of `fock`. Throws InputError if the source has no Fock matrix.
   explicit OrbitalRotation(const TileSource& fock);
 
   std::span<const Run> runs() const& { return runs_; }
   void runs() const&& = delete;
-  /// Number of the run that a tile is a part of.
+  /// Number in `runs()` of the run to which a tile belongs.
   std::size_t run_of(const Tile& tile) const;
-  /// The eigenvalues of all orbitals in the sorted order, hartree.
+  /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
-  /// All numbers of it, for processes that must have the same: eigenvectors may have another sign on another processor.
+  /// Gives access to all energies and eigenvectors, so that all ranks can take those of one rank. On another processor
+  /// eigenvectors may have another sign.
   std::vector<std::span<double>> numbers();
 
  private:
@@ -37,8 +38,10 @@ class OrbitalRotation {
   std::vector<double> energies_;
 };
 
-/// to[inner, new, outer] = sum over old of from[inner, old, outer] vectors[old, new], inner fastest. The bits depend on
-/// the arguments alone.
+/// Rotates one index of a tensor: to[outer,new,inner] = sum_old from[outer,old,inner] vectors[new,old].
+///
+/// `run`: the run of the rotated index. `inner`: product of the extents of all faster indices, `outer`: of all slower
+/// ones. `to` and `from` must not overlap. The bits of the result depend only on the arguments.
 void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to);
 

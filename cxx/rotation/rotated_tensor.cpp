@@ -15,12 +15,13 @@ namespace trifuse {
 
 namespace {
 
-/// The side whose two indices are rotated: 0 and 1, or 2 and 3.
+/// The pair of indices that is rotated: 0 and 1, or 2 and 3.
 enum class IndexPair { upper, lower };
 constexpr std::size_t first_index(IndexPair pair) {
   return pair == IndexPair::upper ? 0 : 2;
 }
 
+/// Groups all blocks of a tensor into units.
 std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
                                    IndexPair rotated) {
   const std::size_t turned = first_index(rotated), kept = 2 - turned;
@@ -48,12 +49,12 @@ std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& ind
   return units;
 }
 
-/// What a thread needs for a unit.
+/// Memory that a thread needs to rotate a unit.
 struct Scratch {
   Buffer unit, turned, block;
 };
 
-/// Rotates one side of the blocks that this rank will have in `to`.
+/// Rotates one pair of indices of the blocks that this rank owns in `to`.
 class PairRotation {
  public:
   PairRotation(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation, IndexPair pair)
@@ -83,10 +84,10 @@ class PairRotation {
   }
 
  private:
-  /// Where a block lies in its unit.
+  /// Location of a block in the array of its unit.
   struct BlockPlacement {
-    std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< the latter two are strides
-    std::int64_t begin;
+    std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< shape; strides in the block and in the array
+    std::int64_t begin;                                     ///< first element in the array
   };
   BlockPlacement placement_of(const RotationUnit& unit, std::size_t block) const {
     BlockPlacement placement{{}, {}, strides_of(unit.extent), 0};
@@ -96,11 +97,12 @@ class PairRotation {
     return placement;
   }
   const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
-  /// Where a tile of the side that is rotated begins in its run.
+  /// First orbital of rotated index `d` of a block, counted from the begin of its run.
   std::int64_t in_run(const RotationUnit& unit, std::size_t block, std::size_t d) const {
     return tile(block, turned_ + d).offset - rotation_.runs()[unit.runs[d]].offset;
   }
 
+  /// Copies a block to the array of its unit, `whole`, also with interchanged indices if that block is not stored.
   void copy_to_unit(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
     BlockPlacement placement = placement_of(unit, block);
     copy_box(placement.extent, values, placement.in_block, whole + placement.begin, placement.in_unit, 1.0);
@@ -108,14 +110,14 @@ class PairRotation {
     if (unit.runs[0] != unit.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
       return;
     }
-    // The block of the interchanged tiles is not stored, since it is the same but for its sign.
+    // The block with interchanged tiles is not stored, because it only differs in its sign.
     const std::int64_t begin =
         in_run(unit, block, 1) * placement.in_unit[first] + in_run(unit, block, 0) * placement.in_unit[second];
     std::swap(placement.in_unit[first], placement.in_unit[second]);
     copy_box(placement.extent, values, placement.in_block, whole + begin, placement.in_unit, -1.0);
   }
 
-  /// Both indices, the faster first, back and forth between the two buffers.
+  /// Rotates the faster index from `unit` to `turned` and the slower index back to `unit`.
   void rotate_pair(const RotationUnit& unit, Scratch& scratch) const {
     const auto& n = unit.extent;
     const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
@@ -127,10 +129,10 @@ class PairRotation {
   const TileSpace& space_;
   const BlockIndex& index_;
   const OrbitalRotation& rotation_;
-  std::size_t turned_;
+  std::size_t turned_;  ///< first index of the rotated pair: 0 or 2
 };
 
-/// As many as there is room for their units, but one at least.
+/// Number of threads for which there is memory for their units, at least 1.
 int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
   std::int64_t largest = 1;
   for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
@@ -149,7 +151,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
   std::map<std::string, int> ranks_of_host;
   for (const std::string& host : hosts) ++ranks_of_host[host];
   std::vector<SharedSegment> segments;
-  std::vector<double> ends;  // each piece ends with the first unit that reaches its share of the tensor
+  std::vector<double> ends;  // a segment ends with the first unit that reaches this number of doubles of the tensor
   for (int rank = 0; rank < ranks; ++rank) {
     const int segments_of_rank =
         shared ? segments_of_each_owner(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
@@ -173,7 +175,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
     last_unit_ = unit + 1;
     own_doubles_ += units[unit].stored_doubles;
   }
-  constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty pieces
+  constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty segments
   for (SharedSegment& each : segments) each.doubles = std::max(each.doubles, least);
   own_.assign(segments.size(), nullptr);
   if (!shared) {
@@ -238,7 +240,7 @@ double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index
         return tiles.range(tile.orbital_class, tile.irrep);
       };
       const auto one = run(first), other = run(first + 1);
-      // Of a pair in one run blocks with ascending tiles are stored, and both are turned.
+      // If both indices belong to one run, only the block with ascending tiles is stored, but both blocks are rotated.
       const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];
       operations += (stored_for_two ? 4.0 : 2.0) * static_cast<double>(block.size * (one.size + other.size));
     }

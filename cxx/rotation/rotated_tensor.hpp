@@ -17,32 +17,36 @@
 
 namespace trifuse {
 
-/// Blocks that are rotated together: all those with the same two tiles on one side, the other side's two indices
-/// running over two runs of orbitals.
+/// Blocks of a rank-4 tensor that are rotated together. One pair of indices (upper or lower) is rotated. All blocks of
+/// a unit have the same two tiles in the other pair, and their rotated indices belong to the same two runs of orbitals.
+/// Together the blocks form one array, in which the rotated indices cover these runs.
 struct RotationUnit {
-  std::array<std::size_t, 2> runs;
-  std::vector<std::size_t> blocks;     ///< their numbers in the index
-  std::array<std::int64_t, 4> extent;  ///< of what they make together
-  std::int64_t doubles;                ///< of that
-  std::int64_t stored_doubles;         ///< of the blocks: of a pair in one run those with ascending tiles
+  std::array<std::size_t, 2> runs;     ///< numbers of the runs of the two rotated indices
+  std::vector<std::size_t> blocks;     ///< numbers of the blocks in the BlockIndex
+  std::array<std::int64_t, 4> extent;  ///< shape of the array
+  std::int64_t doubles;                ///< size of the array
+  std::int64_t stored_doubles;         ///< size of the blocks; of a pair in one run only ascending tiles are stored
 };
 
-/// The blocks of a tensor in the memories of the ranks of a team, or in that of one process: unit after unit, about as
-/// many doubles on each rank.
+/// The blocks of a tensor, distributed over the memories of all ranks or stored in this process. Each rank owns
+/// consecutive units, about the same number of doubles on each rank.
 class SharedBlocks {
  public:
-  /// Collective where there is a team with arrays; else this process has all of them.
+  /// Allocates the memory of the blocks. Ranks share the blocks if `communicator` is not null, has arrays and has
+  /// several ranks; then the constructor is collective. Otherwise this process stores all blocks. `units`: the units
+  /// that make up all blocks of `index`.
   SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator);
 
-  /// Units of which this rank has the blocks.
+  /// This rank owns the blocks of the units first_unit(), ..., last_unit() - 1.
   std::size_t first_unit() const { return first_unit_; }
   std::size_t last_unit() const { return last_unit_; }
+  /// Size of the blocks that this rank owns.
   std::int64_t own_doubles() const { return own_doubles_; }
-  /// Where a block of these units is to be written.
+  /// Memory of a block that this rank owns. `block`: number in the index.
   double* own(std::size_t block) { return own_[locations_[block].segment] + locations_[block].offset; }
-  /// Lets others read what was written: collective.
+  /// Makes the blocks of all ranks readable for all ranks. Collective.
   void sync();
-  /// Copies a block, wherever it lies. Any thread may do so.
+  /// Copies a block of any rank to `values`. Any thread may call it, after `sync` for blocks of other ranks.
   void read(std::size_t block, std::span<double> values) const;
 
  private:
@@ -50,39 +54,43 @@ class SharedBlocks {
     std::size_t segment = 0;
     std::int64_t offset = 0;
   };
-  std::vector<Location> locations_;
+  std::vector<Location> locations_;  ///< [block]
   std::size_t first_unit_ = 0, last_unit_ = 0;
   std::int64_t own_doubles_ = 0;
-  Buffer alone_;
-  std::unique_ptr<SharedArray> array_;
-  std::vector<double*> own_;    ///< by piece: where it lies in this process, or null
-  mutable std::mutex reading_;  ///< what others have
+  Buffer alone_;                        ///< all blocks if ranks do not share them
+  std::unique_ptr<SharedArray> array_;  ///< null if ranks do not share them
+  std::vector<double*> own_;            ///< [segment]: its memory in this process, null for segments of other ranks
+  mutable std::mutex reading_;          ///< guards reads of other ranks' segments
 };
 
-/// A tensor of four indices in rotated orbitals. The ranks of a team share it, and the work: each reads some of the
-/// blocks, rotates one pair of their indices over whole runs of orbitals, and then the other pair of as many blocks,
-/// for which it fetches what all have made of the first. What it needs beside its share is room for a few units.
+/// A tensor of four indices in rotated orbitals. Ranks share the tensor and the work. First each rank reads its part of
+/// the blocks and rotates their lower pair of indices. Then it fetches half-rotated blocks from all ranks and rotates
+/// their upper pair. Besides its part of the tensor a rank needs memory for a few units.
 class RotatedTensor {
  public:
-  /// Fills a block of the index, in the layout of `TileSource`.
+  /// Reads the block of the unrotated tensor with these tiles, in the layout of `TileSource`.
   using Read = std::function<void(const std::array<int, 4>& tiles, std::span<double> block)>;
 
-  /// Collective where there is a team with arrays; else each process makes all of it. The bits do not depend on how
-  /// many ranks and threads there are. `concurrent`: whether several threads may read at the same time. `begin_unit` is
-  /// called by any thread before a unit, and may throw to end it all.
+  /// Reads and rotates the tensor. Collective if `communicator` is not null. Ranks share the tensor if the communicator
+  /// has arrays; otherwise each rank makes all of it. The bits do not depend on the number of ranks and threads.
+  ///
+  /// `index`: the blocks of the tensor. `concurrent`: true if several threads may call `read` at the same time.
+  /// `begin_unit`: called by a worker thread before each unit; it may throw to stop the rotation. Throws on all ranks
+  /// if it fails on any.
   RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
                 bool concurrent, const std::function<void()>& begin_unit, Communicator* communicator);
 
-  /// Copies the block with this key. Any thread may do so.
+  /// Copies the rotated block with this key to `block`, in the layout of `TileSource`. Any thread may call it.
   void read(std::int64_t key, std::span<double> block) const;
+  /// Size of the blocks that this rank stores, bytes.
   std::int64_t own_bytes() const;
 
-  /// Of all matrix products, a multiply and an add counted as two.
+  /// Floating-point operations of all matrix products of a rotation. A multiplication and an addition count as two.
   static double operations(const TileSpace& tiles, const BlockIndex& index);
-  /// What a rank that has so many bytes of the tensor needs at most while it is rotated. `unit`: bytes of the largest
-  /// unit.
+  /// Largest amount of memory that a rank needs during the rotation, bytes. `own`: bytes of the rank's part of the
+  /// tensor. `unit`: bytes of the largest unit.
   static double peak_bytes(double own, double unit) { return 2.0 * own + std::max(share_for_units * own, 2.0 * unit); }
-  /// Of what a rank has of the tensor, so much may units take that threads rotate beside each other.
+  /// Units that threads rotate at the same time may take this fraction of the rank's part of the tensor.
   static constexpr double share_for_units = 0.5;
 
  private:

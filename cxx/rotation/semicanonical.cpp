@@ -16,21 +16,22 @@ namespace trifuse {
 
 namespace {
 
-/// A matrix between orbitals of one class and irrep and those of another, in rotated orbitals: [upper, lower], lower
-/// fastest.
+/// A matrix in rotated orbitals between the orbitals of two runs.
 struct RotatedMatrix {
   const OrbitalRotation::Run* upper = nullptr;
   const OrbitalRotation::Run* lower = nullptr;
-  std::vector<double> values;
+  std::vector<double> values;  ///< [upper orbital, lower orbital]
 };
+/// By the numbers of the upper and of the lower run.
 using RotatedMatrices = std::map<std::pair<std::size_t, std::size_t>, RotatedMatrix>;
 
-/// Where the block of two tiles begins in the matrix of their runs.
+/// First element of the block of two tiles in the matrix of their runs.
 std::int64_t offset_of(const RotatedMatrix& matrix, const Tile& upper, const Tile& lower) {
   return (upper.offset - matrix.upper->offset) * matrix.lower->size + (lower.offset - matrix.lower->offset);
 }
 
-/// `read(upper, lower, block)` fills the blocks of the index, which are tiles of `space`.
+/// Reads all blocks of a rank-2 tensor by `read(upper, lower, block)` and rotates both indices. `upper`, `lower`:
+/// numbers of tiles of `space`.
 template <typename Read>
 RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
                                  Read read) {
@@ -58,6 +59,7 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
   return matrices;
 }
 
+/// Copies the part of two tiles, [u, l], to `block`.
 void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
                 std::span<double> block) {
   const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
@@ -74,12 +76,12 @@ RotationCost rotation_cost(const TileSource& source) {
   const TileSpace& space = source.tiles();
   const bool integrals = source.has_integrals();
   const auto [hole_tile, particle_tile] = largest_tiles(space);
-  std::int64_t holes = 0, particles = 0;  // of the largest runs
+  std::int64_t holes = 0, particles = 0;  // sizes of the largest runs
   for (const OrbitalClass c : orbital_classes) {
     std::int64_t& largest = space_of(c) == Space::hole ? holes : particles;
     for (int irrep = 0; irrep < 8; ++irrep) largest = std::max(largest, space.range(c, irrep).size);
   }
-  // Both halves of t2, and of the largest class of V2.
+  // Units of both pairs of T2, then of the largest class of V2.
   std::int64_t unit =
       std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
   if (integrals) {

@@ -12,34 +12,39 @@
 
 namespace trifuse {
 
-/// What rotating amplitudes and integrals takes: known from the tiles alone.
+/// Memory and operations of the rotation of amplitudes and integrals. They depend only on the tiles.
 struct RotationCost {
-  double bytes;         ///< of T2 and V2, in all processes that share them
-  double largest_unit;  ///< bytes of what is rotated at once, at most
-  double operations;    ///< of the matrix products, a multiply and an add counted as two
-  /// Bytes that each of so many processes that share them needs at most while they rotate.
+  double bytes;         ///< of T2 and V2, all ranks together
+  double largest_unit;  ///< bytes of the largest unit that is rotated at once
+  double operations;    ///< floating-point operations; a multiplication and an addition count as two
+  /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };
+/// Cost of the rotation of T2 and, if `source` has integrals, of V2.
 RotationCost rotation_cost(const TileSource& source);
 
-/// Amplitudes and integrals in semicanonical orbitals: the occupied and the virtual block of each spin's Fock matrix
-/// are diagonalised irrep by irrep, orbital energies are the eigenvalues, and T1, T2, V2 and the remaining f_ov are
-/// rotated. With f_ov t2 added to the disconnected triples this gives the standard ROHF-CCSD(T) (Watts, Gauss and
-/// Bartlett, J. Chem. Phys. 98, 8718 (1993)).
+/// Amplitudes and integrals in semicanonical orbitals.
+///
+/// For each spin and irrep the occupied and the virtual block of the Fock matrix are diagonalised. The eigenvalues are
+/// the orbital energies. T1, T2, V2 and the remaining f_ov are rotated. If f_ov t2 is added to the disconnected
+/// triples, the result is the standard ROHF-CCSD(T) (Watts, Gauss and Bartlett, J. Chem. Phys. 98, 8718 (1993)).
+///
+/// Call order: constructor, rotate(), read functions. Orbital energies are available before `rotate`.
 class SemicanonicalSource final : public TileSource {
  public:
-  /// Finds the orbitals. The Fock matrix, and so the rotation, comes from `fock_source`; amplitudes are those of
-  /// `source`, integrals too where it has them, and so are the tiles. Both must outlive this. Throws InputError without
-  /// a Fock matrix.
+  /// Determines the orbitals. `source`: amplitudes, tiles and, if it has them, integrals. `fock_source`: the Fock
+  /// matrix, which defines the rotation. Both must outlive this object. Throws InputError if `fock_source` has no Fock
+  /// matrix.
   SemicanonicalSource(const TileSource& source, const TileSource& fock_source);
   ~SemicanonicalSource() override;
 
-  /// Reads and rotates everything, before which there are orbital energies only: collective where there is a team. Its
-  /// ranks share T2 and V2 where they have arrays; else each has all of them. Where it has been done nothing happens.
-  /// Throws Interrupted soon after `stop`, which may be null, has become true on any rank.
+  /// Reads and rotates all amplitudes and integrals. A second call does nothing. Collective if `communicator` is not
+  /// null. Ranks share T2 and V2 if the communicator has arrays; otherwise each rank stores all of them. Throws
+  /// Interrupted soon after `*stop` becomes true on any rank; `stop` may be null.
   void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
+  /// Cost of `rotate`.
   const RotationCost& cost() const { return cost_; }
-  /// Of T2 and V2 in this process, once they have been rotated.
+  /// Size of the rotated T2 and V2 in this process, bytes. Requires `rotate`.
   std::int64_t own_bytes() const;
 
   const SourceInfo& info() const override { return source_.info(); }

@@ -23,7 +23,8 @@ bool contracted_index(const TileSpace& space, SpinFormulation formulation, int a
   return true;
 }
 
-/// Adds a destination to the product of these panels, which is made if it is not there yet.
+/// Adds a destination to the product of two panels. Adds the product to the list if it is new and its contracted index
+/// is not empty. `used`: number of products in the list; later elements of `products` are memory for reuse.
 void add_product(const TileSpace& space, SpinFormulation formulation, ContractionList& contractions, std::size_t& used,
                  const PanelTiles& left, const PanelTiles& right, const Destination& destination) {
   for (std::size_t n = 0; n < used; ++n) {
@@ -68,7 +69,7 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
         contractions.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
       }
     } else if (term.kind == TermKind::particle_doubles) {
-      // The hole term of the same lone indices has the same sign and is the other part of the inner sum.
+      // The hole term with the same lone particle and hole has the same sign. It is the second part of the product.
       const PanelTiles left{p[particle], h[static_cast<std::size_t>(hh[0])], h[static_cast<std::size_t>(hh[1])]};
       const PanelTiles right{p[static_cast<std::size_t>(pp[0])], p[static_cast<std::size_t>(pp[1])], h[hole]};
       add_product(space, SpinFormulation::spin_orbital, contractions, used, left, right,
@@ -80,7 +81,7 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
   }
 }
 
-/// The permutations of positions that leave the tiles of a triple where they are.
+/// The permutations of the three positions that leave the tiles of a triple unchanged.
 std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
   std::vector<Permutation> kept;
   for (const Permutation& s : assignments) {
@@ -91,7 +92,8 @@ std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
   return kept;
 }
 
-/// W of assignment s is W of another assignment r with particles permuted by x and holes by y when s = y r x^-1.
+/// Finds a lower target of which `target` is a permutation. W of assignment s is W of assignment r with the particles
+/// permuted by x and the holes permuted by y if s = y r x^-1.
 std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int target) {
   const Permutation& s = assignments[static_cast<std::size_t>(target)];
   for (int source = 0; source < target; ++source) {
@@ -113,8 +115,8 @@ std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int tar
   return std::nullopt;
 }
 
-/// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ], P: the six simultaneous permutations of (ia), (jb),
-/// (kc).
+/// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ]. P is the sum over the six simultaneous permutations
+/// of the pairs (ia), (jb), (kc).
 void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTargets equivalent_targets,
                         ContractionList& contractions, std::size_t& used) {
   contractions.targets = 6;

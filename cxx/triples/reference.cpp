@@ -13,7 +13,8 @@ namespace trifuse {
 
 namespace {
 
-/// A dense tensor of four spin-orbital indices, each counted from the first orbital of its space.
+/// A dense tensor [u1,u2,l1,l2] of four spin-orbital indices. Indices are numbers of orbitals; `origin` holds the first
+/// orbital of each index.
 class Dense4 {
  public:
   Dense4() = default;
@@ -38,17 +39,18 @@ class Dense4 {
   std::vector<double> data_;
 };
 
-/// Amplitudes and integrals over sorted spin orbitals, antisymmetric images and the beta copies of a restricted space
-/// filled in.
+/// Amplitudes and integrals over sorted spin orbitals. They include all antisymmetric images and, in a restricted
+/// space, the elements of flipped spin.
 struct Tensors {
   std::int64_t holes, orbitals;
-  std::vector<double> t1, fock;  ///< [orbital * orbitals + orbital], upper index first
-  Dense4 t2;                     ///< t2(p, p', h, h')
+  std::vector<double> t1, fock;  ///< [upper orbital, lower orbital] over all orbitals
+  Dense4 t2;                     ///< [p,p',h,h']
   Dense4 vvoo, ovoo, vvov;       ///< <p p'||h h'>, <l p||h h'>, <p p'||h d>
 };
 
 using Read4 = void (TileSource::*)(int, int, int, int, std::span<double>) const;
 
+/// Expands the stored blocks of a source to dense tensors.
 class Expander {
  public:
   explicit Expander(const TileSource& source) : source_(source), space_(source.tiles()) {
@@ -84,8 +86,8 @@ class Expander {
     }
   }
 
-  /// Reads every block with tiles in the given index spaces; `bra` and `ket` say whether the tensor is antisymmetric in
-  /// that pair.
+  /// Reads every block whose tiles lie in the given index spaces. `bra`, `ket`: true if the tensor is antisymmetric in
+  /// the first or in the second pair of indices.
   void four_index(Read4 read, std::array<Space, 4> spaces, bool bra, bool ket, Dense4& dense) const {
     std::array<std::int64_t, 4> origin{}, extent{};
     const std::int64_t holes = space_.orbitals(OrbitalClass::hole_alpha) + space_.orbitals(OrbitalClass::hole_beta);
@@ -144,7 +146,7 @@ class Expander {
 
   const TileSource& source_;
   const TileSpace& space_;
-  std::vector<std::int64_t> flipped_;  ///< alpha orbital -> beta orbital of the same spatial orbital, or -1
+  std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital; else -1
 };
 
 Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool with_fock) {
@@ -201,7 +203,7 @@ class ReferenceEvaluation::Elements {
 
   static std::int64_t pick(const Triple& x, int position) { return x[static_cast<std::size_t>(position)]; }
 
-  /// D and S of one element in spin-orbital form, term by term.
+  /// D and S of one element in the spin-orbital formulation, term by term.
   void spin_orbital(const Tensors& x, const Triple& p, const Triple& h, double& d, double& s) const {
     d = s = 0.0;
     for (const Term& term : terms) {
@@ -230,11 +232,11 @@ class ReferenceEvaluation::Elements {
     }
   }
 
-  /// Spatial quantities from the opposite-spin elements. `beta` maps an alpha orbital to the beta one of the same
-  /// spatial orbital.
+  /// Spatial amplitudes and integrals, taken from the opposite-spin elements. `beta` returns the beta orbital of the
+  /// same spatial orbital.
   struct Spatial {
     const Tensors& x;
-    std::int64_t holes, particles;  // of one spin
+    std::int64_t holes, particles;  ///< numbers of orbitals of one spin
     std::int64_t beta(std::int64_t orbital) const { return orbital + (orbital < x.holes ? holes : particles); }
     double t(std::int64_t i, std::int64_t j, std::int64_t a, std::int64_t b) const {
       return x.t2(a, beta(b), i, beta(j));
@@ -250,7 +252,7 @@ class ReferenceEvaluation::Elements {
     }
   };
 
-  /// W and S of one element, holes in the order i j k, particles in the order a b c.
+  /// W_ijk^abc and S_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
   void spin_adapted(const Tensors& x, const Triple& p, const Triple& h, double& w, double& s) const {
     const Spatial spatial{x, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
     w = 0.0;
@@ -276,7 +278,7 @@ class ReferenceEvaluation::Elements {
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
     double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
     if (problem_.formulation == SpinFormulation::spin_orbital) {
-      // Elements with equal indices are zero by antisymmetry, and their denominators mean nothing.
+      // Elements with equal indices are zero by antisymmetry. Their denominators have no meaning.
       if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
       double d, s, d_left, s_left;
       spin_orbital(right_, p, h, d, s);
@@ -307,7 +309,7 @@ class ReferenceEvaluation::Elements {
   /// 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk.
   void adapted_element(const Triple& p, const Triple& h, double& e_bracket_t, double& e_paren_t,
                        double& e_bracket_t_same, double& e_paren_t_same) const {
-    // W and V of the six orders of abc with ijk as they are; an order of ijk is undone by reordering both.
+    // W and V of the six orders of abc with ijk in their own order. Another order of ijk only permutes these numbers.
     using Table = double[3][3][3];
     Table w, w_left, v_left;
     const auto six = [](auto function) {
@@ -342,7 +344,8 @@ class ReferenceEvaluation::Elements {
         e_paren_t += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
       });
     });
-    // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude; bbb has the same.
+    // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude. The bbb energy is
+    // equal.
     e_bracket_t_same = 2.0 * same_left * same;
     e_paren_t_same = 2.0 * same_left_v * same;
   }

@@ -16,7 +16,8 @@ int irrep_product(const TileSpace& space, const Triple& t) {
   return space[t[0]].irrep ^ space[t[1]].irrep ^ space[t[2]].irrep;
 }
 
-/// Orbitals of one triple cannot all differ as antisymmetry (in the spin-adapted form: not more than two alike) asks.
+/// True if the tiles have too few orbitals for a non-zero element. In the spin-orbital formulation the three orbitals
+/// must differ. In the spin-adapted formulation at most two may be equal.
 bool vanishes(const TileSpace& space, SpinFormulation formulation, const Triple& t) {
   if (formulation == SpinFormulation::spin_adapted) return t[0] == t[2] && space[t[0]].size < 2;
   if (t[0] == t[2]) return space[t[0]].size < 3;
@@ -28,10 +29,12 @@ double multiplicity(const Triple& t) {
   return t[0] == t[1] || t[1] == t[2] ? 2.0 : 1.0;
 }
 
-/// Ascending triples with each tile from its own range; ranges are either the same or ordered.
+/// Tiles begin, ..., end - 1.
 struct TileRange {
   int begin, end;
 };
+/// Calls the function for each ascending triple with one tile of each range. Two ranges are either equal or follow one
+/// another.
 template <typename Function>
 void for_ascending(const std::array<TileRange, 3>& ranges, Function function) {
   for (int x = ranges[0].begin; x < ranges[0].end; ++x) {
