@@ -29,9 +29,9 @@ void BlockSingles::Dense::make(const std::array<std::int64_t, 4>& shape) {
   std::fill_n(values.data(), size, 0.0);
 }
 
-std::span<const double> BlockSingles::Dense::slab(std::int64_t n) const {
+void BlockSingles::Dense::copy_slab(std::int64_t n, std::span<double> out) const {
   const std::int64_t size = extent[1] * extent[2] * extent[3];
-  return {values.data() + n * size, u(size)};
+  std::copy_n(values.data() + n * size, size, out.begin());
 }
 
 double BlockSingles::bytes(const TileSpace& tiles, bool with_oovv) {
@@ -83,6 +83,20 @@ std::int64_t BlockSingles::offset_in_class(int tile) const {
   return tiles_[tile].offset - tiles_[tiles_.first(tiles_[tile].orbital_class)].offset;
 }
 
+void BlockSingles::scatter(const std::array<int, 4>& tiles, std::span<const double> block, double sign,
+                           const std::array<std::int64_t, 4>& stride, double* to) const {
+  const auto extent = [&](std::size_t axis) { return tiles_[tiles[axis]].size; };
+  const double* from = block.data();
+  for (std::int64_t w = 0; w < extent(0); ++w) {
+    for (std::int64_t x = 0; x < extent(1); ++x) {
+      for (std::int64_t y = 0; y < extent(2); ++y) {
+        double* const line = to + w * stride[0] + x * stride[1] + y * stride[2];
+        for (std::int64_t z = 0; z < extent(3); ++z) line[z * stride[3]] = sign * *from++;
+      }
+    }
+  }
+}
+
 void BlockSingles::place(const std::array<int, 4>& tiles, std::span<const double> block,
                          const std::array<std::size_t, 4>& axes, double sign, Dense& to) const {
   std::array<std::int64_t, 4> stride{};  // in `to`, of the axes of the block
@@ -92,16 +106,7 @@ void BlockSingles::place(const std::array<int, 4>& tiles, std::span<const double
     begin += offset_in_class(tiles[axes[k]]) * step;
     step *= to.extent[k];
   }
-  const auto extent = [&](std::size_t axis) { return tiles_[tiles[axis]].size; };
-  const double* from = block.data();
-  for (std::int64_t w = 0; w < extent(0); ++w) {
-    for (std::int64_t x = 0; x < extent(1); ++x) {
-      for (std::int64_t y = 0; y < extent(2); ++y) {
-        double* const line = to.values.data() + begin + w * stride[0] + x * stride[1] + y * stride[2];
-        for (std::int64_t z = 0; z < extent(3); ++z) line[z * stride[3]] = sign * *from++;
-      }
-    }
-  }
+  scatter(tiles, block, sign, stride, to.values.data() + begin);
 }
 
 /// Blocks [p1, p2, h3, h4] of arrays with two electrons (h3 p1), (h4 p2); `axes`: of an array of alpha, beta.
@@ -205,16 +210,7 @@ void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const dou
     step *= box.count[k];
   }
   box_.reserve(block.size());
-  const auto extent = [&](std::size_t axis) { return tiles_[tiles[axis]].size; };
-  const double* from = block.data();
-  for (std::int64_t w = 0; w < extent(0); ++w) {
-    for (std::int64_t x = 0; x < extent(1); ++x) {
-      for (std::int64_t y = 0; y < extent(2); ++y) {
-        double* const line = box_.data() + w * stride[0] + x * stride[1] + y * stride[2];
-        for (std::int64_t z = 0; z < extent(3); ++z) line[z * stride[3]] = sign * *from++;
-      }
-    }
-  }
+  scatter(tiles, block, sign, stride, box_.data());
   box.values = box_.span().first(block.size());
   const Spin first = tiles_[tiles[axes[0]]].spin(), second = tiles_[tiles[axes[3]]].spin();
   const bool antisymmetrised = !problem_.restricted && first == second;
@@ -222,23 +218,19 @@ void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const dou
 }
 
 void BlockSingles::read_t2(int first, int second, std::int64_t n, std::span<double> out) const {
-  const std::span<const double> slab = t2_[pair_number(first, second)].slab(n);
-  std::copy(slab.begin(), slab.end(), out.begin());
+  t2_[pair_number(first, second)].copy_slab(n, out);
 }
 
 void BlockSingles::read_ovov(int first, int second, std::int64_t n, std::span<double> out) const {
-  const std::span<const double> slab = ovov_[pair_number(first, second)].slab(n);
-  std::copy(slab.begin(), slab.end(), out.begin());
+  ovov_[pair_number(first, second)].copy_slab(n, out);
 }
 
 void BlockSingles::read_ovoo(int first, int second, std::int64_t n, std::span<double> out) const {
-  const std::span<const double> slab = ovoo_[pair_number(first, second)].slab(n);
-  std::copy(slab.begin(), slab.end(), out.begin());
+  ovoo_[pair_number(first, second)].copy_slab(n, out);
 }
 
 void BlockSingles::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  const std::span<const double> slab = oovv_[u(s)].slab(n);
-  std::copy(slab.begin(), slab.end(), out.begin());
+  oovv_[u(s)].copy_slab(n, out);
 }
 
 }  // namespace trifuse

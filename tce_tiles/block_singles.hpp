@@ -38,7 +38,7 @@ class BlockSingles final : private SinglesSlabs {
     std::array<std::int64_t, 4> extent{};
     Buffer values;
     void make(const std::array<std::int64_t, 4>& shape);
-    std::span<const double> slab(std::int64_t n) const;  ///< [n, ...]
+    void copy_slab(std::int64_t n, std::span<double> out) const;  ///< [n, ...]
   };
 
   void read_t2(int u, int s, std::int64_t n, std::span<double> out) const override;
@@ -49,6 +49,9 @@ class BlockSingles final : private SinglesSlabs {
   int spin(int tile) const { return tiles_[tile].spin() == Spin::alpha ? 0 : 1; }
   bool particle(int tile) const { return tiles_[tile].space() == Space::particle; }
   std::int64_t offset_in_class(int tile) const;
+  /// Writes sign * block to `to`; `stride`: elements of `to` from one index of an axis of the block to the next.
+  void scatter(const std::array<int, 4>& tiles, std::span<const double> block, double sign,
+               const std::array<std::int64_t, 4>& stride, double* to) const;
   /// Puts sign * block into `to`, whose axis k is axis `axes[k]` of the block.
   void place(const std::array<int, 4>& tiles, std::span<const double> block, const std::array<std::size_t, 4>& axes,
              double sign, Dense& to) const;

@@ -31,8 +31,6 @@ class DumpSlabs final : public SinglesSlabs {
   };
   void add(const Hdf5File& file, const ArraySpec& spec);
   const Array& find(ArrayKind kind, int first, int second) const;
-  /// array[n, ...] of the first axis.
-  void read_first(ArrayKind kind, int first, int second, std::int64_t n, std::span<double> out) const;
 
   DumpHeader header_;
   std::map<std::tuple<ArrayKind, int, int>, Array> arrays_;
