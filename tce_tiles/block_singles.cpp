@@ -29,9 +29,8 @@ void BlockSingles::Dense::make(const std::array<std::int64_t, 4>& shape) {
   std::fill_n(values.data(), size, 0.0);
 }
 
-void BlockSingles::Dense::copy_slab(std::int64_t n, std::span<double> out) const {
-  const std::int64_t size = extent[1] * extent[2] * extent[3];
-  std::copy_n(values.data() + n * size, size, out.begin());
+void BlockSingles::Dense::copy_slab(std::int64_t n, std::int64_t first, std::span<double> out) const {
+  std::copy_n(values.data() + (n * extent[1] + first) * extent[2] * extent[3], out.size(), out.begin());
 }
 
 double BlockSingles::bytes(const TileSpace& tiles, bool with_oovv) {
@@ -217,20 +216,21 @@ void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const dou
   equation_->add_ovvv(array_spec(ArrayKind::ovvv, problem_.restricted, first, second, antisymmetrised), box);
 }
 
-void BlockSingles::read_t2(int first, int second, std::int64_t n, std::span<double> out) const {
-  t2_[pair_number(first, second)].copy_slab(n, out);
+void BlockSingles::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t,
+                           std::span<double> out) const {
+  t2_[pair_number(u, s)].copy_slab(n, first, out);
 }
 
 void BlockSingles::read_ovov(int first, int second, std::int64_t n, std::span<double> out) const {
-  ovov_[pair_number(first, second)].copy_slab(n, out);
+  ovov_[pair_number(first, second)].copy_slab(n, 0, out);
 }
 
 void BlockSingles::read_ovoo(int first, int second, std::int64_t n, std::span<double> out) const {
-  ovoo_[pair_number(first, second)].copy_slab(n, out);
+  ovoo_[pair_number(first, second)].copy_slab(n, 0, out);
 }
 
 void BlockSingles::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  oovv_[u(s)].copy_slab(n, out);
+  oovv_[u(s)].copy_slab(n, 0, out);
 }
 
 }  // namespace trifuse

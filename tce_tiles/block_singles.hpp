@@ -38,10 +38,11 @@ class BlockSingles final : private SinglesSlabs {
     std::array<std::int64_t, 4> extent{};
     Buffer values;
     void make(const std::array<std::int64_t, 4>& shape);
-    void copy_slab(std::int64_t n, std::span<double> out) const;  ///< [n, ...]
+    void copy_slab(std::int64_t n, std::int64_t first, std::span<double> out) const;  ///< [n, first..., ...]
   };
 
-  void read_t2(int u, int s, std::int64_t n, std::span<double> out) const override;
+  void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+               std::span<double> out) const override;
   void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_oovv(int s, std::int64_t n, std::span<double> out) const override;

@@ -67,7 +67,8 @@ class Checker final : public SourceCheck {
   /// What a thread reads into.
   using Room = std::array<Buffer, 4>;
   using Piece = std::function<void(Room&)>;
-  /// Of the second stage: spins and the occupied orbital whose amplitudes it needs.
+  /// Of the second stage; pieces are done in the order of u, s, n, where n is about the occupied orbital whose
+  /// amplitudes the piece needs.
   struct PieceOfOrbital {
     int u, s;
     std::int64_t n;
@@ -219,13 +220,15 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
   }
 }
 
-/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals.
+/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals. The large pieces
+/// come a little before the boxes of their orbital, so that none of them is the last to end.
 void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+  constexpr std::int64_t ahead = 2;
   std::vector<PieceOfOrbital> pieces;
   for (int u = 0; singles_ && u < singles_->spins(); ++u) {
     for (int s = 0; s < singles_->spins(); ++s) {
       for (std::int64_t n = 0; n < singles_->problem().occupied[static_cast<std::size_t>(u)]; ++n) {
-        pieces.push_back({u, s, n, [this, u, s, n](Room&) { singles_->add_orbital(u, s, n); }});
+        pieces.push_back({u, s, n - ahead, [this, u, s, n](Room&) { singles_->add_orbital(u, s, n); }});
       }
     }
   }

@@ -18,7 +18,7 @@ struct DumpCheck {
   int part = 0;  ///< this process checks part number `part` of `parts`
   int parts = 1;
   int threads = 0;                                   ///< at most; 0: as many as OpenMP allows
-  std::int64_t box_doubles = std::int64_t{1} << 20;  ///< how many numbers are read at a time
+  std::int64_t box_doubles = std::int64_t{1} << 18;  ///< how many numbers are read at a time
 };
 
 /// Reads every array of a dump in long runs and throws InputError if one holds a value that is not finite, breaks the

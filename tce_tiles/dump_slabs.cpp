@@ -69,16 +69,22 @@ void DumpSlabs::describe(SinglesProblem& problem) const {
   }
 }
 
-void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::span<double> out) const {
-  if (u <= s) return read_at(find(ArrayKind::t2, u, s).dataset, 0, n, out);
+void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+                        std::span<double> out) const {
+  const std::int64_t zero = 0, one = 1;
+  if (u <= s) {
+    const Hdf5Dataset& dataset = find(ArrayKind::t2, u, s).dataset;
+    const auto shape = dataset.shape();
+    return dataset.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
+  }
   // t2_ab[i,n,e,f] with n and f beta.
   const Hdf5Dataset& dataset = find(ArrayKind::t2, s, u).dataset;
-  const std::int64_t i_count = dataset.shape()[0], e_count = dataset.shape()[2], f_count = dataset.shape()[3];
-  Buffer read;
-  read.reserve(out.size());
-  read_at(dataset, 1, n, read.span().first(out.size()));
-  const std::int64_t page = e_count * f_count;
-  for (std::int64_t i = 0; i < i_count; ++i) transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
+  const std::int64_t e_count = dataset.shape()[2], f_count = dataset.shape()[3], page = e_count * f_count;
+  Buffer read(out.size());
+  dataset.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
+  for (std::int64_t i = 0; i < count; ++i) {
+    transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
+  }
 }
 
 void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {

@@ -19,7 +19,8 @@ class DumpSlabs final : public SinglesSlabs {
   /// Says in `problem` which arrays are there and in which form.
   void describe(SinglesProblem& problem) const;
 
-  void read_t2(int u, int s, std::int64_t n, std::span<double> out) const override;
+  void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+               std::span<double> out) const override;
   void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_oovv(int s, std::int64_t n, std::span<double> out) const override;

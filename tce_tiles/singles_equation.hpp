@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -10,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
+#include "cxx/base/joint_buffer.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/singles_residual.hpp"
@@ -51,7 +50,9 @@ struct SinglesProblem {
 class SinglesSlabs {
  public:
   virtual ~SinglesSlabs() = default;
-  virtual void read_t2(int u, int s, std::int64_t n, std::span<double> out) const = 0;    ///< t_ni^fe as [i,f,e]
+  /// t_ni^fe as [i,f,e] for `count` orbitals i from `first` on.
+  virtual void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+                       std::span<double> out) const = 0;
   virtual void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|me) as [f,m,e]
   virtual void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|mi) as [f,m,i]
   virtual void read_oovv(int s, std::int64_t n, std::span<double> out) const = 0;         ///< (ni|af) as [i,a,f]
@@ -71,7 +72,7 @@ class SinglesEquation {
   std::vector<double> first_sums() const;
   void set_first_sums(std::span<const double> sums);
 
-  /// Second pass: the terms of ovov, ovoo and oovv for each occupied orbital n, thread-safe; about 4 o^2 v^3
+  /// Second pass: the terms of ovov, ovoo and oovv for each occupied orbital n, thread-safe; about 8 o^3 v^2
   /// operations in all.
   void add_orbital(int u, int s, std::int64_t n);
   /// Second pass: every element of ovvv once; the last axis whole, thread-safe.
@@ -83,11 +84,11 @@ class SinglesEquation {
   SinglesResidual residual() const;
 
  private:
-  using Slab = std::shared_ptr<const Buffer>;
+  using Slab = std::shared_ptr<const JointBuffer>;
   struct KeptSlab {
     int u, s;
     std::int64_t n;
-    std::shared_future<Slab> slab;
+    std::shared_ptr<JointBuffer> slab;
   };
   std::size_t o(int s) const { return static_cast<std::size_t>(problem_.occupied[static_cast<std::size_t>(s)]); }
   std::size_t v(int s) const { return static_cast<std::size_t>(problem_.virtuals[static_cast<std::size_t>(s)]); }
@@ -95,8 +96,9 @@ class SinglesEquation {
   /// How products of t1 enter: t_nf t_ie and t_ne t_if.
   std::pair<double, double> singles_weights(int u, int s) const;
   double fock(int s, std::size_t p, std::size_t q) const;
+  /// tau_ni^fe as [i,f,e], spins summed for a closed shell.
   Slab tau(int u, int s, std::int64_t n);
-  Slab make_tau(int u, int s, std::int64_t n) const;
+  void make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const;
   void add_to_residual(int s, const std::vector<double>& part);
   bool complete(int s) const;
   std::vector<double> whole_residual(int s) const;  ///< [o, v]
