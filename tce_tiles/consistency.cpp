@@ -14,6 +14,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/block_singles.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
 
@@ -389,6 +390,13 @@ class Checker {
     if (equation_) equation_->add_v2(q, block);
   }
 
+  /// <h p||h p>, which the equation of the single excitations is complete with.
+  void collect_exchange_integrals() {
+    const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
+    for (const Block& block : blocks.blocks()) use_v2(block.tiles);
+    equation_->finish_collecting();
+  }
+
   /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
   void other_integrals() {
     const int holes = space_.hole_tiles();
@@ -398,14 +406,10 @@ class Checker {
           for (int h3 = h2; h3 < holes; ++h3) {
             use_v2({h7, p6, h2, h3});
           }
-          for (int p7 = holes; equation_ && integrals_.has_exchange_integrals() && p7 < space_.size(); ++p7) {
-            const bool same_spins = space_[h7].spin() == space_[p6].spin();
-            if (space_[h7].spin() == space_[h2].spin() && same_spins != space_.restricted()) use_v2({h7, p6, h2, p7});
-          }
         }
       }
     }
-    if (equation_) equation_->finish_collecting();
+    if (equation_) collect_exchange_integrals();
     for (int p5 = holes; p5 < space_.size(); ++p5) {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
