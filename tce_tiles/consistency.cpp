@@ -14,6 +14,8 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/block_singles.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/spin_cases.hpp"
 
 namespace trifuse {
 
@@ -78,6 +80,7 @@ class Checker {
     const bool rohf = integrals_.info().reference == Reference::rohf;
     if (rohf && !integrals_.has_fock()) measured.no_singles = "the reference is ROHF and there is no Fock matrix";
     energy_known_ = integrals_.has_integrals() && measured.no_singles.empty();
+    compare_spin_cases();
     read_singles();
     if (energy_known_) begin_equation();
     doubles();
@@ -147,12 +150,25 @@ class Checker {
     amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
     return block;
   }
+  void compare_spin_cases() {
+    if (!space_.restricted()) return;
+    t2_cases_.emplace(
+        space_, [this](const Quad& q, std::span<double> block) { amplitudes_.read_t2(q[0], q[1], q[2], q[3], block); });
+    if (checked_ != CheckedIntegrals::all || !integrals_.stores_spin_cases_of_v2()) return;
+    v2_cases_.emplace(
+        space_, [this](const Quad& q, std::span<double> block) { integrals_.read_v2(q[0], q[1], q[2], q[3], block); });
+  }
   std::span<const double> v2(const Quad& q) {
     const std::span<double> block = room(v_, q);
     integrals_.read_v2(q[0], q[1], q[2], q[3], block);
     const double largest = magnitude(block, largest_integral, "V2", q, integrals_);
     report_.largest_v2 = std::max(report_.largest_v2, largest);
     antisymmetry(block, q, largest, "V2", integrals_, report_.v2_antisymmetry);
+    if (v2_cases_) {
+      const double violation = v2_cases_->violation(q, block);
+      report_.v2_spin_symmetry = std::max(report_.v2_spin_symmetry, violation);
+      require(violation, largest, spin_symmetry, "V2", q, integrals_);
+    }
     return block;
   }
 
@@ -269,7 +285,11 @@ class Checker {
             const double largest = magnitude(block, largest_amplitude, "T2", q, amplitudes_);
             report_.measured.largest_t2 = std::max(report_.measured.largest_t2, largest);
             antisymmetry(block, q, largest, "T2", amplitudes_, report_.t2_antisymmetry);
-            if (space_.restricted()) spin_symmetry(block, q, largest);
+            if (t2_cases_) {
+              const double violation = t2_cases_->violation(q, block);
+              report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
+              require(violation, largest, spin_symmetry, "T2", q, amplitudes_);
+            }
             if (!integrals_.has_integrals()) continue;
             const std::span<const double> integrals = v2(q);
             if (energy_known_) {
@@ -333,60 +353,19 @@ class Checker {
   }
   static const double* data(const std::vector<double>& block) { return block.empty() ? nullptr : block.data(); }
 
-  /// The beta tile of the same spatial orbitals as an alpha tile.
-  int beta(int alpha) const {
-    const OrbitalClass c = space_[alpha].orbital_class;
-    return alpha - space_.first(c) + space_.first(static_cast<OrbitalClass>(static_cast<int>(c) + 1));
-  }
-
-  /// Singlet amplitudes: t(aA bB, iA jB) = t(bA aB, jA iB), and t(aA bA, iA jA) = t(aA bB, iA jB) - t(aA bB, jA iB).
-  void spin_symmetry(std::span<const double> block, const Quad& q, double largest) {
-    const auto [p1, p2, h3, h4] = q;
-    const Dims n = dims(q);
-    const auto at = [](const Dims& d, std::int64_t a, std::int64_t b, std::int64_t i, std::int64_t j) {
-      return u(((a * d[1] + b) * d[2] + i) * d[3] + j);
-    };
-    double violation = 0.0;
-    if (space_[p2].spin() == Spin::beta) {
-      const Quad mirror = {space_[p2].partner, beta(p1), space_[h4].partner, beta(h3)};
-      // Each pair of blocks is compared once.
-      if (mirror < q) return;
-      const std::span<const double> other = t2(mirror, other_);
-      const Dims m = dims(mirror);
-      for (std::int64_t a = 0; a < n[0]; ++a) {
-        for (std::int64_t b = 0; b < n[1]; ++b) {
-          for (std::int64_t i = 0; i < n[2]; ++i) {
-            for (std::int64_t j = 0; j < n[3]; ++j) {
-              violation = std::max(violation, std::abs(block[at(n, a, b, i, j)] - other[at(m, b, a, j, i)]));
-            }
-          }
-        }
-      }
-    } else {
-      const Quad direct = {p1, beta(p2), h3, beta(h4)};
-      const Quad exchange = {p1, beta(p2), h4, beta(h3)};
-      const std::span<const double> x = t2(direct, other_);
-      const std::span<const double> y = t2(exchange, third_);
-      const Dims m = dims(exchange);
-      for (std::int64_t a = 0; a < n[0]; ++a) {
-        for (std::int64_t b = 0; b < n[1]; ++b) {
-          for (std::int64_t i = 0; i < n[2]; ++i) {
-            for (std::int64_t j = 0; j < n[3]; ++j) {
-              const std::size_t k = at(n, a, b, i, j);
-              violation = std::max(violation, std::abs(block[k] - x[k] + y[at(m, a, b, j, i)]));
-            }
-          }
-        }
-      }
-    }
-    report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
-    require(violation, largest, "does not have the spin symmetry of a restricted reference", "T2", q, amplitudes_);
-  }
+  static constexpr const char* spin_symmetry = "does not have the spin symmetry of a restricted reference";
 
   void use_v2(const Quad& q) {
     if (!exists(q)) return;
     const std::span<const double> block = v2(q);
     if (equation_) equation_->add_v2(q, block);
+  }
+
+  /// <h p||h p>, which the equation of the single excitations is complete with.
+  void collect_exchange_integrals() {
+    const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
+    for (const Block& block : blocks.blocks()) use_v2(block.tiles);
+    equation_->finish_collecting();
   }
 
   /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
@@ -398,14 +377,10 @@ class Checker {
           for (int h3 = h2; h3 < holes; ++h3) {
             use_v2({h7, p6, h2, h3});
           }
-          for (int p7 = holes; equation_ && integrals_.has_exchange_integrals() && p7 < space_.size(); ++p7) {
-            const bool same_spins = space_[h7].spin() == space_[p6].spin();
-            if (space_[h7].spin() == space_[h2].spin() && same_spins != space_.restricted()) use_v2({h7, p6, h2, p7});
-          }
         }
       }
     }
-    if (equation_) equation_->finish_collecting();
+    if (equation_) collect_exchange_integrals();
     for (int p5 = holes; p5 < space_.size(); ++p5) {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
@@ -426,9 +401,8 @@ class Checker {
   double energy_ = 0.0;
   std::vector<std::vector<double>> t1_;  ///< blocks, [particle tile][hole tile]
   Buffer t_;
-  Buffer other_;
-  Buffer third_;
   Buffer v_;
+  std::optional<SpinCases> t2_cases_, v2_cases_;  ///< of a restricted reference
   std::optional<BlockSingles> equation_;
 };
 

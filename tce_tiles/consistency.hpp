@@ -13,7 +13,7 @@ struct ConsistencyReport {
   Measurements measured;
   double largest_v2 = 0.0;
   double t2_antisymmetry = 0.0;
-  double t2_spin_symmetry = 0.0;  ///< of a restricted reference
+  double t2_spin_symmetry = 0.0, v2_spin_symmetry = 0.0;  ///< of a restricted reference
   double v2_antisymmetry = 0.0;
   std::int64_t doubles_read = 0;
 };
@@ -32,6 +32,7 @@ enum class CheckedIntegrals { all, of_energy };
 ///   - a number is not finite or beyond any reasonable size,
 ///   - T2 or V2 is not antisymmetric inside a pair of equal tiles,
 ///   - T2 of a restricted reference does not have the symmetry of singlet amplitudes,
+///   - the spin cases of V2 of a restricted reference contradict each other, where the source holds more than one,
 ///   - the two sources do not have the same tiles.
 /// Both arguments may be the same object. Measures what witnesses need, as far as amplitudes and integrals tell it.
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,

@@ -28,6 +28,22 @@ void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>&
   }
 }
 
+/// Adds the blocks {h p|h p} of the spins that `TileSource::has_exchange_integrals` names.
+void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
+  const auto range = [&](OrbitalClass c) {
+    const int begin = space.first(c);
+    int end = begin;
+    while (end < space.size() && space[end].orbital_class == c) ++end;
+    return std::array<int, 2>{begin, end};
+  };
+  const auto add = [&](OrbitalClass hole, OrbitalClass particle) {
+    add_blocks(space, {range(hole), range(particle), range(hole), range(particle)}, index);
+  };
+  if (space.restricted()) return add(OrbitalClass::hole_alpha, OrbitalClass::particle_beta);
+  add(OrbitalClass::hole_alpha, OrbitalClass::particle_alpha);
+  add(OrbitalClass::hole_beta, OrbitalClass::particle_beta);
+}
+
 /// A part of a target tile that comes from one source tile.
 struct Piece {
   int tile;           ///< in the target space
@@ -68,13 +84,20 @@ std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int
 
 }  // namespace
 
-BlockIndex triples_v2_blocks(const TileSpace& space) {
+BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange) {
   const std::array<int, 2> hole = {0, space.hole_tiles()};
   const std::array<int, 2> particle = {space.hole_tiles(), space.size()};
   BlockIndex index;
   add_blocks(space, {particle, particle, hole, hole}, index);
   add_blocks(space, {hole, particle, hole, hole}, index);
   add_blocks(space, {particle, particle, hole, particle}, index);
+  if (exchange) add_exchange_blocks(space, index);
+  return index;
+}
+
+BlockIndex exchange_v2_blocks(const TileSpace& space) {
+  BlockIndex index;
+  add_exchange_blocks(space, index);
   return index;
 }
 
@@ -135,7 +158,7 @@ MemorySource::MemorySource(TileSpace space, std::vector<double> energies, Source
       fock_("the Fock matrix", contents.fock ? f1_blocks(space_) : BlockIndex()),
       t1_("T1", t1_blocks(space_)),
       t2_("T2", t2_blocks(space_)),
-      v2_("V2", contents.integrals ? triples_v2_blocks(space_) : BlockIndex()) {
+      v2_("V2", contents.integrals ? triples_v2_blocks(space_, contents.exchange) : BlockIndex()) {
   if (static_cast<std::int64_t>(energies_.size()) != space_.orbitals()) {
     throw UsageError(
         fmt::format("{} orbital energies were given for {} spin orbitals.", energies_.size(), space_.orbitals()));
@@ -290,7 +313,7 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
       },
       [&](int p1, int p2, int h3, int h4) { return t2_key(space, p1, p2, h3, h4); }, result->t2_);
   scatter(
-      contents.integrals ? triples_v2_blocks(old) : BlockIndex(),
+      contents.integrals ? triples_v2_blocks(old, contents.exchange) : BlockIndex(),
       [&](const Block& b, std::span<double> out) {
         source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
       },

@@ -11,8 +11,11 @@
 
 namespace trifuse {
 
-/// The blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}, with the keys of `v2_blocks`.
-BlockIndex triples_v2_blocks(const TileSpace& space);
+/// The blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}, with the keys of `v2_blocks`; with
+/// `exchange` also those of `exchange_v2_blocks`.
+BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange = false);
+/// The blocks {h p|h p} that a source with `has_exchange_integrals` delivers.
+BlockIndex exchange_v2_blocks(const TileSpace& space);
 
 /// Blocks in memory: those of T1, T2 and, where asked for, of the Fock matrix and of the V2 classes that triples need.
 ///
@@ -23,6 +26,7 @@ class MemorySource final : public TileSource {
   struct Contents {
     bool integrals = true;
     bool fock = false;
+    bool exchange = false;  ///< integrals {h p|h p}, too
   };
 
   /// `energies` in sorted order, one for each orbital of `space`.
@@ -55,6 +59,7 @@ class MemorySource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return contents_.integrals; }
   bool has_fock() const override { return contents_.fock; }
+  bool has_exchange_integrals() const override { return contents_.integrals && contents_.exchange; }
   bool concurrent_reads() const override { return true; }
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;

@@ -39,8 +39,9 @@ class SourceCheck {
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share = {});
 
-/// The whole check in one process, with its witnesses. Throws InputError also for a failed witness unless
-/// `trust_input`.
+/// The whole check in one process, with its witnesses, which may have failed.
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals);
+/// The same; throws InputError also for a failed witness unless `trust_input`.
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input = false);
 
 }  // namespace trifuse

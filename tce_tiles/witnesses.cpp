@@ -238,6 +238,11 @@ std::string to_string(WitnessStatus status) {
   return "?";
 }
 
+bool has_failed(const CheckReport& report) {
+  return std::any_of(report.witnesses.begin(), report.witnesses.end(),
+                     [](const Witness& witness) { return witness.status == WitnessStatus::failed; });
+}
+
 CheckReport judge(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
   const SourceInfo &of_amplitudes = amplitudes.info(), &of_integrals = integrals.info();
   CheckReport report;

@@ -50,6 +50,9 @@ struct CheckReport {
   std::vector<std::string> warnings;  ///< sentences about numbers that are possible but rare
 };
 
+/// Whether any witness has failed.
+bool has_failed(const CheckReport& report);
+
 /// Compares what was measured with what must hold. `amplitudes` and `integrals` may be the same source.
 CheckReport judge(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals);
 /// Throws InputError with the sentence of the first failed witness; with `trust_input` adds a warning instead.

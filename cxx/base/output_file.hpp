@@ -10,6 +10,10 @@ namespace trifuse {
 /// file yet are the same if they have the same name in the same directory.
 bool lead_to_same_file(const std::string& first, const std::string& second);
 
+/// Removes the temporary files of all outputs of this process. For handlers of signals that end it: safe there, and the
+/// outputs must not be used afterwards.
+void remove_unfinished_outputs() noexcept;
+
 /// What may happen to a file that stands where an output is to be written.
 struct OutputRules {
   std::string cure;        ///< ends a sentence, e.g. "give another --json file"
@@ -24,8 +28,9 @@ struct OutputRules {
 /// A file that appears under its name only when it is complete and on the disk.
 ///
 /// Until then it has another name in the same directory, one that was free; links are never followed. A failure removes
-/// it. The rules are applied twice: at the beginning, so that a long run does not end at a file that cannot be written,
-/// and at the end, so that a file that has appeared meanwhile is not lost.
+/// it, and so does a handler of signals that calls `remove_unfinished_outputs`. The rules are applied twice: at the
+/// beginning, so that a long run does not end at a file that cannot be written, and at the end, so that a file that has
+/// appeared meanwhile is not lost.
 class OutputFile {
  public:
   /// Throws UsageError if the rules keep an existing file, or if `path` is a symbolic link. Throws SystemError if a
@@ -47,6 +52,7 @@ class OutputFile {
   bool may_replace() const;
   void create();
   void discard() noexcept;
+  void forget_temporary() noexcept;
   void take_free_name();
   [[noreturn]] void fail(int error) const;
 
@@ -54,6 +60,7 @@ class OutputFile {
   OutputRules rules_;
   bool existed_ = false;
   std::string temporary_;  ///< empty while there is no such file
+  int noted_ = -1;         ///< where handlers of signals find its name
   int descriptor_ = -1;
 };
 
