@@ -16,7 +16,6 @@
 #include "drivers/mpi_team.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
-#include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
 namespace {
@@ -119,7 +118,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // So is a reader of the output that goes away: the report is finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
-  keep_hdf5_silent_at_exit();
   std::unique_ptr<MpiProcesses> mpi;
   const Ending ending = ending_of([&] {
     int code = success;
