@@ -17,7 +17,6 @@
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
-#include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
 namespace {
@@ -125,7 +124,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // So is a reader of the output that goes away: the report is finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
-  keep_hdf5_silent_at_exit();
   std::unique_ptr<MpiProcesses> mpi;
   const Ending ending = ending_of([&] {
     int code = success;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -56,5 +57,31 @@ class BoxRuns {
   std::int64_t length_ = 1, count_ = 1, first_ = 0;
   std::vector<std::int64_t> at_;
 };
+
+/// Cuts `elements` consecutive elements of an array in C order, from number `first` on, into boxes that are as large as
+/// they can be, and calls `visit(offset, count, elements)` for one after another.
+template <typename Visit>
+void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements, Visit visit) {
+  std::int64_t size = 1;
+  for (const std::int64_t extent : shape) size *= extent;
+  while (elements > 0) {
+    std::vector<std::int64_t> offset(shape.size(), 0), count(shape.size(), 1);
+    std::int64_t rest = first, inside = size, box = 1;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      inside /= shape[k];
+      offset[k] = rest / inside;
+      rest %= inside;
+      if (rest != 0 || elements < inside) continue;
+      count[k] = std::min(elements / inside, shape[k] - offset[k]);
+      std::copy(shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end(),
+                count.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+      box = count[k] * inside;
+      break;
+    }
+    visit(offset, count, box);
+    elements -= box;
+    first += box;
+  }
+}
 
 }  // namespace trifuse

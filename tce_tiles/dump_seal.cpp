@@ -32,19 +32,20 @@ std::int64_t block_for(std::int64_t elements) {
 }
 
 /// The text of which `seal/header` is the checksum.
-std::string header_text(const Hdf5File& file, const std::map<std::string, std::vector<std::int64_t>>& shapes) {
+std::string header_text(const Hdf5Attributes& attributes,
+                        const std::map<std::string, std::vector<std::int64_t>>& shapes) {
   std::string text;
-  for (const auto& [name, type] : file.attributes()) {
+  for (const auto& [name, kind] : attributes.kinds()) {
     text += name + "=";
-    switch (type) {
-      case Hdf5File::AttributeType::string:
-        text += file.string_attribute(name).value_or("");
+    switch (kind) {
+      case Hdf5Attribute::Kind::string:
+        text += attributes.string(name).value_or("");
         break;
-      case Hdf5File::AttributeType::integer:
-        text += fmt::to_string(file.integer_attribute(name).value_or(0));
+      case Hdf5Attribute::Kind::integer:
+        text += fmt::to_string(attributes.integer(name).value_or(0));
         break;
-      case Hdf5File::AttributeType::real:
-        text += fmt::format("{:016x}", std::bit_cast<std::uint64_t>(file.real_attribute(name).value_or(0.0)));
+      case Hdf5Attribute::Kind::real:
+        text += fmt::format("{:016x}", std::bit_cast<std::uint64_t>(attributes.real(name).value_or(0.0)));
         break;
       default:
         break;
@@ -60,14 +61,16 @@ std::uint32_t crc_of(const std::string& text) {
 }
 
 /// Part of an array that is read at a time: whole blocks.
+template <typename Dataset>
 struct Piece {
-  const Hdf5Dataset* dataset;
+  const Dataset* dataset;
   const BlockSums* sums;
   std::int64_t first, size;  ///< elements
   std::size_t at;            ///< where its checksums stand among those of all
 };
 
-void add_pieces(std::vector<Piece>& pieces, const Hdf5Dataset& dataset, const BlockSums& sums, std::size_t at) {
+template <typename Dataset>
+void add_pieces(std::vector<Piece<Dataset>>& pieces, const Dataset& dataset, const BlockSums& sums, std::size_t at) {
   const std::int64_t step = std::max<std::int64_t>(1, piece_doubles / sums.block()) * sums.block();
   for (std::int64_t first = 0; first < sums.size(); first += step) {
     pieces.push_back({&dataset, &sums, first, std::min(step, sums.size() - first),
@@ -76,11 +79,11 @@ void add_pieces(std::vector<Piece>& pieces, const Hdf5Dataset& dataset, const Bl
 }
 
 /// Calls `keep(n, sum)` with each checksum and its place; for different places at a time.
-template <typename Keep>
-void compute_pieces(const std::vector<Piece>& pieces, int threads, Keep keep) {
+template <typename Dataset, typename Keep>
+void compute_pieces(const std::vector<Piece<Dataset>>& pieces, int threads, Keep keep) {
   const auto most = static_cast<int>(std::clamp<std::int64_t>(std::ssize(pieces), 1, threads));
   share_among_threads<Buffer>(pieces.size(), most, [&](std::size_t n, Buffer& room) {
-    const Piece& piece = pieces[n];
+    const Piece<Dataset>& piece = pieces[n];
     room.reserve(static_cast<std::size_t>(piece.size));
     const std::span<double> values = room.span().first(static_cast<std::size_t>(piece.size));
     piece.dataset->read_run(piece.first, values);
@@ -115,8 +118,8 @@ void DumpSeal::read_seal(const Hdf5File& file) {
     return InputError(
         fmt::format("{}: {}; copy or write the file again, or seal it as the format page says.", path_, what));
   };
-  const std::int64_t minor = file.integer_attribute("minor_version").value_or(0);
-  const auto block = file.integer_attribute("seal_block");
+  const std::int64_t minor = file.attributes().integer("minor_version").value_or(0);
+  const auto block = file.attributes().integer("seal_block");
   const bool present = file.has(group);
   if (minor < 0) throw damaged(fmt::format("attribute 'minor_version' of the root group is {}", minor));
   minor_version_ = minor;
@@ -146,7 +149,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
                         group + "/" + name);
     sums_.emplace(name, tables.back().first);
   }
-  header_ = header_text(file, shapes);
+  header_ = header_text(file.attributes(), shapes);
   if (!file.has(header_dataset)) throw damaged("the dump should have a seal, but dataset 'seal/header' is missing");
   const Hdf5Dataset header = file.dataset(header_dataset);
   double sum = -1.0;
@@ -198,14 +201,14 @@ std::vector<double> DumpSeal::compute(const Hdf5File& file, std::span<const std:
   if (sealed_) return {};
   std::vector<Hdf5Dataset> opened;
   for (const std::string& name : datasets) opened.push_back(file.dataset(name));
-  std::vector<Piece> pieces;
+  std::vector<Piece<Hdf5Dataset>> pieces;
   std::size_t count = 0;
   for (const Hdf5Dataset& dataset : opened) {
     const std::shared_ptr<BlockSums> sums = find(dataset.name());
     add_pieces(pieces, dataset, *sums, count);
     count += static_cast<std::size_t>(sums->count());
   }
-  std::vector<Piece> mine;
+  std::vector<Piece<Hdf5Dataset>> mine;
   for (std::size_t n = static_cast<std::size_t>(part); n < pieces.size(); n += static_cast<std::size_t>(parts)) {
     mine.push_back(pieces[n]);
   }
@@ -235,32 +238,29 @@ std::array<std::uint64_t, 2> DumpSeal::digest(const std::string& more) const {
   return {hash.high64, hash.low64};
 }
 
-void seal_dump(Hdf5File& file, std::span<const std::string> datasets, int threads) {
-  std::vector<Hdf5Dataset> opened;
+void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int threads) {
   std::int64_t largest = 0;
-  for (const std::string& name : datasets) {
-    opened.push_back(file.dataset(name));
-    largest = std::max(largest, opened.back().size());
-  }
+  for (const std::string& name : datasets) largest = std::max(largest, file.dataset(name).size());
   const std::int64_t block = block_for(largest);
   file.set_attribute("minor_version", dump_minor_version);
   file.set_attribute("seal_block", block);
   file.create_group(group);
   std::map<std::string, std::vector<std::int64_t>> shapes;
-  for (const Hdf5Dataset& dataset : opened) {
+  for (const std::string& name : datasets) {
+    const Hdf5NewDataset dataset = file.dataset(name);
     const BlockSums sums(file.path(), dataset.name(), dataset.size(), dataset.is_integer(), block);
-    std::vector<Piece> pieces;
+    std::vector<Piece<Hdf5NewDataset>> pieces;
     add_pieces(pieces, dataset, sums, 0);
     std::vector<double> values(static_cast<std::size_t>(sums.count()));
     compute_pieces(pieces, threads, [&](std::size_t n, std::uint32_t sum) { values[n] = sum; });
     const std::array shape = {sums.count()};
-    file.create_dataset(group + "/" + dataset.name(), shape, Hdf5File::Type::word)
+    file.create_dataset(group + "/" + dataset.name(), shape, Hdf5Writer::Type::word)
         .write(std::array{std::int64_t{0}}, shape, values);
     shapes.emplace(dataset.name(), std::vector<std::int64_t>(dataset.shape().begin(), dataset.shape().end()));
   }
   const std::array one = {std::int64_t{1}};
-  const double header = crc_of(header_text(file, shapes));
-  file.create_dataset(header_dataset, one, Hdf5File::Type::word)
+  const double header = crc_of(header_text(file.attributes(), shapes));
+  file.create_dataset(header_dataset, one, Hdf5Writer::Type::word)
       .write(std::array{std::int64_t{0}}, one, std::span(&header, 1));
 }
 

@@ -11,6 +11,7 @@
 
 #include "tce_tiles/block_sums.hpp"
 #include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5_writer.hpp"
 
 /// The seal of a dump: checksums of all that it holds, which its maker wrote; see the format page.
 namespace trifuse {
@@ -52,6 +53,6 @@ class DumpSeal {
 
 /// Seals a dump that is complete but for that, and not closed yet: reads these datasets back, which must be all of the
 /// root group. `threads`: at most.
-void seal_dump(Hdf5File& file, std::span<const std::string> datasets, int threads);
+void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int threads);
 
 }  // namespace trifuse

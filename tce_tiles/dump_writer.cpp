@@ -85,7 +85,7 @@ class Writer {
       total_ += n;
     }
     check_space(path);
-    file_ = Hdf5File::create(output_.open(), path);
+    file_ = Hdf5Writer::create(output_.open(), path);
   }
 
   void run() {
@@ -101,8 +101,8 @@ class Writer {
       if (!restricted()) write_fock(Spin::beta);
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
-    seal_dump(file_, written_, available_threads());
-    file_.close();
+    seal_dump(*file_, written_, available_threads());
+    file_->close();
     output_.finish();
   }
 
@@ -121,13 +121,13 @@ class Writer {
   void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
   void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
-                   Hdf5File::Type type = Hdf5File::Type::real);
+                   Hdf5Writer::Type type = Hdf5Writer::Type::real);
 
   const TileSource& source_;
   const TileSpace& space_;
   const WriteOptions& options_;
   OutputFile output_;
-  Hdf5File file_;
+  std::optional<Hdf5Writer> file_;
   bool compressed_ = false;
   bool labelled_ = false;  ///< irreps are written
   std::vector<ArraySpec> arrays_;
@@ -152,14 +152,14 @@ void Writer::check_space(const std::string& path) const {
 
 void Writer::write_attributes() {
   const SourceInfo& info = source_.info();
-  file_.set_attribute("format", std::string_view("trifuse-dump"));
-  file_.set_attribute("version", dump_version);
-  file_.set_attribute("reference", std::string_view(to_string(info.reference)));
-  file_.set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
-  if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_.set_attribute("omega2", info.omega2);
-  if (info.fock_in_triples) file_.set_attribute("fock_in_triples", std::int64_t{1});
-  if (info.correlation_energy) file_.set_attribute("correlation_energy", *info.correlation_energy);
-  if (info.scf_energy) file_.set_attribute("scf_energy", *info.scf_energy);
+  file_->set_attribute("format", std::string_view("trifuse-dump"));
+  file_->set_attribute("version", dump_version);
+  file_->set_attribute("reference", std::string_view(to_string(info.reference)));
+  file_->set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
+  if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_->set_attribute("omega2", info.omega2);
+  if (info.fock_in_triples) file_->set_attribute("fock_in_triples", std::int64_t{1});
+  if (info.correlation_energy) file_->set_attribute("correlation_energy", *info.correlation_energy);
+  if (info.scf_energy) file_->set_attribute("scf_energy", *info.scf_energy);
 
   std::string comment;
   const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };
@@ -167,7 +167,7 @@ void Writer::write_attributes() {
   for (const auto& [key, value] : info.provenance) {
     const bool own = key == "program" || key == "molecule" || key == "basis";
     if (own && std::find(named.begin(), named.end(), key) == named.end()) {
-      file_.set_attribute(key, std::string_view(value));
+      file_->set_attribute(key, std::string_view(value));
       named.push_back(key);
     } else {
       remark(key == "comment" ? value : key + ": " + value);
@@ -178,13 +178,13 @@ void Writer::write_attributes() {
                        info.printed_triples->second));
   }
   if (!info.format.empty() && !info.format.starts_with("Trifuse dump")) remark("converted from " + info.format);
-  if (!comment.empty()) file_.set_attribute("comment", std::string_view(comment));
+  if (!comment.empty()) file_->set_attribute("comment", std::string_view(comment));
 }
 
 void Writer::write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
-                         Hdf5File::Type type) {
+                         Hdf5Writer::Type type) {
   const std::vector<std::int64_t> origin(shape.size(), 0);
-  file_.create_dataset(name, shape, type).write(origin, shape, values);
+  file_->create_dataset(name, shape, type).write(origin, shape, values);
   written_.push_back(name);
 }
 
@@ -197,7 +197,7 @@ void Writer::write_orbitals(OrbitalClass c) {
   const std::int64_t begin = n == 0 ? 0 : space_[space_.first(c)].offset;
   write_whole(class_dataset("eps", c, restricted()), {n},
               source_.orbital_energies().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)));
-  if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5File::Type::integer);
+  if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5Writer::Type::integer);
 }
 
 void Writer::write_t1(const ArraySpec& spec) {
@@ -251,7 +251,7 @@ void Writer::write_array(const ArraySpec& spec) {
   const std::int64_t row = shape[3];
   std::vector<std::int64_t> chunk;
   if (compressed_ && !empty) chunk = {1, 1, std::min(shape[2], std::max<std::int64_t>(16, chunk_doubles / row)), row};
-  const Hdf5Dataset dataset = file_.create_dataset(spec.name, shape, Hdf5File::Type::real, chunk);
+  const Hdf5NewDataset dataset = file_->create_dataset(spec.name, shape, Hdf5Writer::Type::real, chunk);
   written_.push_back(spec.name);
   if (empty) return;
 

@@ -11,7 +11,7 @@
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Files whose data are not all there, or that the HDF5 library would not read safely.
+/// Files whose data are not all there, or that are stored in an unusual way.
 namespace trifuse::testing {
 namespace {
 
@@ -234,13 +234,13 @@ TEST_F(VariableStrings, AreReadFromEveryKindOfFile) {
     for (const int others : {0, 12, 24, 200}) {
       make_strings(format, others);
       const Hdf5File in = Hdf5File::open(path());
-      for (const auto& [name, value] : texts_) EXPECT_EQ(in.string_attribute(name), value) << others;
-      EXPECT_EQ(in.string_attribute("absent"), std::nullopt);
+      for (const auto& [name, value] : texts_) EXPECT_EQ(in.attributes().string(name), value) << others;
+      EXPECT_EQ(in.attributes().string("absent"), std::nullopt);
     }
   }
 }
 
-/// Each byte of the heap and of the header takes strange values: the library crashed or hung over many of them.
+/// Each byte of the heap and of the header takes strange values: the HDF5 library crashes or hangs over many of them.
 TEST_F(VariableStrings, DamageOfEachByteEndsInAValueOrASentence) {
   for (const Format format : {Format::oldest, Format::newest}) {
     make_strings(format, 12);
@@ -256,7 +256,7 @@ TEST_F(VariableStrings, DamageOfEachByteEndsInAValueOrASentence) {
         write_text(path(), damaged);
         try {
           const Hdf5File in = Hdf5File::open(path());
-          for (const auto& [name, value] : texts_) in.string_attribute(name);
+          for (const auto& [name, value] : texts_) in.attributes().string(name);
         } catch (const InputError& error) {
           ++refused;
           EXPECT_TRUE(std::string(error.what()).starts_with(path() + ": "));
