@@ -182,11 +182,11 @@ void BlockSingles::finish_collecting() {
   for (int first = 0; first < spins; ++first) {
     for (int second = first; second < spins; ++second) {
       const Dense& all = ovov_[pair_number(first, second)];
-      Box box{{},
-              all.extent,
-              {},
-              {all.values.data(), u(all.extent[0] * all.extent[1] * all.extent[2] * all.extent[3])},
-              0.0};
+      ArrayBox box{{},
+                   all.extent,
+                   {},
+                   {all.values.data(), u(all.extent[0] * all.extent[1] * all.extent[2] * all.extent[3])},
+                   0.0};
       equation_->add_ovov(spec(first, second), box);
     }
   }
@@ -199,7 +199,7 @@ void BlockSingles::finish_collecting() {
 
 void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const double> block,
                             const std::array<std::size_t, 4>& axes, double sign) {
-  Box box{};
+  ArrayBox box{};
   std::array<std::int64_t, 4> stride{};  // of the axes of the block
   std::int64_t step = 1;
   for (std::size_t k = 4; k-- > 0;) {

@@ -193,8 +193,8 @@ BoxIndex CheckedArray::count(const BoxIndex& begin) const {
   return count;
 }
 
-Boxes CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const {
-  Boxes boxes{read_one(begin, count, first), {}};
+BoxPair CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const {
+  BoxPair boxes{read_one(begin, count, first), {}};
   if (const ArraySymmetry* other = to_other_box(begin)) {
     boxes.second = read_one(image(*other, begin), image(*other, count), second);
   }
@@ -205,8 +205,8 @@ Boxes CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& f
   return boxes;
 }
 
-Box CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const {
-  Box box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
+ArrayBox CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const {
+  ArrayBox box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
   const auto size = static_cast<std::size_t>(box.stride[0] * count[0]);
   buffer.reserve(size);
   dataset_.read(begin, count, buffer.span().first(size));
@@ -217,7 +217,7 @@ Box CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer&
   return box;
 }
 
-void CheckedArray::check_irreps(const Box& box) const {
+void CheckedArray::check_irreps(const ArrayBox& box) const {
   const auto irrep = [&](std::size_t axis, std::int64_t k) {
     return irreps_[axis][static_cast<std::size_t>(box.offset[axis] + k)];
   };
@@ -239,7 +239,7 @@ void CheckedArray::check_irreps(const Box& box) const {
 }
 
 /// Compares each element of `x` with the one that `symmetry` ties to it, which is in `y`.
-void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const {
+void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, const ArrayBox& y) const {
   BoxIndex y_stride{};  // in the order of the axes of x
   for (std::size_t k = 0; k < 4; ++k) y_stride[static_cast<std::size_t>(symmetry.axes[k])] = y.stride[k];
   const Allowed most = strict(spec_.kind) ? Allowed{strict_tolerance * std::max({1.0, x.largest, y.largest}), 0.0}

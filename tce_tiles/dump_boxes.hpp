@@ -22,16 +22,16 @@ struct ArraySymmetry {
 };
 
 /// Part of an array in memory, last index fastest.
-struct Box {
+struct ArrayBox {
   BoxIndex offset, count, stride;
   std::span<const double> values;
   double largest;  ///< absolute value
 };
 
 /// A box, and the one that the symmetries of the array tie to it, if that is another.
-struct Boxes {
-  Box first;
-  std::optional<Box> second;
+struct BoxPair {
+  ArrayBox first;
+  std::optional<ArrayBox> second;
 };
 
 /// Elements above this (absolute) must not be where the irreps make them zero.
@@ -51,13 +51,13 @@ class CheckedArray {
   /// Reads a box with the one that is tied to it, if any, and throws InputError for numbers that are not finite, beyond
   /// any reasonable size, forbidden by irreps or not tied to each other as they should be. For any thread; the boxes
   /// live in the buffers.
-  Boxes read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const;
+  BoxPair read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const;
 
  private:
   const ArraySymmetry* to_other_box(const BoxIndex& begin) const;
-  Box read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const;
-  void check_irreps(const Box& box) const;
-  void compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const;
+  ArrayBox read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const;
+  void check_irreps(const ArrayBox& box) const;
+  void compare(const ArraySymmetry& symmetry, const ArrayBox& x, const ArrayBox& y) const;
 
   ArraySpec spec_;
   std::string path_;

@@ -93,7 +93,7 @@ class Checker final : public SourceCheck {
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
   void add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces);
-  void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2);
+  void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
   void check_t1(const ArraySpec& spec) const;
   void check_fock(Spin spin) const;
@@ -253,7 +253,7 @@ void Checker::add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& piece
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
     const auto check_box = [this, &array, at](Room& room) {
-      const Boxes boxes = array.read(at, array.count(at), room[0], room[1]);
+      const BoxPair boxes = array.read(at, array.count(at), room[0], room[1]);
       if (!singles_) return;
       singles_->add_ovvv(array.spec(), boxes.first);
       if (boxes.second) singles_->add_ovvv(array.spec(), *boxes.second);
@@ -273,16 +273,18 @@ void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   for (const BoxIndex& at : amplitudes.begins()) {
     pieces_[0].push_back([this, &amplitudes, &pairs, at](Room& room) {
       const BoxIndex count = amplitudes.count(at);
-      const Boxes t = amplitudes.read(at, count, room[0], room[1]);
+      const BoxPair t = amplitudes.read(at, count, room[0], room[1]);
       // The same pairs as [i, a, j, b].
-      const Boxes v = pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
+      const BoxPair v =
+          pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
       add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
       if (t.second) add_pair_numbers(pairs, amplitudes.spec(), *t.second, *v.second);
     });
   }
 }
 
-void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2) {
+void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
+                               const ArrayBox& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
   const bool opposite = header_.restricted || spec.first != spec.second;
   const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);

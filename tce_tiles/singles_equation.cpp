@@ -37,7 +37,7 @@ SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& sla
   }
 }
 
-void SinglesEquation::add_ovov(const ArraySpec& spec, const Box& box) {
+void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   const bool restricted = problem_.restricted;
   const bool same = restricted || spec.first == spec.second;
   const auto u = restricted ? 0 : index_of(spec.first), s = restricted ? 0 : index_of(spec.second);
@@ -256,7 +256,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   add_to_residual(s, part);
 }
 
-void SinglesEquation::add_ovvv(const ArraySpec& spec, const Box& box) {
+void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   const int u = problem_.restricted ? 0 : static_cast<int>(index_of(spec.first));
   const int s = problem_.restricted ? 0 : static_cast<int>(index_of(spec.second));
   const std::size_t os = o(s), vs = v(s), page = v(u) * vs;

@@ -67,7 +67,7 @@ class SinglesEquation {
   int spins() const { return problem_.restricted ? 1 : 2; }
 
   /// First pass: every element of ovov once. Thread-safe.
-  void add_ovov(const ArraySpec& spec, const Box& box);
+  void add_ovov(const ArraySpec& spec, const ArrayBox& box);
   /// What the first pass found, to be summed over processes that looked at parts of ovov.
   std::vector<double> first_sums() const;
   void set_first_sums(std::span<const double> sums);
@@ -76,7 +76,7 @@ class SinglesEquation {
   /// operations in all.
   void add_orbital(int u, int s, std::int64_t n);
   /// Second pass: every element of ovvv once; the last axis whole, thread-safe.
-  void add_ovvv(const ArraySpec& spec, const Box& box);
+  void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
   /// What the second pass found, to be summed likewise.
   std::vector<double> second_sums() const;
   void set_second_sums(std::span<const double> sums);
