@@ -65,14 +65,14 @@ class Checker final : public SourceCheck {
 
  private:
   /// What a thread reads into.
-  using Room = std::array<Buffer, 4>;
-  using Piece = std::function<void(Room&)>;
-  /// Of the second stage; pieces are done in the order of u, s, n, where n is about the occupied orbital whose
+  using ThreadBuffers = std::array<Buffer, 4>;
+  using Job = std::function<void(ThreadBuffers&)>;
+  /// Of the second stage; jobs are done in the order of u, s, n, where n is about the occupied orbital whose
   /// amplitudes the piece needs.
-  struct PieceOfOrbital {
+  struct OrbitalJob {
     int u, s;
     std::int64_t n;
-    Piece piece;
+    Job job;
   };
 
   const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
@@ -92,7 +92,7 @@ class Checker final : public SourceCheck {
   void plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
-  void add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces);
+  void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
   void check_t1(const ArraySpec& spec) const;
@@ -111,8 +111,8 @@ class Checker final : public SourceCheck {
   std::vector<double> energies_;
   std::optional<DumpSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
-  std::array<std::vector<Piece>, 2> pieces_;  ///< by stage
-  std::mutex mutex_;                          ///< of the sums in `measured_`
+  std::array<std::vector<Job>, 2> jobs_;  ///< by stage
+  std::mutex mutex_;                      ///< of the sums in `measured_`
   Measurements measured_;
 };
 
@@ -124,7 +124,7 @@ void Checker::read_small_arrays() {
     values.resize(static_cast<std::size_t>(dataset.size()));
     dataset.read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
-    pieces_[0].push_back([this, spec](Room&) { check_t1(spec); });
+    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(spec); });
   }
 }
 
@@ -176,7 +176,7 @@ void Checker::begin_singles() {
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(file_, integrals_file(), header_);
   slabs_->describe(problem);
-  // Threads work on neighbouring pieces, which have few occupied orbitals between them.
+  // Threads work on neighbouring jobs, which have few occupied orbitals between them.
   constexpr std::size_t kept_slabs = 4;
   use_single_threaded_blas();
   singles_.emplace(std::move(problem), *slabs_, kept_slabs);
@@ -200,10 +200,10 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
   if (singles_) energies_.assign(singles_energies, 0.0);
   for (const Spin spin : spins()) {
     if (check_.integrals && open_fock(file_, header_, spin)) {
-      pieces_[0].push_back([this, spin](Room&) { check_fock(spin); });
+      jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(spin); });
     }
     if (singles_ && !fock_[number_of(spin)].empty()) {
-      pieces_[0].push_back([this, spin](Room&) { add_singles(spin); });
+      jobs_[0].push_back([this, spin](ThreadBuffers&) { add_singles(spin); });
     }
   }
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
@@ -220,45 +220,46 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
   }
 }
 
-/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals. The large pieces
+/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals. The large jobs
 /// come a little before the boxes of their orbital, so that none of them is the last to end.
 void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   constexpr std::int64_t ahead = 2;
-  std::vector<PieceOfOrbital> pieces;
+  std::vector<OrbitalJob> jobs;
   for (int u = 0; singles_ && u < singles_->spins(); ++u) {
     for (int s = 0; s < singles_->spins(); ++s) {
       for (std::int64_t n = 0; n < singles_->problem().occupied[static_cast<std::size_t>(u)]; ++n) {
-        pieces.push_back({u, s, n - ahead, [this, u, s, n](Room&) { singles_->add_orbital(u, s, n); }});
+        jobs.push_back({u, s, n - ahead, [this, u, s, n](ThreadBuffers&) { singles_->add_orbital(u, s, n); }});
       }
     }
   }
   for (const ArraySpec& spec : other_ != nullptr ? tested : own) {
-    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, pieces);
+    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, jobs);
   }
-  std::stable_sort(pieces.begin(), pieces.end(), [](const PieceOfOrbital& x, const PieceOfOrbital& y) {
+  std::stable_sort(jobs.begin(), jobs.end(), [](const OrbitalJob& x, const OrbitalJob& y) {
     return std::tie(x.u, x.s, x.n) < std::tie(y.u, y.s, y.n);
   });
-  for (PieceOfOrbital& each : pieces) pieces_[1].push_back(std::move(each.piece));
+  for (OrbitalJob& each : jobs) jobs_[1].push_back(std::move(each.job));
 }
 
 void Checker::add_boxes(const ArraySpec& spec) {
   const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
   for (const BoxIndex& at : array.begins()) {
-    pieces_[0].push_back([&array, at](Room& room) { array.read(at, array.count(at), room[0], room[1]); });
+    jobs_[0].push_back(
+        [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
   }
 }
 
-void Checker::add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces) {
+void Checker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
   const CheckedArray& array = arrays_.emplace_back(integrals_file(), header_, spec, check_.box_doubles);
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
-    const auto check_box = [this, &array, at](Room& room) {
-      const BoxPair boxes = array.read(at, array.count(at), room[0], room[1]);
+    const auto check_box = [this, &array, at](ThreadBuffers& buffers) {
+      const BoxPair boxes = array.read(at, array.count(at), buffers[0], buffers[1]);
       if (!singles_) return;
       singles_->add_ovvv(array.spec(), boxes.first);
       if (boxes.second) singles_->add_ovvv(array.spec(), *boxes.second);
     };
-    pieces.push_back({spin_number(spec.first), spin_number(spec.second), at[0], check_box});
+    jobs.push_back({spin_number(spec.first), spin_number(spec.second), at[0], check_box});
   }
 }
 
@@ -271,12 +272,12 @@ void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
                           std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
   for (const BoxIndex& at : amplitudes.begins()) {
-    pieces_[0].push_back([this, &amplitudes, &pairs, at](Room& room) {
+    jobs_[0].push_back([this, &amplitudes, &pairs, at](ThreadBuffers& buffers) {
       const BoxIndex count = amplitudes.count(at);
-      const BoxPair t = amplitudes.read(at, count, room[0], room[1]);
+      const BoxPair t = amplitudes.read(at, count, buffers[0], buffers[1]);
       // The same pairs as [i, a, j, b].
       const BoxPair v =
-          pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
+          pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
       add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
       if (t.second) add_pair_numbers(pairs, amplitudes.spec(), *t.second, *v.second);
     });
@@ -379,9 +380,9 @@ void Checker::add_singles(Spin spin) {
 }
 
 std::vector<double> Checker::run(int stage) {
-  const std::vector<Piece>& all = pieces_[static_cast<std::size_t>(stage)];
+  const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
-  std::vector<const Piece*> mine;
+  std::vector<const Job*> mine;
   for (std::size_t n = 0; n < all.size(); ++n) {
     // Pieces of one orbital stay together, as far as possible.
     const bool is_mine =
@@ -394,7 +395,8 @@ std::vector<double> Checker::run(int stage) {
   const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
   if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
   // While one thread reads, others look at what they have read.
-  share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });
+  share_among_threads<ThreadBuffers>(mine.size(), threads,
+                                     [&](std::size_t n, ThreadBuffers& buffers) { (*mine[n])(buffers); });
   if (!singles_) return {};
   if (stage == 1) return singles_->second_sums();
   std::vector<double> sums = energies_;
