@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t least_block = 1024, most_blocks = std::int64_t{1} << 23;
 constexpr std::int64_t largest_block = std::int64_t{1} << 40;
 /// About so many numbers are read at a time where checksums are made.
-constexpr std::int64_t piece_doubles = std::int64_t{1} << 16;
+constexpr std::int64_t doubles_per_read = std::int64_t{1} << 16;
 
 const std::string group = "seal";
 const std::string header_dataset = "seal/header";
@@ -62,7 +62,7 @@ std::uint32_t crc_of(const std::string& text) {
 
 /// Part of an array that is read at a time: whole blocks.
 template <typename Dataset>
-struct Piece {
+struct BlockRange {
   const Dataset* dataset;
   const BlockSums* sums;
   std::int64_t first, size;  ///< elements
@@ -70,30 +70,31 @@ struct Piece {
 };
 
 template <typename Dataset>
-void add_pieces(std::vector<Piece<Dataset>>& pieces, const Dataset& dataset, const BlockSums& sums, std::size_t at) {
-  const std::int64_t step = std::max<std::int64_t>(1, piece_doubles / sums.block()) * sums.block();
+void add_ranges(std::vector<BlockRange<Dataset>>& ranges, const Dataset& dataset, const BlockSums& sums,
+                std::size_t at) {
+  const std::int64_t step = std::max<std::int64_t>(1, doubles_per_read / sums.block()) * sums.block();
   for (std::int64_t first = 0; first < sums.size(); first += step) {
-    pieces.push_back({&dataset, &sums, first, std::min(step, sums.size() - first),
+    ranges.push_back({&dataset, &sums, first, std::min(step, sums.size() - first),
                       at + static_cast<std::size_t>(first / sums.block())});
   }
 }
 
-/// Calls `keep(n, sum)` with each checksum and its place; for different places at a time.
-template <typename Dataset, typename Keep>
-void compute_pieces(const std::vector<Piece<Dataset>>& pieces, int threads, Keep keep) {
-  const auto most = static_cast<int>(std::clamp<std::int64_t>(std::ssize(pieces), 1, threads));
-  share_among_threads<Buffer>(pieces.size(), most, [&](std::size_t n, Buffer& room) {
-    const Piece<Dataset>& piece = pieces[n];
-    room.reserve(static_cast<std::size_t>(piece.size));
-    const std::span<double> values = room.span().first(static_cast<std::size_t>(piece.size));
-    piece.dataset->read_run(piece.first, values);
-    std::size_t at = piece.at;
-    for (const std::uint32_t sum : piece.sums->compute(values)) keep(at++, sum);
+/// Calls `store(n, sum)` with each checksum and its place; for different places at a time.
+template <typename Dataset, typename Store>
+void compute_checksums(const std::vector<BlockRange<Dataset>>& ranges, int threads, Store store) {
+  const auto most = static_cast<int>(std::clamp<std::int64_t>(std::ssize(ranges), 1, threads));
+  share_among_threads<Buffer>(ranges.size(), most, [&](std::size_t n, Buffer& buffer) {
+    const BlockRange<Dataset>& range = ranges[n];
+    buffer.reserve(static_cast<std::size_t>(range.size));
+    const std::span<double> values = buffer.span().first(static_cast<std::size_t>(range.size));
+    range.dataset->read_run(range.first, values);
+    std::size_t at = range.at;
+    for (const std::uint32_t sum : range.sums->compute(values)) store(at++, sum);
   });
 }
 
 /// Checksums that travelled as floats; nothing if one is none.
-std::optional<std::vector<std::uint32_t>> words(std::span<const double> values) {
+std::optional<std::vector<std::uint32_t>> checksums_of(std::span<const double> values) {
   std::vector<std::uint32_t> result;
   result.reserve(values.size());
   for (const double value : values) {
@@ -168,7 +169,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
     }
     std::vector<double> values(static_cast<std::size_t>(table.size()));
     table.read_all(values);
-    auto found = words(values);
+    auto found = checksums_of(values);
     if (!found) throw damaged(fmt::format("dataset '{}' does not hold 32-bit integers", name));
     sums->set(*std::move(found), BlockSums::Origin::seal);
   }
@@ -201,19 +202,19 @@ std::vector<double> DumpSeal::compute(const Hdf5File& file, std::span<const std:
   if (sealed_) return {};
   std::vector<Hdf5Dataset> opened;
   for (const std::string& name : datasets) opened.push_back(file.dataset(name));
-  std::vector<Piece<Hdf5Dataset>> pieces;
+  std::vector<BlockRange<Hdf5Dataset>> ranges;
   std::size_t count = 0;
   for (const Hdf5Dataset& dataset : opened) {
     const std::shared_ptr<BlockSums> sums = find(dataset.name());
-    add_pieces(pieces, dataset, *sums, count);
+    add_ranges(ranges, dataset, *sums, count);
     count += static_cast<std::size_t>(sums->count());
   }
-  std::vector<Piece<Hdf5Dataset>> mine;
-  for (std::size_t n = static_cast<std::size_t>(part); n < pieces.size(); n += static_cast<std::size_t>(parts)) {
-    mine.push_back(pieces[n]);
+  std::vector<BlockRange<Hdf5Dataset>> mine;
+  for (std::size_t n = static_cast<std::size_t>(part); n < ranges.size(); n += static_cast<std::size_t>(parts)) {
+    mine.push_back(ranges[n]);
   }
   std::vector<double> result(count, 0.0);
-  compute_pieces(mine, threads, [&](std::size_t n, std::uint32_t sum) { result[n] = sum; });
+  compute_checksums(mine, threads, [&](std::size_t n, std::uint32_t sum) { result[n] = sum; });
   return result;
 }
 
@@ -222,7 +223,7 @@ void DumpSeal::accept(std::span<const std::string> datasets, std::span<const dou
   for (const std::string& name : datasets) {
     const std::shared_ptr<BlockSums> table = find(name);
     const auto count = static_cast<std::size_t>(table->count());
-    table->set(words(sums.first(count)).value(), BlockSums::Origin::read);
+    table->set(checksums_of(sums.first(count)).value(), BlockSums::Origin::read);
     sums = sums.subspan(count);
   }
 }
@@ -249,10 +250,10 @@ void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int thre
   for (const std::string& name : datasets) {
     const Hdf5NewDataset dataset = file.dataset(name);
     const BlockSums sums(file.path(), dataset.name(), dataset.size(), dataset.is_integer(), block);
-    std::vector<Piece<Hdf5NewDataset>> pieces;
-    add_pieces(pieces, dataset, sums, 0);
+    std::vector<BlockRange<Hdf5NewDataset>> ranges;
+    add_ranges(ranges, dataset, sums, 0);
     std::vector<double> values(static_cast<std::size_t>(sums.count()));
-    compute_pieces(pieces, threads, [&](std::size_t n, std::uint32_t sum) { values[n] = sum; });
+    compute_checksums(ranges, threads, [&](std::size_t n, std::uint32_t sum) { values[n] = sum; });
     const std::array shape = {sums.count()};
     file.create_dataset(group + "/" + dataset.name(), shape, Hdf5Writer::Type::word)
         .write(std::array{std::int64_t{0}}, shape, values);
