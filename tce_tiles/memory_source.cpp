@@ -45,7 +45,7 @@ void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
 }
 
 /// A part of a target tile that comes from one source tile.
-struct Piece {
+struct TileOverlap {
   int tile;           ///< in the target space
   std::int64_t from;  ///< first orbital, counted in the source tile
   std::int64_t to;    ///< first orbital, counted in the target tile
@@ -53,10 +53,10 @@ struct Piece {
 };
 
 /// For every source tile its pieces in the target space.
-std::vector<std::vector<Piece>> pieces(const TileSpace& source, const TileSpace& target) {
-  std::vector<std::vector<Piece>> all;
+std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, const TileSpace& target) {
+  std::vector<std::vector<TileOverlap>> all;
   for (const Tile& s : source.tiles()) {
-    std::vector<Piece>& list = all.emplace_back();
+    std::vector<TileOverlap>& list = all.emplace_back();
     for (int t = 0; t < target.size(); ++t) {
       const std::int64_t begin = std::max(s.offset, target[t].offset);
       const std::int64_t end = std::min(s.offset + s.size, target[t].offset + target[t].size);
@@ -68,11 +68,11 @@ std::vector<std::vector<Piece>> pieces(const TileSpace& source, const TileSpace&
 
 /// Calls `visit` with one piece of each axis, in all combinations.
 template <typename Visit>
-void for_each_box(const std::array<const std::vector<Piece>*, 4>& axis, Visit visit) {
-  for (const Piece& w : *axis[0]) {
-    for (const Piece& x : *axis[1]) {
-      for (const Piece& y : *axis[2]) {
-        for (const Piece& z : *axis[3]) visit({&w, &x, &y, &z});
+void for_each_combination(const std::array<const std::vector<TileOverlap>*, 4>& axis, Visit visit) {
+  for (const TileOverlap& w : *axis[0]) {
+    for (const TileOverlap& x : *axis[1]) {
+      for (const TileOverlap& y : *axis[2]) {
+        for (const TileOverlap& z : *axis[3]) visit({&w, &x, &y, &z});
       }
     }
   }
@@ -127,18 +127,18 @@ std::span<const double> MemorySource::Tensor::get(std::int64_t key) const {
   return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
 }
 
-std::span<double> MemorySource::Tensor::open(const Block& block) {
+std::span<double> MemorySource::Tensor::writable(const Block& block) {
   is_set[static_cast<std::size_t>(&block - index.blocks().data())] = 1;
   return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
 }
 
 void MemorySource::Tensor::set(std::int64_t key, std::span<const double> block) {
-  const Block& place = find(key);
-  if (static_cast<std::int64_t>(block.size()) != place.size) {
+  const Block& found = find(key);
+  if (static_cast<std::int64_t>(block.size()) != found.size) {
     throw UsageError(fmt::format("A block of {} was given with {} numbers, but its tiles make it {}.", name,
-                                 block.size(), place.size));
+                                 block.size(), found.size));
   }
-  std::copy(block.begin(), block.end(), open(place).begin());
+  std::copy(block.begin(), block.end(), writable(found).begin());
 }
 
 void MemorySource::Tensor::copy(std::int64_t key, std::span<double> block) const {
@@ -169,13 +169,13 @@ MemorySource MemorySource::copy_of(const TileSource& source) {
   const auto energies = source.orbital_energies();
   MemorySource copy(source.tiles(), {energies.begin(), energies.end()}, source.info(),
                     {.integrals = source.has_integrals(), .fock = source.has_fock()});
-  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.open(b));
-  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.open(b));
+  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.writable(b));
+  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.writable(b));
   for (const Block& b : copy.t2_.index.blocks()) {
-    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.open(b));
+    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.writable(b));
   }
   for (const Block& b : copy.v2_.index.blocks()) {
-    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.open(b));
+    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.writable(b));
   }
   return copy;
 }
@@ -241,7 +241,7 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
   auto result = std::make_unique<MemorySource>(cut, std::vector<double>(energies.begin(), energies.end()),
                                                source.info(), contents);
   const TileSpace& space = result->space_;
-  const auto piece = pieces(old, space);
+  const auto overlaps = tile_overlaps(old, space);
   Buffer buffer;
 
   const auto scatter_matrix = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
@@ -249,9 +249,9 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
       buffer.reserve(static_cast<std::size_t>(b.size));
       read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
       const std::int64_t row = old[b.tiles[1]].size;
-      for (const Piece& u : piece[static_cast<std::size_t>(b.tiles[0])]) {
-        for (const Piece& l : piece[static_cast<std::size_t>(b.tiles[1])]) {
-          double* target = into.open(into.find(key(u.tile, l.tile))).data();
+      for (const TileOverlap& u : overlaps[static_cast<std::size_t>(b.tiles[0])]) {
+        for (const TileOverlap& l : overlaps[static_cast<std::size_t>(b.tiles[1])]) {
+          double* target = into.writable(into.find(key(u.tile, l.tile))).data();
           const std::int64_t target_row = space[l.tile].size;
           copy_matrix(u.size, l.size, buffer.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
                       target_row);
@@ -264,14 +264,14 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
   // target.
   const auto scatter_ordered = [&](const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
                                    double sign, auto key, MemorySource::Tensor& into) {
-    std::array<const std::vector<Piece>*, 4> axis{};
-    for (std::size_t k = 0; k < 4; ++k) axis[k] = &piece[static_cast<std::size_t>(tiles[k])];
-    for_each_box(axis, [&](const std::array<const Piece*, 4>& box) {
+    std::array<const std::vector<TileOverlap>*, 4> axis{};
+    for (std::size_t k = 0; k < 4; ++k) axis[k] = &overlaps[static_cast<std::size_t>(tiles[k])];
+    for_each_combination(axis, [&](const std::array<const TileOverlap*, 4>& box) {
       const auto& [u1, u2, l1, l2] = box;
       if (u1->tile > u2->tile || l1->tile > l2->tile) return;
       const auto to_stride = strides(space, {u1->tile, u2->tile, l1->tile, l2->tile});
       const double* from = buffer.data();
-      double* to = into.open(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
+      double* to = into.writable(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
       for (std::size_t k = 0; k < 4; ++k) {
         from += box[k]->from * from_stride[k];
         to += box[k]->to * to_stride[k];

@@ -80,7 +80,7 @@ class MemorySource final : public TileSource {
     std::span<const double> get(std::int64_t key) const;
     void set(std::int64_t key, std::span<const double> block);
     void copy(std::int64_t key, std::span<double> block) const;
-    std::span<double> open(const Block& block);  ///< its place, marked as set
+    std::span<double> writable(const Block& block);  ///< its place, marked as set
   };
 
   TileSpace space_;
