@@ -22,14 +22,14 @@ OrbitalClass class_of(Space space, int spin) {
 
 }  // namespace
 
-void BlockSingles::Dense::make(const std::array<std::int64_t, 4>& shape) {
+void BlockSingles::DenseArray::make(const std::array<std::int64_t, 4>& shape) {
   extent = shape;
   const std::size_t size = u(shape[0] * shape[1] * shape[2] * shape[3]);
   values.reserve(size);
   std::fill_n(values.data(), size, 0.0);
 }
 
-void BlockSingles::Dense::copy_slab(std::int64_t n, std::int64_t first, std::span<double> out) const {
+void BlockSingles::DenseArray::copy_slab(std::int64_t n, std::int64_t first, std::span<double> out) const {
   std::copy_n(values.data() + (n * extent[1] + first) * extent[2] * extent[3], out.size(), out.begin());
 }
 
@@ -89,15 +89,15 @@ void BlockSingles::scatter(const std::array<int, 4>& tiles, std::span<const doub
   for (std::int64_t w = 0; w < extent(0); ++w) {
     for (std::int64_t x = 0; x < extent(1); ++x) {
       for (std::int64_t y = 0; y < extent(2); ++y) {
-        double* const line = to + w * stride[0] + x * stride[1] + y * stride[2];
-        for (std::int64_t z = 0; z < extent(3); ++z) line[z * stride[3]] = sign * *from++;
+        double* const row = to + w * stride[0] + x * stride[1] + y * stride[2];
+        for (std::int64_t z = 0; z < extent(3); ++z) row[z * stride[3]] = sign * *from++;
       }
     }
   }
 }
 
-void BlockSingles::place(const std::array<int, 4>& tiles, std::span<const double> block,
-                         const std::array<std::size_t, 4>& axes, double sign, Dense& to) const {
+void BlockSingles::copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
+                                 const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const {
   std::array<std::int64_t, 4> stride{};  // in `to`, of the axes of the block
   std::int64_t step = 1, begin = 0;
   for (std::size_t k = 4; k-- > 0;) {
@@ -109,35 +109,35 @@ void BlockSingles::place(const std::array<int, 4>& tiles, std::span<const double
 }
 
 /// Blocks [p1, p2, h3, h4] of arrays with two electrons (h3 p1), (h4 p2); `axes`: of an array of alpha, beta.
-void BlockSingles::place_pair(const std::array<int, 4>& tiles, std::span<const double> block,
-                              const std::array<std::size_t, 4>& axes, std::array<Dense, 4>& to) {
+void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::span<const double> block,
+                                       const std::array<std::size_t, 4>& axes, std::array<DenseArray, 4>& to) {
   const int first = spin(tiles[0]), second = spin(tiles[1]);
   if (problem_.restricted) {
-    if (first != second) place(tiles, block, axes, 1.0, to[0]);
+    if (first != second) copy_to_array(tiles, block, axes, 1.0, to[0]);
     return;
   }
   if (first != second) {
-    place(tiles, block, axes, 1.0, to[pair_number(0, 1)]);
+    copy_to_array(tiles, block, axes, 1.0, to[pair_number(0, 1)]);
     // As seen from the other electron: axes of p1 and p2, and of h3 and h4, change places.
     std::array<std::size_t, 4> other = axes;
     for (std::size_t& axis : other) axis ^= 1U;
-    place(tiles, block, other, 1.0, to[pair_number(1, 0)]);
+    copy_to_array(tiles, block, other, 1.0, to[pair_number(1, 0)]);
     return;
   }
-  Dense& same = to[pair_number(first, first)];
+  DenseArray& same = to[pair_number(first, first)];
   for (const bool swap_p : {false, true}) {
     for (const bool swap_h : {false, true}) {
       std::array<std::size_t, 4> order = axes;
       for (std::size_t& axis : order) {
         if (axis < 2 ? swap_p : swap_h) axis ^= 1U;
       }
-      place(tiles, block, order, swap_p == swap_h ? 1.0 : -1.0, same);
+      copy_to_array(tiles, block, order, swap_p == swap_h ? 1.0 : -1.0, same);
     }
   }
 }
 
 void BlockSingles::add_t2(const std::array<int, 4>& tiles, std::span<const double> block) {
-  place_pair(tiles, block, {2, 3, 0, 1}, t2_);
+  copy_to_pair_arrays(tiles, block, {2, 3, 0, 1}, t2_);
 }
 
 void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const double> block) {
@@ -145,10 +145,10 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
   const bool same = spin(g3) == spin(g4);
   const bool direct = spin(g3) == spin(g1);  // else, of opposite spins, minus the exchanged integral alone
   if (problem_.restricted && (same || !direct)) return;
-  if (particle(g3) && !particle(g2)) return place_pair(tiles, block, {2, 0, 3, 1}, ovov_);
+  if (particle(g3) && !particle(g2)) return copy_to_pair_arrays(tiles, block, {2, 0, 3, 1}, ovov_);
   if (!particle(g3) && particle(g4) && !particle(g1) && particle(g2)) {
     if (problem_.restricted || same)
-      place(tiles, block, {0, 2, 1, 3}, 1.0, oovv_[problem_.restricted ? 0 : u(spin(g3))]);
+      copy_to_array(tiles, block, {0, 2, 1, 3}, 1.0, oovv_[problem_.restricted ? 0 : u(spin(g3))]);
     return;
   }
   if (particle(g3) && !particle(g1) && particle(g2)) {  // ovvv[h3, p5, p6, p7], blocks [p5, p6, h3, p7]
@@ -159,10 +159,10 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
   }
   if (!particle(g3) && particle(g4) && !particle(g2)) {  // ovoo[h3, p6, h2, h7], blocks [h7, p6, h2, h3]
     const int second = spin(g3), first = spin(g4);
-    Dense& to = ovoo_[problem_.restricted ? 0 : pair_number(first, second)];
-    if (same || direct) place(tiles, block, {3, 1, 2, 0}, 1.0, to);
-    if (!same && !direct) place(tiles, block, {2, 1, 3, 0}, -1.0, to);
-    if (same) place(tiles, block, {2, 1, 3, 0}, -1.0, to);
+    DenseArray& to = ovoo_[problem_.restricted ? 0 : pair_number(first, second)];
+    if (same || direct) copy_to_array(tiles, block, {3, 1, 2, 0}, 1.0, to);
+    if (!same && !direct) copy_to_array(tiles, block, {2, 1, 3, 0}, -1.0, to);
+    if (same) copy_to_array(tiles, block, {2, 1, 3, 0}, -1.0, to);
   }
 }
 
@@ -181,7 +181,7 @@ void BlockSingles::finish_collecting() {
   };
   for (int first = 0; first < spins; ++first) {
     for (int second = first; second < spins; ++second) {
-      const Dense& all = ovov_[pair_number(first, second)];
+      const DenseArray& all = ovov_[pair_number(first, second)];
       ArrayBox box{{},
                    all.extent,
                    {},

@@ -14,8 +14,8 @@ namespace trifuse {
 
 /// Tests the equation of the single excitations with TCE's blocks.
 ///
-/// Dense arrays of t2 and of all integrals but ovvv are collected block by block; blocks of ovvv are used as they come.
-/// Order of calls: add_t2 and add_v2 for all blocks of t2, {p p|h h}, {h p|h h} and, where the source has them,
+/// DenseArray arrays of t2 and of all integrals but ovvv are collected block by block; blocks of ovvv are used as they
+/// come. Order of calls: add_t2 and add_v2 for all blocks of t2, {p p|h h}, {h p|h h} and, where the source has them,
 /// {h p|h p}; finish_collecting(); add_v2 for all blocks {p p|h p}; residual(). By one thread.
 class BlockSingles final : private SinglesSlabs {
  public:
@@ -34,7 +34,7 @@ class BlockSingles final : private SinglesSlabs {
 
  private:
   /// A dense array [n0, n1, n2, n3].
-  struct Dense {
+  struct DenseArray {
     std::array<std::int64_t, 4> extent{};
     Buffer values;
     void make(const std::array<std::int64_t, 4>& shape);
@@ -54,19 +54,19 @@ class BlockSingles final : private SinglesSlabs {
   void scatter(const std::array<int, 4>& tiles, std::span<const double> block, double sign,
                const std::array<std::int64_t, 4>& stride, double* to) const;
   /// Puts sign * block into `to`, whose axis k is axis `axes[k]` of the block.
-  void place(const std::array<int, 4>& tiles, std::span<const double> block, const std::array<std::size_t, 4>& axes,
-             double sign, Dense& to) const;
+  void copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
+                     const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const;
   /// The same into a box by itself, which the equation takes as part of ovvv.
   void add_ovvv(const std::array<int, 4>& tiles, std::span<const double> block, const std::array<std::size_t, 4>& axes,
                 double sign);
-  void place_pair(const std::array<int, 4>& tiles, std::span<const double> block,
-                  const std::array<std::size_t, 4>& axes, std::array<Dense, 4>& to);
+  void copy_to_pair_arrays(const std::array<int, 4>& tiles, std::span<const double> block,
+                           const std::array<std::size_t, 4>& axes, std::array<DenseArray, 4>& to);
 
   const TileSpace& tiles_;
   SinglesProblem problem_;
   /// By spins of the first and of the second pair: aa, ab, ba, bb; restricted: the first alone.
-  std::array<Dense, 4> t2_, ovov_, ovoo_;
-  std::array<Dense, 2> oovv_;
+  std::array<DenseArray, 4> t2_, ovov_, ovoo_;
+  std::array<DenseArray, 2> oovv_;
   Buffer box_;
   std::optional<SinglesEquation> equation_;
 };

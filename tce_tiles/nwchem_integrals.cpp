@@ -93,12 +93,12 @@ void NwchemIntegrals::read(int g3, int g4, int g1, int g2, std::span<double> blo
   const bool direct = space_[g3].spin() == space_[g1].spin() && space_[g4].spin() == space_[g2].spin();
   const bool exchange = space_[g3].spin() == space_[g2].spin() && space_[g4].spin() == space_[g1].spin();
   std::int64_t loaded = -1;
-  if (direct) place(a3, a1, a4, a2, 1.0, false, block, loaded);
-  if (exchange) place(a3, a2, a4, a1, -1.0, direct, block, loaded);
+  if (direct) write_integral(a3, a1, a4, a2, 1.0, false, block, loaded);
+  if (exchange) write_integral(a3, a2, a4, a1, -1.0, direct, block, loaded);
 }
 
-void NwchemIntegrals::place(Axis i, Axis j, Axis k, Axis l, double sign, bool add, std::span<double> block,
-                            std::int64_t& loaded) const {
+void NwchemIntegrals::write_integral(Axis i, Axis j, Axis k, Axis l, double sign, bool add, std::span<double> block,
+                                     std::int64_t& loaded) const {
   // The one of the eight equal orders that is stored: i >= j, k >= l, pair(i,j) >= pair(k,l).
   if (i.tile < j.tile) std::swap(i, j);
   if (k.tile < l.tile) std::swap(k, l);

@@ -31,8 +31,8 @@ class NwchemIntegrals {
   };
   /// Puts `sign` times (bra0 bra1|ket0 ket1) into `block`, or adds it. `loaded` is the offset of the stored block that
   /// is in the scratch buffer of this thread, or -1: with equal tiles both terms of an integral come from the same one.
-  void place(Axis bra0, Axis bra1, Axis ket0, Axis ket1, double sign, bool add, std::span<double> block,
-             std::int64_t& loaded) const;
+  void write_integral(Axis bra0, Axis bra1, Axis ket0, Axis ket1, double sign, bool add, std::span<double> block,
+                      std::int64_t& loaded) const;
 
   const TileSpace& space_;
   V2Storage storage_;
