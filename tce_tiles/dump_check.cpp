@@ -177,9 +177,9 @@ void Checker::begin_singles() {
   slabs_.emplace(file_, integrals_file(), header_);
   slabs_->describe(problem);
   // Threads work on neighbouring jobs, which have few occupied orbitals between them.
-  constexpr std::size_t kept_slabs = 4;
+  constexpr std::size_t max_cached_slabs = 4;
   use_single_threaded_blas();
-  singles_.emplace(std::move(problem), *slabs_, kept_slabs);
+  singles_.emplace(std::move(problem), *slabs_, max_cached_slabs);
 }
 
 void Checker::plan() {

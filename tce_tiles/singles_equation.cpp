@@ -28,8 +28,8 @@ constexpr std::size_t amplitudes_at_a_time = std::size_t{1} << 16;
 
 }  // namespace
 
-SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t kept_slabs)
-    : problem_(std::move(problem)), slabs_(slabs), kept_slabs_(std::max<std::size_t>(1, kept_slabs)) {
+SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs)
+    : problem_(std::move(problem)), slabs_(slabs), max_cached_slabs_(std::max<std::size_t>(1, max_cached_slabs)) {
   for (int s = 0; s < spins(); ++s) {
     for (auto* sums : {&coulomb_same_, &coulomb_opposite_, &coupling_, &residual_}) {
       (*sums)[static_cast<std::size_t>(s)].assign(o(s) * v(s), 0.0);
@@ -145,14 +145,14 @@ SinglesEquation::Slab SinglesEquation::tau(int u, int s, std::int64_t n) {
   std::shared_ptr<JointBuffer> slab;
   {
     const std::lock_guard lock(mutex_);
-    const auto same = [&](const KeptSlab& kept) { return kept.u == u && kept.s == s && kept.n == n; };
-    const auto kept = std::find_if(kept_.begin(), kept_.end(), same);
-    if (kept != kept_.end()) {
-      slab = kept->slab;
+    const auto same = [&](const CachedSlab& entry) { return entry.u == u && entry.s == s && entry.n == n; };
+    const auto cached = std::find_if(cache_.begin(), cache_.end(), same);
+    if (cached != cache_.end()) {
+      slab = cached->slab;
     } else {
       slab = std::make_shared<JointBuffer>(o(s) * page, (o(s) + rows - 1) / rows);
-      kept_.push_back({u, s, n, slab});
-      if (kept_.size() > kept_slabs_) kept_.pop_front();
+      cache_.push_back({u, s, n, slab});
+      if (cache_.size() > max_cached_slabs_) cache_.pop_front();
     }
   }
   slab->complete([&](std::size_t part) {
@@ -186,7 +186,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
     return same && antisymmetrised[spin] ? 0.5 : 1.0;
   };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
-  const Slab kept = tau(u, s, orbital);
+  const Slab slab = tau(u, s, orbital);
   Buffer memory;
   memory.reserve(std::max(vu * os * std::max(os, vs), os * vs * vs));
   std::vector<double> part(os * vs, 0.0);
@@ -196,7 +196,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   slabs_.read_ovoo(u, s, orbital, ovoo);
   for (std::size_t f = 0; f < vu; ++f) {
     multiply_add(true, false, o_s, v_s, o_s, -half(problem_.asym_ovoo), ovoo.data() + f * os * os, o_s,
-                 kept->data() + f * vs, p, part.data(), v_s);
+                 slab->data() + f * vs, p, part.data(), v_s);
   }
 
   // - sum_f t_nf (ni|af)
@@ -215,22 +215,22 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
     coupling_n[f] = coupling_[static_cast<std::size_t>(u)][n * vu + f] + fock(u, n, o(u) + f);
   }
   std::vector<double> f_mi(os * os, 0.0), with_t1(os * vu);  // [i,m], [i,f]
-  Buffer some;
-  some.reserve(orbitals_at_a_time * page);
+  Buffer scratch;
+  scratch.reserve(orbitals_at_a_time * page);
   for (std::size_t first = 0; first < os; first += orbitals_at_a_time) {
     const std::size_t count = std::min(orbitals_at_a_time, os - first);
-    std::copy_n(kept->data() + first * page, count * page, some.data());
+    std::copy_n(slab->data() + first * page, count * page, scratch.data());
     /// Takes `share` of the products of t1 away again.
     const auto without_singles = [&](double share) {
       for (std::size_t k = 0; k < count; ++k) {
         const double* const t_i = t1(s) + (first + k) * vs;
         for (std::size_t f = 0; f < vu; ++f) {
-          double* const line = some.data() + k * page + f * vs;
+          double* const row = scratch.data() + k * page + f * vs;
           const double t_nf = share * direct * t_n[f];
-          for (std::size_t e = 0; e < vs; ++e) line[e] -= t_nf * t_i[e];
+          for (std::size_t e = 0; e < vs; ++e) row[e] -= t_nf * t_i[e];
           if (exchanged == 0.0) continue;
           const double t_if = share * exchanged * t_i[f];
-          for (std::size_t e = 0; e < vs; ++e) line[e] -= t_n[e] * t_if;
+          for (std::size_t e = 0; e < vs; ++e) row[e] -= t_n[e] * t_if;
         }
       }
     };
@@ -239,16 +239,16 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
       std::fill(with_t1.begin(), with_t1.end(), 0.0);
       multiply_add(false, true, o_s, v_u, v_s, 1.0, t1(s), v_s, ovov.data() + (first + k) * vs, o_s * v_s,
                    with_t1.data(), v_u);
-      multiply_add(false, false, o_s, v_s, v_u, -half(problem_.asym_ovov), with_t1.data(), v_u, some.data() + k * page,
-                   v_s, part.data(), v_s);
+      multiply_add(false, false, o_s, v_s, v_u, -half(problem_.asym_ovov), with_t1.data(), v_u,
+                   scratch.data() + k * page, v_s, part.data(), v_s);
     }
     for (std::size_t f = 0; f < vu; ++f) {
-      multiply_add(false, true, signed_of(count), o_s, v_s, half(problem_.asym_ovov), some.data() + f * vs, p,
+      multiply_add(false, true, signed_of(count), o_s, v_s, half(problem_.asym_ovov), scratch.data() + f * vs, p,
                    ovov.data() + f * os * vs, v_s, f_mi.data() + first * os, o_s);
     }
     without_singles(0.5);
     for (std::size_t k = 0; k < count; ++k) {
-      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), v_u, some.data() + k * page, v_s,
+      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), v_u, scratch.data() + k * page, v_s,
                    part.data() + (first + k) * vs, v_s);
     }
   }

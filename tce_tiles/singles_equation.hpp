@@ -60,8 +60,9 @@ class SinglesSlabs {
 
 class SinglesEquation {
  public:
-  /// `slabs` must outlive the equation. At most `kept_slabs` sets of amplitudes stay in memory between their uses.
-  SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t kept_slabs);
+  /// `slabs` must outlive the equation. At most `max_cached_slabs` sets of amplitudes stay in memory between their
+  /// uses.
+  SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs);
 
   const SinglesProblem& problem() const { return problem_; }
   int spins() const { return problem_.restricted ? 1 : 2; }
@@ -85,7 +86,7 @@ class SinglesEquation {
 
  private:
   using Slab = std::shared_ptr<const JointBuffer>;
-  struct KeptSlab {
+  struct CachedSlab {
     int u, s;
     std::int64_t n;
     std::shared_ptr<JointBuffer> slab;
@@ -105,9 +106,9 @@ class SinglesEquation {
 
   SinglesProblem problem_;
   const SinglesSlabs& slabs_;
-  std::size_t kept_slabs_;
+  std::size_t max_cached_slabs_;
   mutable std::mutex mutex_;
-  std::list<KeptSlab> kept_;
+  std::list<CachedSlab> cache_;
   /// By spin, [o, v]: sum t_me (me|nf) of equal and of opposite spins, the whole of F_nf without f_nf, and the residual
   /// of the second pass.
   std::array<std::vector<double>, 2> coulomb_same_, coulomb_opposite_, coupling_, residual_;
