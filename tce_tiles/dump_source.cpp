@@ -66,7 +66,7 @@ class DumpSource final : public TileSource {
   void read_t1(int p, int h, std::span<double> block) const override;
   void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
-  bool opposite_spins_tell_all() const override { return header_.restricted; }
+  bool opposite_spin_blocks_suffice() const override { return header_.restricted; }
 
  private:
   void add_array(const ArraySpec& spec) {

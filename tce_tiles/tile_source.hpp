@@ -64,10 +64,10 @@ class TileSource {
   virtual bool concurrent_reads() const { return false; }
   /// Whether all blocks are made of what those have whose tiles have the spins alpha, beta, alpha, beta: then who has
   /// seen these has seen every number.
-  virtual bool opposite_spins_tell_all() const { return false; }
+  virtual bool opposite_spin_blocks_suffice() const { return false; }
   /// Whether several spin cases of V2 of a restricted reference are numbers of their own, which may contradict each
   /// other; else all are made of one.
-  virtual bool stores_spin_cases_of_v2() const { return !opposite_spins_tell_all(); }
+  virtual bool stores_spin_cases_of_v2() const { return !opposite_spin_blocks_suffice(); }
   /// Of all blocks that have been read so far, in whatever order and by however many threads, and of the orbital
   /// energies: processes that have read the same blocks of the same numbers have the same. None where a source does
   /// not keep it.

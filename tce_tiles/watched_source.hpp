@@ -25,7 +25,7 @@ class WatchedSource final : public TileSource {
   bool has_fock() const override { return source_->has_fock(); }
   bool has_exchange_integrals() const override { return source_->has_exchange_integrals(); }
   bool concurrent_reads() const override { return source_->concurrent_reads(); }
-  bool opposite_spins_tell_all() const override { return source_->opposite_spins_tell_all(); }
+  bool opposite_spin_blocks_suffice() const override { return source_->opposite_spin_blocks_suffice(); }
   bool stores_spin_cases_of_v2() const override { return source_->stores_spin_cases_of_v2(); }
   std::optional<SourceDigest> digest() const override;
   /// Whatever is read next is what must stay: for numbers that were refused and then corrected.
