@@ -322,7 +322,7 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
 
 }  // namespace
 
-void expect_place_for_dump(const std::string& path, const WriteOptions& options) {
+void expect_writable_dump(const std::string& path, const WriteOptions& options) {
   expect_no_directory(path);
   const OutputFile output(path, rules_of(options));
 }

@@ -23,7 +23,7 @@ struct WriteOptions {
 };
 
 /// Throws as `write_dump` does if a dump cannot be written there: to be called before long work.
-void expect_place_for_dump(const std::string& path, const WriteOptions& options = {});
+void expect_writable_dump(const std::string& path, const WriteOptions& options = {});
 
 /// Writes any source as a Trifuse dump, block by block; no array is in memory as a whole except T1 and the Fock matrix.
 ///
