@@ -57,9 +57,9 @@ SourceInfo source_info(const trifuse_description& description) {
 }
 
 TileSpace tile_space(const trifuse_description& description) {
-  if (description.tile_count < 1 || description.tile_count > most_spin_orbitals || description.tiles == nullptr) {
+  if (description.tile_count < 1 || description.tile_count > max_spin_orbitals || description.tiles == nullptr) {
     throw UsageError(fmt::format("{} tiles were described{}; 1 to {} are possible.", description.tile_count,
-                                 description.tiles == nullptr ? ", which are null" : "", most_spin_orbitals));
+                                 description.tiles == nullptr ? ", which are null" : "", max_spin_orbitals));
   }
   std::vector<Tile> tiles;
   for (std::int64_t n = 0; n < description.tile_count; ++n) {

@@ -51,10 +51,10 @@ class SyntheticSource final : public TileSource {
                                    most_orbitals, most_orbitals));
     }
     std::int64_t orbitals = 0;
-    for (const std::int64_t n : count) orbitals += std::min(n, most_spin_orbitals + 1);
-    if (orbitals > most_spin_orbitals) {
+    for (const std::int64_t n : count) orbitals += std::min(n, max_spin_orbitals + 1);
+    if (orbitals > max_spin_orbitals) {
       throw UsageError(
-          fmt::format("A made-up molecule may have at most {} spin orbitals; give fewer.", most_spin_orbitals));
+          fmt::format("A made-up molecule may have at most {} spin orbitals; give fewer.", max_spin_orbitals));
     }
     std::vector<OrbitalRun> runs;
     for (const OrbitalClass c : orbital_classes) {

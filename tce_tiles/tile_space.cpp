@@ -12,14 +12,14 @@ namespace {
 
 [[noreturn]] void refuse_orbitals() {
   throw InputError(fmt::format("These tiles have more than {} spin orbitals, more than there can be amplitudes for.",
-                               most_spin_orbitals));
+                               max_spin_orbitals));
 }
 
 }  // namespace
 
 std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size) {
   if (tile_size < 1) throw UsageError(fmt::format("A tile size of {} is not possible; give 1 or more.", tile_size));
-  if (n > most_spin_orbitals) refuse_orbitals();
+  if (n > max_spin_orbitals) refuse_orbitals();
   if (n < 1) return {};
   // A tile size near the largest integer must not make this sum overflow: no tiles at all would be left of the
   // orbitals.
@@ -60,7 +60,7 @@ TileSpace::TileSpace(std::vector<Tile> tiles, bool restricted) : tiles_(std::mov
           fmt::format("Tile {} has size {} and irrep {}; a size of at least 1 and an irrep of 0 to 7 are needed.",
                       t + 1, tile.size, tile.irrep));
     }
-    if (tile.size > most_spin_orbitals - orbitals_) refuse_orbitals();
+    if (tile.size > max_spin_orbitals - orbitals_) refuse_orbitals();
     previous = c;
     ++count[static_cast<std::size_t>(c)];
     tile.offset = orbitals_;
@@ -144,7 +144,7 @@ TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t partic
   for (const OrbitalRun& run : runs()) {
     // Not more than there are, so that no sum of sizes overflows.
     const std::int64_t asked =
-        std::min(most_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
+        std::min(max_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
     const std::int64_t size = asked < granule ? asked : asked / granule * granule;
     for (std::int64_t at = 0; at < run.size; at += size) {
       tiles.push_back({run.orbital_class, run.irrep, std::min(size, run.size - at), 0, 0});

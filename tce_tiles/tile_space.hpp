@@ -54,13 +54,13 @@ struct OrbitalRun {
 };
 
 /// Spin orbitals of a space. The elements of a tensor with four indices can then be counted, also in bytes.
-inline constexpr std::int64_t most_spin_orbitals = 30000;
+inline constexpr std::int64_t max_spin_orbitals = 30000;
 
 class TileSpace {
  public:
   TileSpace() = default;
   /// `tiles` in sorted order with class, irrep and size; offsets and partners are computed. Throws InputError when the
-  /// order is not the sorted one, a size is below 1, there are more than `most_spin_orbitals`, or a restricted space
+  /// order is not the sorted one, a size is below 1, there are more than `max_spin_orbitals`, or a restricted space
   /// has different alpha and beta tiles.
   TileSpace(std::vector<Tile> tiles, bool restricted);
 
