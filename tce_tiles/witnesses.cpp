@@ -130,14 +130,14 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
 
 Witness orbital_energies(const Measurements& measured, const SourceInfo& integrals) {
   const std::string name = "orbital energies";
-  if (!measured.energies_off_fock) return unknown(name, "there is no Fock matrix");
+  if (!measured.energy_fock_difference) return unknown(name, "there is no Fock matrix");
   const double limit =
       std::clamp(energies_per_coupling * measured.fock_off_diagonal, energies_tolerance, largest_energies_tolerance);
-  return failed_if(!(*measured.energies_off_fock <= limit), name, *measured.energies_off_fock, limit,
+  return failed_if(!(*measured.energy_fock_difference <= limit), name, *measured.energy_fock_difference, limit,
                    fmt::format("{}: the orbital energies differ from the diagonal of the Fock matrix by up to {:.3g} "
                                "hartree; write both in hartree, in the same order, with the spins in the same places, "
                                "and from the same calculation.",
-                               integrals.path, *measured.energies_off_fock));
+                               integrals.path, *measured.energy_fock_difference));
 }
 
 /// Numbers that are possible but rare.
@@ -223,7 +223,7 @@ void Measurements::compare_energies(const std::array<std::vector<double>, 2>& oc
       if (p / n != p % n) fock_off_diagonal = std::max(fock_off_diagonal, std::abs(fock[s][p]));
     }
   }
-  energies_off_fock = rohf ? std::min(off_own, off_mean_of_spins(eps, fock)) : off_own;
+  energy_fock_difference = rohf ? std::min(off_own, off_mean_of_spins(eps, fock)) : off_own;
 }
 
 std::string to_string(WitnessStatus status) {

@@ -19,7 +19,7 @@ struct Measurements {
   std::string no_singles;  ///< why the equation of the single excitations was not evaluated
   /// Largest difference of orbital energies and diagonal of the Fock matrix; absent without one. For ROHF the diagonal
   /// of each spin, or the mean of both spins, whichever fits.
-  std::optional<double> energies_off_fock;
+  std::optional<double> energy_fock_difference;
   /// Largest off-diagonal element of the Fock matrix of canonical orbitals, which tells how far the SCF converged.
   double fock_off_diagonal = 0.0;
   double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
