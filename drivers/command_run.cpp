@@ -129,7 +129,7 @@ struct RunCommand {
     }
     CheckReport report;
     together(team, [&] {
-      report = judge(check->measurements(), amplitudes, integrals);
+      report = evaluate_witnesses(check->measurements(), amplitudes, integrals);
       enforce(report, trust_input);
     });
     if (team != nullptr) expect_same_numbers(*team, amplitudes);

@@ -108,7 +108,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
 CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals) {
   const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals);
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
-  return judge(check->measurements(), amplitudes, integrals);
+  return evaluate_witnesses(check->measurements(), amplitudes, integrals);
 }
 
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {

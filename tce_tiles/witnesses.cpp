@@ -243,7 +243,8 @@ bool has_failed(const CheckReport& report) {
                      [](const Witness& witness) { return witness.status == WitnessStatus::failed; });
 }
 
-CheckReport judge(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
+CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& amplitudes,
+                               const TileSource& integrals) {
   const SourceInfo &of_amplitudes = amplitudes.info(), &of_integrals = integrals.info();
   CheckReport report;
   report.ccsd_energy = measured.ccsd_energy;
