@@ -130,7 +130,8 @@ std::string text(const char* path);
 /// What a check of these amplitudes found. They are checked where they have not been yet, and those that the caller
 /// delivers also after a witness has failed, because the caller may have corrected them.
 const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals);
-/// The same for whoever uses them: throws InputError for a failed witness unless `trust_input`, see `enforce`.
+/// The same for whoever uses them: throws InputError for a failed witness unless `trust_input`, see
+/// `enforce_witnesses`.
 CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input);
 
 }  // namespace trifuse::c_interface

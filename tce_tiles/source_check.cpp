@@ -113,7 +113,7 @@ CheckReport check_source(const TileSource& amplitudes, const TileSource& integra
 
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {
   CheckReport report = check_source(amplitudes, integrals);
-  enforce(report, trust_input);
+  enforce_witnesses(report, trust_input);
   return report;
 }
 

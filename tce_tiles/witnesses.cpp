@@ -255,7 +255,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   return report;
 }
 
-void enforce(CheckReport& report, bool trust_input) {
+void enforce_witnesses(CheckReport& report, bool trust_input) {
   for (const Witness& witness : report.witnesses) {
     if (witness.status != WitnessStatus::failed) continue;
     if (!trust_input) throw InputError(witness.note);

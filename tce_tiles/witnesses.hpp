@@ -56,6 +56,6 @@ bool has_failed(const CheckReport& report);
 /// Compares what was measured with what must hold. `amplitudes` and `integrals` may be the same source.
 CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals);
 /// Throws InputError with the sentence of the first failed witness; with `trust_input` adds a warning instead.
-void enforce(CheckReport& report, bool trust_input);
+void enforce_witnesses(CheckReport& report, bool trust_input);
 
 }  // namespace trifuse
