@@ -25,7 +25,7 @@ inline constexpr double largest_integral = 1e6;
 
 /// Which integrals are read: those that triples need, or of these only what the energy is made of, where the others
 /// have been checked already.
-enum class CheckedIntegrals { all, of_energy };
+enum class CheckedIntegrals { all, energy_only };
 
 /// Reads all amplitudes and those integrals that triples need once, block by block, and throws InputError with one
 /// sentence if

@@ -90,7 +90,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   const auto blocks = [&] {
     // All integrals of a dump have been looked at in the order of its file, which is faster.
     return std::make_unique<BlockCheck>(
-        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::of_energy : CheckedIntegrals::all);
+        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all);
   };
   if (dump == nullptr) return blocks();
   const bool in_order_of_files = dump_of_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
