@@ -74,12 +74,13 @@ class Checker {
     const AmplitudeKind kind = amplitudes_.info().amplitudes;
     Measurements& measured = report_.measured;
     measured.fock_in_energy = integrals_.has_integrals() && integrals_.has_fock();
-    if (kind == AmplitudeKind::lambda) measured.no_singles = "Lambda amplitudes obey other equations";
-    if (kind == AmplitudeKind::made_up) measured.no_singles = "the amplitudes are made up and obey no equation";
+    if (kind == AmplitudeKind::lambda) measured.no_singles_reason = "Lambda amplitudes obey other equations";
+    if (kind == AmplitudeKind::made_up) measured.no_singles_reason = "the amplitudes are made up and obey no equation";
     // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
     const bool rohf = integrals_.info().reference == Reference::rohf;
-    if (rohf && !integrals_.has_fock()) measured.no_singles = "the reference is ROHF and there is no Fock matrix";
-    energy_known_ = integrals_.has_integrals() && measured.no_singles.empty();
+    if (rohf && !integrals_.has_fock())
+      measured.no_singles_reason = "the reference is ROHF and there is no Fock matrix";
+    energy_known_ = integrals_.has_integrals() && measured.no_singles_reason.empty();
     compare_spin_cases();
     read_singles();
     if (energy_known_) begin_equation();
@@ -183,12 +184,13 @@ class Checker {
   }
   void begin_equation() {
     if (checked_ != CheckedIntegrals::all) {
-      report_.measured.no_singles = "amplitudes and integrals come from files of different kinds";
+      report_.measured.no_singles_reason = "amplitudes and integrals come from files of different kinds";
       return;
     }
     const bool oovv = integrals_.has_exchange_integrals();
     if (2.0 * BlockSingles::bytes(space_, oovv) > most_dense_bytes) {
-      report_.measured.no_singles = "the arrays of these files would take too much memory; convert them to a dump";
+      report_.measured.no_singles_reason =
+          "the arrays of these files would take too much memory; convert them to a dump";
       return;
     }
     std::array<std::vector<double>, 2> t1, fock, occupied, virtuals;

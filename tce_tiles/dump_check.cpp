@@ -133,8 +133,8 @@ bool Checker::find_test() {
   const AmplitudeKind kind = header_.info.amplitudes;
   if (check_.test_with == nullptr) return false;
   if (kind == AmplitudeKind::lambda || kind == AmplitudeKind::made_up) {
-    measured_.no_singles = kind == AmplitudeKind::lambda ? "Lambda amplitudes obey other equations"
-                                                         : "the amplitudes are made up and obey no equation";
+    measured_.no_singles_reason = kind == AmplitudeKind::lambda ? "Lambda amplitudes obey other equations"
+                                                                : "the amplitudes are made up and obey no equation";
     return false;
   }
   const Hdf5File& file = integrals_file();
@@ -145,7 +145,7 @@ bool Checker::find_test() {
   measured_.fock_in_energy = !fock_[0].empty();
   // Without a Fock matrix the equations are still complete if Brillouin's theorem holds.
   if (measured_.fock_in_energy || check_.test_with->header.info.reference != Reference::rohf) return true;
-  measured_.no_singles = "the reference is ROHF and the dump has no Fock matrix";
+  measured_.no_singles_reason = "the reference is ROHF and the dump has no Fock matrix";
   return false;
 }
 

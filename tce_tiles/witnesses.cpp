@@ -51,7 +51,7 @@ Witness unknown(std::string name, std::string why) {
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "CCSD energy";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles);
+  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
   if (!amplitudes.correlation_energy) return unknown(name, "the maker's CCSD correlation energy is not known");
   const double printed = *amplitudes.correlation_energy, found = *measured.ccsd_energy;
   const double limit =
@@ -105,7 +105,7 @@ Witness equation_without_oovv(const SinglesResidual& found, const std::string& f
 }
 
 Witness singles_equation(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  if (!measured.singles) return unknown("singles equation", measured.no_singles);
+  if (!measured.singles) return unknown("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
   const std::string files = files_of(amplitudes, integrals);
   if (found.complete) return complete_equation(found, files, integrals.reference == Reference::rhf);
@@ -117,7 +117,7 @@ Witness singles_equation(const Measurements& measured, const SourceInfo& amplitu
 
 Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "first-order doubles";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles);
+  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
   if (measured.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
   const double ratio = measured.t2_d_t2 / measured.t2_v;
   const bool wrong = !(ratio >= least_first_order && ratio <= largest_first_order);

@@ -16,7 +16,7 @@ struct Measurements {
   std::optional<double> ccsd_energy;  ///< correlation energy recomputed from the numbers
   bool fock_in_energy = false;        ///< it has the term f_ov t1; without a Fock matrix that is taken for zero
   std::optional<SinglesResidual> singles;
-  std::string no_singles;  ///< why the equation of the single excitations was not evaluated
+  std::string no_singles_reason;  ///< why the equation of the single excitations was not evaluated
   /// Largest difference of orbital energies and diagonal of the Fock matrix; absent without one. For ROHF the diagonal
   /// of each spin, or the mean of both spins, whichever fits.
   std::optional<double> energy_fock_difference;

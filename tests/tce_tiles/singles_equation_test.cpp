@@ -39,7 +39,7 @@ TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
   const auto dump = open_dump(path, 3, 7);
   const Measurements of_blocks = measure(*blocks), of_dump = measure(*dump);
   for (const Measurements* measured : {&of_blocks, &of_dump}) {
-    ASSERT_TRUE(measured->singles) << measured->no_singles;
+    ASSERT_TRUE(measured->singles) << measured->no_singles_reason;
     EXPECT_TRUE(measured->singles->complete);
     EXPECT_LT(measured->singles->step, 1e-10);
   }
