@@ -113,7 +113,7 @@ const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, 
   if (amplitudes.checks && !corrected) return *amplitudes.checks;
   amplitudes.checks.reset();
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  if (amplitudes.read != nullptr) amplitudes.read->forget();
+  if (amplitudes.read != nullptr) amplitudes.read->reset_hashes();
   return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source));
 }
 

@@ -35,12 +35,12 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
       bytes_ += recent_.front().bytes;
       // A block may be made of two bands, which a thread wants again for the next.
       const std::size_t least = 2 * static_cast<std::size_t>(available_threads());
-      while (bytes_ > capacity_ && recent_.size() > least) forget(std::prev(recent_.end()));
+      while (bytes_ > capacity_ && recent_.size() > least) evict(std::prev(recent_.end()));
     }
   }
   if (found.valid()) return found.get();
   try {
-    const std::shared_ptr<Buffer> band = memory_for(size);
+    const std::shared_ptr<Buffer> band = take_buffer(size);
     const std::span<double> values = band->span().first(size);
     dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
                  std::array{count[0], count[1], count[2], row}, values);
@@ -50,19 +50,19 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   } catch (...) {
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(mutex_);
-    if (const auto position = position_.find(key); position != position_.end()) forget(position->second);
+    if (const auto position = position_.find(key); position != position_.end()) evict(position->second);
     throw;
   }
 }
 
-std::shared_ptr<Buffer> BandCache::memory_for(std::size_t doubles) const {
+std::shared_ptr<Buffer> BandCache::take_buffer(std::size_t doubles) const {
   Buffer memory;
   {
-    const std::lock_guard lock(spare_->mutex);
-    memory = spare_->buffers.take(doubles);
+    const std::lock_guard lock(pool_->mutex);
+    memory = pool_->buffers.take(doubles);
   }
   if (memory.size() == 0) memory = SpareBuffers::fresh(doubles);
-  const auto give_back = [spare = spare_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
+  const auto give_back = [spare = pool_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
     const std::unique_ptr<Buffer> owner(band);
     const std::lock_guard lock(spare->mutex);
     spare->buffers.give(std::move(*band));
@@ -71,7 +71,7 @@ std::shared_ptr<Buffer> BandCache::memory_for(std::size_t doubles) const {
   return {new Buffer(std::move(memory)), give_back};
 }
 
-void BandCache::forget(Entries::iterator entry) {
+void BandCache::evict(Entries::iterator entry) {
   bytes_ -= entry->bytes;
   position_.erase(entry->key);
   recent_.erase(entry);

@@ -46,16 +46,16 @@ class BandCache {
   using Entries = std::list<Entry>;
 
   /// Memory of bands that nobody has any more.
-  struct Spare {
+  struct Pool {
     std::mutex mutex;
     SpareBuffers buffers;
   };
 
-  void forget(Entries::iterator entry);  ///< with the lock held
-  std::shared_ptr<Buffer> memory_for(std::size_t doubles) const;
+  void evict(Entries::iterator entry);  ///< with the lock held
+  std::shared_ptr<Buffer> take_buffer(std::size_t doubles) const;
 
   const std::size_t capacity_;
-  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::mutex mutex_;
   Entries recent_;  ///< last used first
   std::unordered_map<Key, Entries::iterator, Hash> position_;

@@ -11,10 +11,10 @@
 namespace trifuse {
 
 WatchedSource::WatchedSource(std::unique_ptr<const TileSource> source) : source_(std::move(source)) {
-  forget();
+  reset_hashes();
 }
 
-void WatchedSource::forget() {
+void WatchedSource::reset_hashes() {
   for (Shard& shard : shards_) shard.hashes.clear();
   const std::span<const double> energies = source_->orbital_energies();
   const XXH128_hash_t hash = XXH3_128bits(energies.data(), energies.size_bytes());

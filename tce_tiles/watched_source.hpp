@@ -29,7 +29,7 @@ class WatchedSource final : public TileSource {
   bool stores_spin_cases_of_v2() const override { return source_->stores_spin_cases_of_v2(); }
   std::optional<SourceDigest> digest() const override;
   /// Whatever is read next is what must stay: for numbers that were refused and then corrected.
-  void forget();
+  void reset_hashes();
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
