@@ -24,7 +24,7 @@ namespace {
 /// Violations of symmetries by rounding, relative to the largest element (at least one).
 constexpr double symmetry_tolerance = 1e-9;
 /// Above this much memory for dense arrays the equation of the single excitations is left out.
-constexpr double most_dense_bytes = 4.0 * 0x1p30;
+constexpr double max_dense_bytes = 4.0 * 0x1p30;
 
 using Quad = std::array<int, 4>;
 using Dims = std::array<std::int64_t, 4>;
@@ -188,7 +188,7 @@ class Checker {
       return;
     }
     const bool oovv = integrals_.has_exchange_integrals();
-    if (2.0 * BlockSingles::bytes(space_, oovv) > most_dense_bytes) {
+    if (2.0 * BlockSingles::bytes(space_, oovv) > max_dense_bytes) {
       report_.measured.no_singles_reason =
           "the arrays of these files would take too much memory; convert them to a dump";
       return;

@@ -34,8 +34,8 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
       position_.emplace(key, recent_.begin());
       bytes_ += recent_.front().bytes;
       // A block may be made of two bands, which a thread wants again for the next.
-      const std::size_t least = 2 * static_cast<std::size_t>(available_threads());
-      while (bytes_ > capacity_ && recent_.size() > least) evict(std::prev(recent_.end()));
+      const std::size_t min_bands = 2 * static_cast<std::size_t>(available_threads());
+      while (bytes_ > capacity_ && recent_.size() > min_bands) evict(std::prev(recent_.end()));
     }
   }
   if (found.valid()) return found.get();
@@ -62,11 +62,11 @@ std::shared_ptr<Buffer> BandCache::take_buffer(std::size_t doubles) const {
     memory = pool_->buffers.take(doubles);
   }
   if (memory.size() == 0) memory = SpareBuffers::fresh(doubles);
-  const auto give_back = [spare = pool_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
+  const auto give_back = [pool = pool_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
     const std::unique_ptr<Buffer> owner(band);
-    const std::lock_guard lock(spare->mutex);
-    spare->buffers.give(std::move(*band));
-    spare->buffers.shrink(most);
+    const std::lock_guard lock(pool->mutex);
+    pool->buffers.give(std::move(*band));
+    pool->buffers.shrink(most);
   };
   return {new Buffer(std::move(memory)), give_back};
 }

@@ -17,8 +17,8 @@
 namespace trifuse {
 namespace {
 
-constexpr std::int64_t least_block = 1024, most_blocks = std::int64_t{1} << 23;
-constexpr std::int64_t largest_block = std::int64_t{1} << 40;
+constexpr std::int64_t min_block_elements = 1024, max_blocks = std::int64_t{1} << 23;
+constexpr std::int64_t max_block_elements = std::int64_t{1} << 40;
 /// About so many numbers are read at a time where checksums are made.
 constexpr std::int64_t doubles_per_read = std::int64_t{1} << 16;
 
@@ -26,8 +26,8 @@ const std::string group = "seal";
 const std::string header_dataset = "seal/header";
 
 std::int64_t block_for(std::int64_t elements) {
-  std::int64_t block = least_block;
-  while (block < largest_block && elements / block >= most_blocks) block *= 2;
+  std::int64_t block = min_block_elements;
+  while (block < max_block_elements && elements / block >= max_blocks) block *= 2;
   return block;
 }
 
@@ -133,11 +133,11 @@ void DumpSeal::read_seal(const Hdf5File& file) {
     return;
   }
   if (!present) throw damaged("the dump should have a seal, but group 'seal' is missing");
-  if (!block || *block < least_block || *block > largest_block ||
+  if (!block || *block < min_block_elements || *block > max_block_elements ||
       !std::has_single_bit(static_cast<std::uint64_t>(*block))) {
     throw damaged(
         fmt::format("attribute 'seal_block' of the root group is {}, but it must be a power of two from {} on",
-                    block ? fmt::to_string(*block) : "absent", least_block));
+                    block ? fmt::to_string(*block) : "absent", min_block_elements));
   }
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::vector<std::pair<std::shared_ptr<BlockSums>, std::string>> tables;
@@ -163,7 +163,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
   }
   for (const auto& [sums, name] : tables) {
     const Hdf5Dataset table = file.dataset(name);
-    if (table.shape().size() != 1 || table.size() != sums->count() || sums->count() > most_blocks) {
+    if (table.shape().size() != 1 || table.size() != sums->count() || sums->count() > max_blocks) {
       throw damaged(
           fmt::format("dataset '{}' has shape {} instead of [{}]", name, shape_text(table.shape()), sums->count()));
     }

@@ -75,10 +75,10 @@ void check_spatial_tiles(const NwchemTiles& tiles, const TileSpace& space) {
 
 TileSpace nwchem_tile_space(const NwchemTiles& table) {
   const std::array<std::int64_t, 4> counts = {table.noa, table.nob, table.nva, table.nvb};
-  constexpr std::int64_t most_tiles = 1'000'000;
+  constexpr std::int64_t max_tiles = 1'000'000;
   std::int64_t all = 0;
   for (const std::int64_t count : counts) {
-    if (count < 0 || count > most_tiles) {
+    if (count < 0 || count > max_tiles) {
       throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
     }
     all += count;

@@ -92,8 +92,8 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
 }
 
 LineReader::LineReader(const std::string& path) : file_(path) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
-  if (file_.size() <= most_bytes) return;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 32;
+  if (file_.size() <= max_bytes) return;
   throw InputError(
       fmt::format("The file {} has {} bytes, more than any output; name the right one.", path, file_.size()));
 }

@@ -15,7 +15,7 @@ namespace trifuse {
 namespace {
 
 /// More basis functions than any correlated calculation has.
-constexpr std::int64_t most_functions = 100'000;
+constexpr std::int64_t max_functions = 100'000;
 constexpr std::int64_t marker_bytes = 4;
 /// The first record: sums over basis and geometry, kind of SCF, date.
 constexpr std::uint32_t longest_text = 4096;
@@ -130,7 +130,7 @@ NwchemMovecs read_nwchem_movecs(const std::string& path) {
   const std::int64_t sets = records.integer();
   if (sets != 1 && sets != 2) damaged(path, fmt::format("it announces {} sets of orbitals", sets));
   const std::int64_t functions = records.integer();
-  if (functions < 1 || functions > most_functions)
+  if (functions < 1 || functions > max_functions)
     damaged(path, fmt::format("it announces {} basis functions", functions));
   const std::vector<std::int64_t> counts = records.integers(static_cast<std::size_t>(sets));
   for (const std::int64_t count : counts) {

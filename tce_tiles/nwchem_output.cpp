@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view tce_banner = "NWChem Extensible Many-Electron Theory Module";
 /// NWChem's own limit on tiles; a table that goes on is no table.
-constexpr std::size_t most_tiles = 10'000;
+constexpr std::size_t max_tiles = 10'000;
 /// More spin orbitals than any file could hold integrals of.
-constexpr std::size_t most_orbitals = 100'000;
+constexpr std::size_t max_orbitals = 100'000;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -47,7 +47,7 @@ std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
-  if (value < 0 || value > 100 * static_cast<std::int64_t>(most_orbitals)) return std::nullopt;
+  if (value < 0 || value > 100 * static_cast<std::int64_t>(max_orbitals)) return std::nullopt;
   return value;
 }
 
@@ -102,7 +102,7 @@ class Parser {
     const auto s = spin(words[1]);
     const auto size = integer(words[3]);
     const auto offset = integer(words[5]);
-    if (!s || !size || !offset || now_.tiles.size() >= most_tiles) return false;
+    if (!s || !size || !offset || now_.tiles.size() >= max_tiles) return false;
     now_.tiles.push_back({*s, std::string(words[2]), *size, *offset});
     return true;
   }
@@ -180,7 +180,7 @@ class Parser {
     const auto irrep = integer(words[4]);
     const auto value = number(words[6]);
     if (!s || (*s != 1 && *s != 2) || !irrep || *irrep < 0 || *irrep > 7 || !value) return false;
-    if (integer(words[0]) != static_cast<std::int64_t>(now_.sorted.size()) + 1 || now_.sorted.size() >= most_orbitals) {
+    if (integer(words[0]) != static_cast<std::int64_t>(now_.sorted.size()) + 1 || now_.sorted.size() >= max_orbitals) {
       return false;
     }
     now_.sorted.push_back({static_cast<Spin>(*s), static_cast<int>(*irrep), *value});
@@ -319,7 +319,7 @@ TileSpace tiles_of(const TceCalculation& calculation, const std::string& path) {
     for (std::size_t k = 0; k < counts[c]; ++k, ++row) {
       if (rows[row].offset != orbitals)
         damaged(path, fmt::format("the offset of tile {} does not follow from the sizes", row + 1));
-      if (rows[row].size < 1 || rows[row].size > static_cast<std::int64_t>(most_orbitals) - orbitals) {
+      if (rows[row].size < 1 || rows[row].size > static_cast<std::int64_t>(max_orbitals) - orbitals) {
         damaged(path, fmt::format("tile {} has an impossible size", row + 1));
       }
       const std::optional<int> irrep = irrep_number(rows[row].irrep, d2);

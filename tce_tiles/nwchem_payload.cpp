@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t header_bytes = 16;
 constexpr std::int64_t double_bytes = sizeof(double);
 /// NWChem writes at most as many files as it has processes.
-constexpr std::int64_t most_files = 1'000'000;
+constexpr std::int64_t max_files = 1'000'000;
 
 std::uint64_t swapped(std::uint64_t x) {
   return __builtin_bswap64(x);
@@ -29,7 +29,7 @@ struct Header {
   std::int64_t files;
   std::int64_t doubles;
   bool fits(std::int64_t file_size) const {
-    return files >= 1 && files <= most_files && doubles >= 0 && doubles == (file_size - header_bytes) / double_bytes &&
+    return files >= 1 && files <= max_files && doubles >= 0 && doubles == (file_size - header_bytes) / double_bytes &&
            file_size == header_bytes + doubles * double_bytes;
   }
 };
@@ -53,7 +53,7 @@ Header read_header(const InputFile& file) {
                     file.path()));
   }
   // A plausible number of files, but not the number of doubles that follow.
-  if (header.files >= 1 && header.files <= most_files && header.doubles >= 0) {
+  if (header.files >= 1 && header.files <= max_files && header.doubles >= 0) {
     throw InputError(fmt::format(
         "The file {} is {}: its header announces {} doubles, but {} bytes follow; copy it again or "
         "write it again with NWChem.",

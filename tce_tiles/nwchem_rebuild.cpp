@@ -63,13 +63,13 @@ std::vector<RebuiltTiles> fitting_tiles(const RebuildRequest& request) {
   if (movecs.reference == Reference::rhf) references.push_back(Reference::rohf);
 
   std::vector<RebuiltTiles> found;
-  const std::int64_t most_core = std::min(movecs.occupied[0], movecs.occupied[1]);
-  const std::int64_t most_virtual = movecs.orbitals - movecs.occupied[0];
+  const std::int64_t max_core = std::min(movecs.occupied[0], movecs.occupied[1]);
+  const std::int64_t max_virtual = movecs.orbitals - movecs.occupied[0];
   for (const Reference reference : references) {
-    for (std::int64_t core = request.frozen_core.value_or(0); core <= request.frozen_core.value_or(most_core); ++core) {
-      for (std::int64_t top = request.frozen_virtual.value_or(0); top <= request.frozen_virtual.value_or(most_virtual);
+    for (std::int64_t core = request.frozen_core.value_or(0); core <= request.frozen_core.value_or(max_core); ++core) {
+      for (std::int64_t top = request.frozen_virtual.value_or(0); top <= request.frozen_virtual.value_or(max_virtual);
            ++top) {
-        if (core > most_core || top > most_virtual) continue;
+        if (core > max_core || top > max_virtual) continue;
         OrbitalCounts counts;
         counts.orbitals = {movecs.orbitals, movecs.orbitals};
         counts.occupied = movecs.occupied;

@@ -45,10 +45,10 @@ class SyntheticSource final : public TileSource {
     if (count[0] < 1 || count[2] < 1 || count[1] < 0 || count[3] < 0) {
       throw UsageError("A made-up molecule needs at least one occupied and one virtual orbital.");
     }
-    constexpr std::int64_t most_orbitals = 1 << 16;
-    if (*std::max_element(count.begin(), count.end()) > most_orbitals) {
+    constexpr std::int64_t max_orbitals = 1 << 16;
+    if (*std::max_element(count.begin(), count.end()) > max_orbitals) {
       throw UsageError(fmt::format("A made-up molecule has at most {} occupied and {} virtual orbitals of each spin.",
-                                   most_orbitals, most_orbitals));
+                                   max_orbitals, max_orbitals));
     }
     std::int64_t orbitals = 0;
     for (const std::int64_t n : count) orbitals += std::min(n, max_spin_orbitals + 1);
