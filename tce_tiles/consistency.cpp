@@ -60,9 +60,9 @@ double lower_violation(std::span<const double> x, const Dims& n) {
   return largest;
 }
 
-class Checker {
+class BlockChecker {
  public:
-  Checker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
+  BlockChecker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
       : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), checked_(checked) {}
 
   ConsistencyReport run() {
@@ -83,7 +83,7 @@ class Checker {
     energy_known_ = integrals_.has_integrals() && measured.no_singles_reason.empty();
     compare_spin_cases();
     read_singles();
-    if (energy_known_) begin_equation();
+    if (energy_known_) set_up_equation();
     doubles();
     if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
     if (energy_known_) measured.ccsd_energy = energy_;
@@ -140,14 +140,14 @@ class Checker {
     require(violation, scale, "is not antisymmetric", tensor, q, source);
   }
 
-  std::span<double> room(Buffer& buffer, const Quad& q) const {
+  std::span<double> resized(Buffer& buffer, const Quad& q) const {
     const Dims n = dims(q);
     const std::size_t size = u(n[0] * n[1] * n[2] * n[3]);
     buffer.reserve(size);
     return buffer.span().first(size);
   }
   std::span<const double> t2(const Quad& q, Buffer& buffer) const {
-    const std::span<double> block = room(buffer, q);
+    const std::span<double> block = resized(buffer, q);
     amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
     return block;
   }
@@ -160,7 +160,7 @@ class Checker {
         space_, [this](const Quad& q, std::span<double> block) { integrals_.read_v2(q[0], q[1], q[2], q[3], block); });
   }
   std::span<const double> v2(const Quad& q) {
-    const std::span<double> block = room(v_, q);
+    const std::span<double> block = resized(v_, q);
     integrals_.read_v2(q[0], q[1], q[2], q[3], block);
     const double largest = magnitude(block, largest_integral, "V2", q, integrals_);
     report_.largest_v2 = std::max(report_.largest_v2, largest);
@@ -182,7 +182,7 @@ class Checker {
             : 0;
     return before + space_[tile].offset - space_[space_.first(c)].offset;
   }
-  void begin_equation() {
+  void set_up_equation() {
     if (checked_ != CheckedIntegrals::all) {
       report_.measured.no_singles_reason = "amplitudes and integrals come from files of different kinds";
       return;
@@ -412,7 +412,7 @@ class Checker {
 
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked) {
-  return Checker(amplitudes, integrals, checked).run();
+  return BlockChecker(amplitudes, integrals, checked).run();
 }
 
 }  // namespace trifuse

@@ -48,12 +48,12 @@ struct EnergyOfPairs {
   std::int64_t j_count;
 };
 
-class Checker final : public SourceCheck {
+class DumpChecker final : public SourceCheck {
  public:
-  Checker(const DumpFile& dump, const DumpCheck& check)
+  DumpChecker(const DumpFile& dump, const DumpCheck& check)
       : dump_(dump), other_(check.test_with == &dump ? nullptr : check.test_with), check_(check) {
     read_small_arrays();
-    if (find_test()) begin_singles();
+    if (find_equations()) set_up_singles();
     plan();
   }
 
@@ -85,11 +85,11 @@ class Checker final : public SourceCheck {
   const Hdf5File& integrals_file() const { return other_ != nullptr ? other_->file : file_; }
 
   void read_small_arrays();
-  bool find_test();
-  void begin_singles();
+  bool find_equations();
+  void set_up_singles();
   void plan();
-  void plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
-  void plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
+  void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
+  void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
@@ -116,7 +116,7 @@ class Checker final : public SourceCheck {
   Measurements measured_;
 };
 
-void Checker::read_small_arrays() {
+void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
     const Hdf5Dataset dataset = open_array(file_, header_, spec);
@@ -129,7 +129,7 @@ void Checker::read_small_arrays() {
 }
 
 /// False where these amplitudes obey no equations that could be tested.
-bool Checker::find_test() {
+bool DumpChecker::find_equations() {
   const AmplitudeKind kind = header_.info.amplitudes;
   if (check_.test_with == nullptr) return false;
   if (kind == AmplitudeKind::lambda || kind == AmplitudeKind::made_up) {
@@ -149,7 +149,7 @@ bool Checker::find_test() {
   return false;
 }
 
-void Checker::begin_singles() {
+void DumpChecker::set_up_singles() {
   SinglesProblem problem;
   problem.restricted = header_.restricted;
   problem.omega2 = header_.info.omega2;
@@ -182,15 +182,15 @@ void Checker::begin_singles() {
   singles_.emplace(std::move(problem), *slabs_, max_cached_slabs);
 }
 
-void Checker::plan() {
+void DumpChecker::plan() {
   const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
   const auto tested = singles_ ? present_integrals(integrals_file(), header_) : std::nullopt;
   const std::vector<ArraySpec> none;
-  plan_first(own ? *own : none, tested ? *tested : none);
-  plan_second(own ? *own : none, tested ? *tested : none);
+  plan_first_stage(own ? *own : none, tested ? *tested : none);
+  plan_second_stage(own ? *own : none, tested ? *tested : none);
 }
 
-void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   const auto ovov_of = [&](const ArraySpec& t2) -> const ArraySpec* {
     const auto found = std::find_if(tested.begin(), tested.end(), [&](const ArraySpec& spec) {
       return spec.kind == ArrayKind::ovov && spec.first == t2.first && spec.second == t2.second;
@@ -222,7 +222,7 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
 
 /// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals. The large jobs
 /// come a little before the boxes of their orbital, so that none of them is the last to end.
-void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   constexpr std::int64_t ahead = 2;
   std::vector<OrbitalJob> jobs;
   for (int u = 0; singles_ && u < singles_->spins(); ++u) {
@@ -241,7 +241,7 @@ void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<A
   for (OrbitalJob& each : jobs) jobs_[1].push_back(std::move(each.job));
 }
 
-void Checker::add_boxes(const ArraySpec& spec) {
+void DumpChecker::add_boxes(const ArraySpec& spec) {
   const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
   for (const BoxIndex& at : array.begins()) {
     jobs_[0].push_back(
@@ -249,7 +249,7 @@ void Checker::add_boxes(const ArraySpec& spec) {
   }
 }
 
-void Checker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
+void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
   const CheckedArray& array = arrays_.emplace_back(integrals_file(), header_, spec, check_.box_doubles);
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
@@ -263,7 +263,7 @@ void Checker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
   }
 }
 
-void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
+void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   const CheckedArray& amplitudes = arrays_.emplace_back(file_, header_, t2, check_.box_doubles);
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
@@ -284,8 +284,8 @@ void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   }
 }
 
-void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
-                               const ArrayBox& v2) {
+void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
+                                   const ArrayBox& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
   const bool opposite = header_.restricted || spec.first != spec.second;
   const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);
@@ -322,7 +322,7 @@ void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec
   measured_.largest_t2 = std::max(measured_.largest_t2, t2.largest);
 }
 
-void Checker::check_t1(const ArraySpec& spec) const {
+void DumpChecker::check_t1(const ArraySpec& spec) const {
   const std::vector<double>& values = t1_[number_of(spec.first)];
   check_size(largest_magnitude(values, file_.path(), spec.name), largest_amplitude, file_.path(), spec.name);
   const std::vector<int>&i_irreps = irreps(spec.axes[0]), &a_irreps = irreps(spec.axes[1]);
@@ -335,7 +335,7 @@ void Checker::check_t1(const ArraySpec& spec) const {
   }
 }
 
-std::vector<double> Checker::read_fock(const Hdf5File& file, Spin spin) const {
+std::vector<double> DumpChecker::read_fock(const Hdf5File& file, Spin spin) const {
   const Hdf5Dataset dataset = open_fock(file, header_, spin).value();
   std::vector<double> values(static_cast<std::size_t>(dataset.size()));
   dataset.read_all(values);
@@ -343,7 +343,7 @@ std::vector<double> Checker::read_fock(const Hdf5File& file, Spin spin) const {
   return values;
 }
 
-void Checker::check_fock(Spin spin) const {
+void DumpChecker::check_fock(Spin spin) const {
   const std::vector<double> values = read_fock(file_, spin);
   const std::string name = fock_dataset(spin, header_.restricted);
   std::vector<int> irrep = irreps(class_of(Space::hole, spin));
@@ -366,7 +366,7 @@ void Checker::check_fock(Spin spin) const {
   }
 }
 
-void Checker::add_singles(Spin spin) {
+void DumpChecker::add_singles(Spin spin) {
   const std::vector<double>& fock = fock_[number_of(spin)];
   const std::vector<double>& t1 = t1_[number_of(spin)];
   const std::size_t holes = irreps(class_of(Space::hole, spin)).size(),
@@ -379,7 +379,7 @@ void Checker::add_singles(Spin spin) {
   energies_[number_of(spin)] = header_.restricted ? 2.0 * sum : sum;
 }
 
-std::vector<double> Checker::run(int stage) {
+std::vector<double> DumpChecker::run(int stage) {
   const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
   std::vector<const Job*> mine;
@@ -406,7 +406,7 @@ std::vector<double> Checker::run(int stage) {
   return sums;
 }
 
-void Checker::accept(int stage, std::span<const double> sums) {
+void DumpChecker::accept(int stage, std::span<const double> sums) {
   if (!singles_) return;
   if (stage == 1) {
     singles_->set_second_sums(sums);
@@ -425,11 +425,11 @@ void Checker::accept(int stage, std::span<const double> sums) {
 }  // namespace
 
 std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check) {
-  return std::make_unique<Checker>(dump, check);
+  return std::make_unique<DumpChecker>(dump, check);
 }
 
 std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check) {
-  Checker checker(dump, check);
+  DumpChecker checker(dump, check);
   const std::vector<double> first = checker.run(0);
   checker.accept(0, first);
   checker.run(1);
