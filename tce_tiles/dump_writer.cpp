@@ -118,7 +118,7 @@ class Writer {
   void write_t1(const ArraySpec& spec);
   void write_fock(Spin spin);
   void write_array(const ArraySpec& spec);
-  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
+  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
   void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
                    Hdf5Writer::Type type = Hdf5Writer::Type::real);
@@ -274,10 +274,10 @@ void Writer::write_array(const ArraySpec& spec) {
           for (int t3 = first(3); t3 < last(3); ++t3) blocks.push_back({t0, t1, t2, t3});
         }
         const int threads = source_.concurrent_reads() ? available_threads() : 1;
-        share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& room) {
+        share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& scratch) {
           const auto [x0, x1, t2, t3] = blocks[n];
           const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
-          add_block(spec.kind, blocks[n], room, box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
+          add_block(spec.kind, blocks[n], scratch, box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
         });
         dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
                       std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
@@ -290,8 +290,8 @@ void Writer::write_array(const ArraySpec& spec) {
 }
 
 /// For any thread: puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at
-/// `box`. `room`: of the thread.
-void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
+/// `box`. `scratch`: of the thread.
+void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                        const std::array<std::int64_t, 3>& count) {
   // The axes in the order of the block, its pairs sorted as the source stores them.
   auto [u1, u2, l1, l2] = block_order(kind);
@@ -301,8 +301,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   if (!block_exists(space_, tiles[u1], tiles[u2], tiles[l1], tiles[l2])) return;
   const auto extent = [&](std::size_t axis) { return space_[tiles[axis]].size; };
   const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
-  room.reserve(size);
-  const std::span<double> block = room.span().first(size);
+  scratch.reserve(size);
+  const std::span<double> block = scratch.span().first(size);
   if (kind == ArrayKind::t2) {
     source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
   } else {
@@ -313,8 +313,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   for (std::int64_t w = 0; w < extent(u1); ++w) {
     for (std::int64_t x = 0; x < extent(u2); ++x) {
       for (std::int64_t y = 0; y < extent(l1); ++y) {
-        double* line = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
-        for (std::int64_t z = 0; z < extent(l2); ++z) line[z * stride[l2]] = sign * *from++;
+        double* to = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
+        for (std::int64_t z = 0; z < extent(l2); ++z) to[z * stride[l2]] = sign * *from++;
       }
     }
   }
