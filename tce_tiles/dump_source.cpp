@@ -28,12 +28,12 @@ struct Array {
 };
 
 /// A block under construction.
-struct Target {
+struct TargetBlock {
   std::array<int, 4> tiles;
   double* data;
 };
 
-/// (p q|r s), each letter a position in `Target::tiles`.
+/// (p q|r s), each letter a position in `TargetBlock::tiles`.
 using Mulliken = std::array<std::size_t, 4>;
 
 class DumpSource final : public TileSource {
@@ -121,15 +121,16 @@ class DumpSource final : public TileSource {
         fmt::format("Block {} of {} numbers was asked for, which does not exist.", fmt::join(tiles, " "), size));
   }
 
-  Target target(std::array<int, 4> t, std::span<double> block) const {
+  TargetBlock target(std::array<int, 4> t, std::span<double> block) const {
     check_request(t[0] <= t[1] && t[2] <= t[3] && block_exists(tiles_, t[0], t[1], t[2], t[3]),
                   {t[0], t[1], t[2], t[3]}, block.size());
     std::fill(block.begin(), block.end(), 0.0);
     return {t, block.data()};
   }
 
-  void add_integral(Mulliken integral, double sign, const Target& target) const;
-  void add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign, const Target& target) const;
+  void add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
+  void add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                      const TargetBlock& target) const;
 
   DumpFile dump_;
   const Hdf5File& file_ = dump_.file;
@@ -176,11 +177,11 @@ void DumpSource::read_t1(int p, int h, std::span<double> block) const {
 }
 
 void DumpSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  const Target t = target({p1, p2, h3, h4}, block);
+  const TargetBlock t = target({p1, p2, h3, h4}, block);
   const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
-  add_box(array, {2, 3, 0, 1}, 1.0, t);
+  add_from_array(array, {2, 3, 0, 1}, 1.0, t);
   // t_ij^ab of equal spins is t2[i,j,a,b] - t2[j,i,a,b] in the opposite-spin amplitudes of a closed shell.
-  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_box(array, {3, 2, 0, 1}, -1.0, t);
+  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_from_array(array, {3, 2, 0, 1}, -1.0, t);
 }
 
 void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
@@ -202,7 +203,7 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                     "those <hp||hp> that its arrays of (ij|ab) give, but others were asked for.",
                     file_.path()));
   }
-  const Target t = target({g3, g4, g1, g2}, block);
+  const TargetBlock t = target({g3, g4, g1, g2}, block);
   if (spin(g3) == spin(g1)) add_integral({0, 2, 1, 3}, 1.0, t);
   const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
                                find(exchange        ? ArrayKind::oovv
@@ -229,13 +230,13 @@ bool DumpSource::has_exchange_integrals() const {
 
 /// Adds sign * (pq|rs), where p and r are upper, q and s lower tiles of the target. The axes of an array that holds
 /// <pq||rs> already antisymmetrised are in the order this gives for the first of its two integrals.
-void DumpSource::add_integral(Mulliken integral, double sign, const Target& target) const {
+void DumpSource::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
   const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
   if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
       space(s) == Space::particle) {
-    add_box(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
+    add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
     return;
   }
   // All others have a pair of one occupied and one virtual orbital, which stands first in the arrays.
@@ -247,21 +248,21 @@ void DumpSource::add_integral(Mulliken integral, double sign, const Target& targ
   const std::size_t a = space(p) == Space::hole ? q : p;
   if (space(r) == space(s)) {
     if (space(r) == Space::particle) {
-      add_box(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
+      add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
     } else {
-      add_box(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
+      add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
     }
     return;
   }
   const std::size_t j = space(r) == Space::hole ? r : s;
   const std::size_t b = space(r) == Space::hole ? s : r;
   // Tiles of a pair ascend, so of two different spins i and a have alpha, as in the array.
-  add_box(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
+  add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
 }
 
 /// Adds sign * array, whose axis k runs over tile `axes[k]` of the target.
-void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                         const Target& target) const {
+void DumpSource::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                const TargetBlock& target) const {
   std::array<std::int64_t, 4> offset{};
   std::array<std::int64_t, 4> count{};
   for (std::size_t k = 0; k < 4; ++k) {
