@@ -21,8 +21,7 @@ std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size) {
   if (tile_size < 1) throw UsageError(fmt::format("A tile size of {} is not possible; give 1 or more.", tile_size));
   if (n > max_spin_orbitals) refuse_orbitals();
   if (n < 1) return {};
-  // A tile size near the largest integer must not make this sum overflow: no tiles at all would be left of the
-  // orbitals.
+  // Without std::min, a tile size near the largest integer would make this sum overflow and leave no tiles.
   const std::int64_t count = (n + std::min(tile_size, n) - 1) / std::min(tile_size, n);
   std::vector<std::int64_t> sizes;
   for (std::int64_t k = 0; k < count; ++k) sizes.push_back((k + 1) * n / count - k * n / count);
@@ -142,7 +141,7 @@ TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t partic
   }
   std::vector<Tile> tiles;
   for (const OrbitalRun& run : runs()) {
-    // Not more than there are, so that no sum of sizes overflows.
+    // The bound keeps sums of sizes from overflowing.
     const std::int64_t asked =
         std::min(max_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
     const std::int64_t size = asked < granule ? asked : asked / granule * granule;
@@ -163,7 +162,7 @@ bool TileSpace::operator==(const TileSpace& other) const {
 
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells) {
   SortedOrbitals sorted;
-  // The orbitals [begin, end) of one spin, irrep by irrep.
+  // Adds those of the orbitals [begin, end) of one spin that have this irrep.
   const auto add = [&](OrbitalClass c, int irrep, std::int64_t begin, std::int64_t end) {
     const auto& irreps = counts.irreps[spin_of(c) == Spin::alpha ? 0 : 1];
     std::int64_t size = 0;
@@ -183,7 +182,7 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
                       counts.orbitals[s], counts.occupied[s], counts.frozen_core[s], counts.frozen_virtual[s]));
     }
     const std::int64_t top = counts.orbitals[s] - counts.frozen_virtual[s];
-    // Singly occupied orbitals lie between the number of beta and of alpha electrons.
+    // The singly occupied orbitals are [occupied[1], occupied[0]).
     for (int irrep = 0; irrep < 8; ++irrep) {
       switch (c) {
         case OrbitalClass::hole_alpha:
