@@ -98,7 +98,7 @@ void BlockSingles::scatter(const std::array<int, 4>& tiles, std::span<const doub
 
 void BlockSingles::copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
                                  const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const {
-  std::array<std::int64_t, 4> stride{};  // in `to`, of the axes of the block
+  std::array<std::int64_t, 4> stride{};  // stride in `to`, by axis of the block
   std::int64_t step = 1, begin = 0;
   for (std::size_t k = 4; k-- > 0;) {
     stride[axes[k]] = step;
@@ -108,7 +108,6 @@ void BlockSingles::copy_to_array(const std::array<int, 4>& tiles, std::span<cons
   scatter(tiles, block, sign, stride, to.values.data() + begin);
 }
 
-/// Blocks [p1, p2, h3, h4] of arrays with two electrons (h3 p1), (h4 p2); `axes`: of an array of alpha, beta.
 void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::span<const double> block,
                                        const std::array<std::size_t, 4>& axes, std::array<DenseArray, 4>& to) {
   const int first = spin(tiles[0]), second = spin(tiles[1]);
@@ -118,7 +117,7 @@ void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::spa
   }
   if (first != second) {
     copy_to_array(tiles, block, axes, 1.0, to[pair_number(0, 1)]);
-    // As seen from the other electron: axes of p1 and p2, and of h3 and h4, change places.
+    // The other electron comes first: exchange the axes of p1 and p2, and those of h3 and h4.
     std::array<std::size_t, 4> other = axes;
     for (std::size_t& axis : other) axis ^= 1U;
     copy_to_array(tiles, block, other, 1.0, to[pair_number(1, 0)]);
@@ -143,7 +142,8 @@ void BlockSingles::add_t2(const std::array<int, 4>& tiles, std::span<const doubl
 void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const double> block) {
   const auto [g3, g4, g1, g2] = tiles;
   const bool same = spin(g3) == spin(g4);
-  const bool direct = spin(g3) == spin(g1);  // else, of opposite spins, minus the exchanged integral alone
+  // For opposite spins a block is either the direct integral or minus the exchange integral.
+  const bool direct = spin(g3) == spin(g1);
   if (problem_.restricted && (same || !direct)) return;
   if (particle(g3) && !particle(g2)) return copy_to_pair_arrays(tiles, block, {2, 0, 3, 1}, ovov_);
   if (!particle(g3) && particle(g4) && !particle(g1) && particle(g2)) {
@@ -151,13 +151,13 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
       copy_to_array(tiles, block, {0, 2, 1, 3}, 1.0, oovv_[problem_.restricted ? 0 : u(spin(g3))]);
     return;
   }
-  if (particle(g3) && !particle(g1) && particle(g2)) {  // ovvv[h3, p5, p6, p7], blocks [p5, p6, h3, p7]
+  if (particle(g3) && !particle(g1) && particle(g2)) {  // ovvv[h3,p5,p6,p7] from v2[p5,p6,h3,p7]
     if (same || direct) add_ovvv(tiles, block, {2, 0, 1, 3}, 1.0);
     if (!same && !direct) add_ovvv(tiles, block, {2, 1, 0, 3}, -1.0);
     if (same && g3 != g4) add_ovvv(tiles, block, {2, 1, 0, 3}, -1.0);
     return;
   }
-  if (!particle(g3) && particle(g4) && !particle(g2)) {  // ovoo[h3, p6, h2, h7], blocks [h7, p6, h2, h3]
+  if (!particle(g3) && particle(g4) && !particle(g2)) {  // ovoo[h3,p6,h2,h7] from v2[h7,p6,h2,h3]
     const int second = spin(g3), first = spin(g4);
     DenseArray& to = ovoo_[problem_.restricted ? 0 : pair_number(first, second)];
     if (same || direct) copy_to_array(tiles, block, {3, 1, 2, 0}, 1.0, to);
@@ -169,7 +169,7 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
 void BlockSingles::finish_collecting() {
   use_single_threaded_blas();
   const auto orbitals = static_cast<std::size_t>(std::max(problem_.occupied[0], problem_.occupied[1]));
-  // Tiles of occupied orbitals are met again for every pair of virtual ones.
+  // The blocks of ovvv use each tile of occupied orbitals again for every pair of virtual tiles.
   const SinglesSlabs& slabs = *this;
   equation_.emplace(problem_, slabs, 4 * orbitals);
   const int spins = problem_.restricted ? 1 : 2;
@@ -200,7 +200,7 @@ void BlockSingles::finish_collecting() {
 void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const double> block,
                             const std::array<std::size_t, 4>& axes, double sign) {
   ArrayBox box{};
-  std::array<std::int64_t, 4> stride{};  // of the axes of the block
+  std::array<std::int64_t, 4> stride{};  // stride in the box, by axis of the block
   std::int64_t step = 1;
   for (std::size_t k = 4; k-- > 0;) {
     box.offset[k] = offset_in_class(tiles[axes[k]]);

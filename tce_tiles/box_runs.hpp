@@ -7,23 +7,25 @@
 
 namespace trifuse {
 
-/// The runs of consecutive elements that make up a box of an array in C order, from the first to the last. All are of
-/// the same length.
+/// Iterates over the runs of consecutive elements that make up a box of an array in C order. All runs have the same
+/// length. A new object is at the first run.
 class BoxRuns {
  public:
-  /// The box of `count` elements from `offset` on, which lies inside of `shape`.
+  /// The box of `count` elements per axis that begins at element `offset` of an array of shape `shape`. The box must be
+  /// `inside` the array, and `shape` and `count` must outlive this object.
   BoxRuns(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
           std::span<const std::int64_t> count)
       : shape_(shape), count_of_axis_(count), at_(shape.size(), 0) {
     std::int64_t step = 1;
     for (std::size_t k = shape.size(); k-- > 0;) {
-      // As long as everything behind this axis is in the box, its neighbours follow each other.
+      // A run grows by this axis if the box holds the whole of all later axes.
       (length_ == step ? length_ : count_) *= count[k];
       first_ += offset[k] * step;
       step *= shape[k];
     }
   }
 
+  /// True if all three have the same length and the box lies inside the array.
   static bool inside(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
                      std::span<const std::int64_t> count) {
     if (offset.size() != shape.size() || count.size() != shape.size()) return false;
@@ -33,11 +35,11 @@ class BoxRuns {
     return true;
   }
 
-  std::int64_t length() const { return length_; }  ///< elements of a run
-  std::int64_t count() const { return count_; }    ///< runs
-  std::int64_t first() const { return first_; }    ///< number of the run's first element
+  std::int64_t length() const { return length_; }  ///< elements in a run
+  std::int64_t count() const { return count_; }    ///< number of runs
+  std::int64_t first() const { return first_; }    ///< index of the current run's first element in the array, from 0
 
-  /// To the next run: the last of the axes that do not belong to one, then those before.
+  /// Goes to the next run. Of the axes outside a run, the last one advances first.
   void next() {
     std::int64_t inside = 1, apart = 1;
     for (std::size_t k = shape_.size(); k-- > 0;) {

@@ -21,9 +21,9 @@ namespace trifuse {
 
 namespace {
 
-/// Violations of symmetries by rounding, relative to the largest element (at least one).
+/// Largest deviation from a symmetry by rounding, relative to the largest element or to 1 if that is larger.
 constexpr double symmetry_tolerance = 1e-9;
-/// Above this much memory for dense arrays the equation of the single excitations is left out.
+/// The equation of the single excitations is not evaluated if its dense arrays take more memory than this.
 constexpr double max_dense_bytes = 4.0 * 0x1p30;
 
 using Quad = std::array<int, 4>;
@@ -33,7 +33,7 @@ std::size_t u(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block with equal first dimensions.
+/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block x[a,b,c,d] of shape n with n[0] == n[1].
 double upper_violation(std::span<const double> x, const Dims& n) {
   const std::int64_t row = n[2] * n[3];
   double largest = 0.0;
@@ -47,7 +47,7 @@ double upper_violation(std::span<const double> x, const Dims& n) {
   return largest;
 }
 
-/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block with equal last dimensions.
+/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block x[a,b,c,d] of shape n with n[2] == n[3].
 double lower_violation(std::span<const double> x, const Dims& n) {
   double largest = 0.0;
   for (std::int64_t ab = 0; ab < n[0] * n[1]; ++ab) {
@@ -76,7 +76,7 @@ class BlockChecker {
     measured.fock_in_energy = integrals_.has_integrals() && integrals_.has_fock();
     if (kind == AmplitudeKind::lambda) measured.no_singles_reason = "Lambda amplitudes obey other equations";
     if (kind == AmplitudeKind::made_up) measured.no_singles_reason = "the amplitudes are made up and obey no equation";
-    // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
+    // Without a Fock matrix the energy is complete only if Brillouin's theorem holds. It does not hold for ROHF.
     const bool rohf = integrals_.info().reference == Reference::rohf;
     if (rohf && !integrals_.has_fock())
       measured.no_singles_reason = "the reference is ROHF and there is no Fock matrix";
@@ -102,7 +102,8 @@ class BlockChecker {
     return fmt::format("{} block ({})", tensor, fmt::join(numbers, " "));
   }
 
-  /// Counts the block and returns its largest element; throws if that is no reasonable number.
+  /// Counts the block and returns its largest absolute value. Throws InputError if a value is not finite or above
+  /// `limit`.
   double magnitude(std::span<const double> block, double limit, const char* tensor, std::span<const int> tiles,
                    const TileSource& source) {
     report_.doubles_read += static_cast<std::int64_t>(block.size());
@@ -151,6 +152,7 @@ class BlockChecker {
     amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
     return block;
   }
+  /// Prepares the comparison of spin cases, for a restricted reference.
   void compare_spin_cases() {
     if (!space_.restricted()) return;
     t2_cases_.emplace(
@@ -173,7 +175,8 @@ class BlockChecker {
     return block;
   }
 
-  /// Where the orbitals of a tile begin among those of their class, or of their spin, occupied ones first.
+  /// Position of the tile's first orbital: among the orbitals of its class, or with `all_spaces` among all orbitals of
+  /// its spin, where occupied orbitals come first.
   std::int64_t position(int tile, bool all_spaces) const {
     const OrbitalClass c = space_[tile].orbital_class;
     const std::int64_t before =
@@ -215,7 +218,7 @@ class BlockChecker {
           const auto copy = [&](std::span<const double> block, std::vector<double>& to, std::int64_t row, bool all) {
             for (std::int64_t x = 0; x < space_[p].size; ++x) {
               for (std::int64_t y = 0; y < space_[q].size; ++y) {
-                // t1 as [i, a] from blocks [p, h].
+                // The dense t1[i,a] takes its numbers from blocks t1[p,h].
                 const std::int64_t at = all ? (position(p, all) + x) * row + position(q, all) + y
                                             : (position(q, all) + y) * row + position(p, all) + x;
                 to[u(at)] = block[u(x * space_[q].size + y)];
@@ -275,7 +278,7 @@ class BlockChecker {
     }
   }
 
-  /// All T2 blocks, each with the V2 block of the same tiles.
+  /// Reads all T2 blocks, each with the V2 block of the same tiles.
   void doubles() {
     for (int p1 = space_.hole_tiles(); p1 < space_.size(); ++p1) {
       for (int p2 = p1; p2 < space_.size(); ++p2) {
@@ -308,7 +311,8 @@ class BlockChecker {
     }
   }
 
-  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1) over one block and those that follow from it by antisymmetry and spin.
+  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1), in hartree, over one block and the blocks that follow from it by
+  /// antisymmetry and spin. `t` is t2[p1,p2,h3,h4], `v` is v2[p1,p2,h3,h4], `q` are the tiles.
   double pair_energy(std::span<const double> t, const Quad& q, std::span<const double> v) {
     const auto [a_tile, b_tile, i_tile, j_tile] = q;
     const Dims n = dims(q);
@@ -335,7 +339,7 @@ class BlockChecker {
     const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
     return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
   }
-  /// sum t2 D t2 and sum t2 v over opposite spins.
+  /// Adds this block's part of sum t2 D t2 and sum t2 v over opposite spins. Arguments as for `pair_energy`.
   void measure_first_order(std::span<const double> t, const Quad& q, std::span<const double> v) {
     if (space_[q[0]].spin() == space_[q[1]].spin()) return;
     const std::span<const double> eps = integrals_.orbital_energies();
@@ -363,14 +367,14 @@ class BlockChecker {
     if (equation_) equation_->add_v2(q, block);
   }
 
-  /// <h p||h p>, which the equation of the single excitations is complete with.
+  /// Reads <h p||h p>, which complete the equation of the single excitations.
   void collect_exchange_integrals() {
     const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
     for (const Block& block : blocks.blocks()) use_v2(block.tiles);
     equation_->finish_collecting();
   }
 
-  /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
+  /// Reads the other classes of integrals that triples need, <h p||h h> and <p p||h p>.
   void other_integrals() {
     const int holes = space_.hole_tiles();
     for (int h7 = 0; h7 < holes; ++h7) {
@@ -401,10 +405,10 @@ class BlockChecker {
   ConsistencyReport report_;
   bool energy_known_ = false;
   double energy_ = 0.0;
-  std::vector<std::vector<double>> t1_;  ///< blocks, [particle tile][hole tile]
+  std::vector<std::vector<double>> t1_;  ///< t1_[particle tile,hole tile]: blocks t1[p,h]; empty if one does not exist
   Buffer t_;
   Buffer v_;
-  std::optional<SpinCases> t2_cases_, v2_cases_;  ///< of a restricted reference
+  std::optional<SpinCases> t2_cases_, v2_cases_;  ///< set for a restricted reference
   std::optional<BlockSingles> equation_;
 };
 

@@ -12,7 +12,7 @@
 namespace trifuse {
 namespace {
 
-/// Adds each existing block with ascending tiles of the ranges [begin, end) to `index`.
+/// Adds each existing block to `index` whose tiles ascend in each pair and lie in the ranges [begin, end) of `range`.
 void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>& range, BlockIndex& index) {
   const auto& [r3, r4, r1, r2] = range;
   for (int g3 = r3[0]; g3 < r3[1]; ++g3) {
@@ -28,7 +28,7 @@ void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>&
   }
 }
 
-/// Adds the blocks {h p|h p} of the spins that `TileSource::has_exchange_integrals` names.
+/// Adds the blocks {h p|h p} with the spins that `TileSource::has_exchange_integrals` names.
 void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
   const auto range = [&](OrbitalClass c) {
     const int begin = space.first(c);
@@ -44,15 +44,15 @@ void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
   add(OrbitalClass::hole_beta, OrbitalClass::particle_beta);
 }
 
-/// A part of a target tile that comes from one source tile.
+/// The orbitals that one source tile and one target tile share.
 struct TileOverlap {
-  int tile;           ///< in the target space
-  std::int64_t from;  ///< first orbital, counted in the source tile
-  std::int64_t to;    ///< first orbital, counted in the target tile
+  int tile;           ///< number of the target tile
+  std::int64_t from;  ///< position of the first shared orbital in the source tile
+  std::int64_t to;    ///< position of the first shared orbital in the target tile
   std::int64_t size;
 };
 
-/// For every source tile its pieces in the target space.
+/// The overlaps of every source tile with target tiles; [source tile].
 std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, const TileSpace& target) {
   std::vector<std::vector<TileOverlap>> all;
   for (const Tile& s : source.tiles()) {
@@ -66,7 +66,7 @@ std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, con
   return all;
 }
 
-/// Calls `visit` with one piece of each axis, in all combinations.
+/// Calls `visit` with every combination of one overlap from each axis.
 template <typename Visit>
 void for_each_combination(const std::array<const std::vector<TileOverlap>*, 4>& axis, Visit visit) {
   for (const TileOverlap& w : *axis[0]) {
@@ -260,8 +260,8 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
     }
   };
 
-  // Copies a source block, named by `tiles` in the order of its four axes, to wherever that order ascends in the
-  // target.
+  // Copies the source block in `buffer` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
+  // are the source tiles and strides by axis of the target.
   const auto scatter_ordered = [&](const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
                                    double sign, auto key, MemorySource::Tensor& into) {
     std::array<const std::vector<TileOverlap>*, 4> axis{};
@@ -280,8 +280,8 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
     });
   };
 
-  // Each source block also stands for the blocks with the tiles of a pair exchanged. Those are needed where the target
-  // orders the two orbitals in another way than the source does: when both lie inside one merged tile.
+  // A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
+  // its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
   const auto scatter = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
     for (const Block& b : blocks.blocks()) {
       buffer.reserve(static_cast<std::size_t>(b.size));
