@@ -33,7 +33,7 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
       recent_.push_front({key, size * sizeof(double), promise.get_future().share()});
       position_.emplace(key, recent_.begin());
       bytes_ += recent_.front().bytes;
-      // A block may be made of two bands, which a thread wants again for the next.
+      // A block may need two bands, and the same thread needs both again for the next block.
       const std::size_t min_bands = 2 * static_cast<std::size_t>(available_threads());
       while (bytes_ > capacity_ && recent_.size() > min_bands) evict(std::prev(recent_.end()));
     }

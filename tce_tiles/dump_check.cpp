@@ -27,7 +27,7 @@ namespace {
 
 constexpr double fock_tolerance = 1e-7;
 
-/// Energies begin with one of the singles of each spin.
+/// Number of energy terms before those of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
 std::size_t number_of(Spin spin) {
@@ -39,12 +39,12 @@ OrbitalClass class_of(Space space, Spin spin) {
   return spin == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
 }
 
-/// The integrals of the pairs of a t2, and where their energies are kept.
+/// The data for the energies of all pairs of one t2 array.
 struct EnergyOfPairs {
   CheckedArray ovov;
   PairWeights weights;
   std::span<const double> t1_first, t1_second;
-  std::size_t begin;  ///< energies are [i, j] from there on
+  std::size_t begin;  ///< the energy of pair i, j is energies_[begin + i * j_count + j]
   std::int64_t j_count;
 };
 
@@ -64,11 +64,12 @@ class DumpChecker final : public SourceCheck {
   std::size_t energy_count() const { return energies_.size(); }
 
  private:
-  /// What a thread reads into.
+  /// The buffers of one thread.
   using ThreadBuffers = std::array<Buffer, 4>;
+  /// A unit of work of a stage, done by one thread.
   using Job = std::function<void(ThreadBuffers&)>;
-  /// Of the second stage; jobs are done in the order of u, s, n, where n is about the occupied orbital whose
-  /// amplitudes the piece needs.
+  /// A job of the second stage. Threads take these jobs in the order of u, s, n. n is, up to a small shift, the
+  /// occupied orbital whose amplitudes the job needs.
   struct OrbitalJob {
     int u, s;
     std::int64_t n;
@@ -107,12 +108,12 @@ class DumpChecker final : public SourceCheck {
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
-  std::array<std::vector<double>, 2> fock_;  ///< of the file of integrals; empty if it has none
+  std::array<std::vector<double>, 2> fock_;  ///< f[p,q] by spin, from the file of integrals; empty if it has none
   std::vector<double> energies_;
   std::optional<DumpSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
   std::array<std::vector<Job>, 2> jobs_;  ///< by stage
-  std::mutex mutex_;                      ///< of the sums in `measured_`
+  std::mutex mutex_;                      ///< protects the sums in `measured_`
   Measurements measured_;
 };
 
@@ -128,7 +129,7 @@ void DumpChecker::read_small_arrays() {
   }
 }
 
-/// False where these amplitudes obey no equations that could be tested.
+/// Returns true if the energy and the singles equation can be evaluated. Otherwise sets the reason.
 bool DumpChecker::find_equations() {
   const AmplitudeKind kind = header_.info.amplitudes;
   if (check_.test_with == nullptr) return false;
@@ -143,7 +144,7 @@ bool DumpChecker::find_equations() {
     if (open_fock(file, header_, spin)) fock_[number_of(spin)] = read_fock(file, spin);
   }
   measured_.fock_in_energy = !fock_[0].empty();
-  // Without a Fock matrix the equations are still complete if Brillouin's theorem holds.
+  // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
   if (measured_.fock_in_energy || check_.test_with->header.info.reference != Reference::rohf) return true;
   measured_.no_singles_reason = "the reference is ROHF and the dump has no Fock matrix";
   return false;
@@ -176,7 +177,7 @@ void DumpChecker::set_up_singles() {
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(file_, integrals_file(), header_);
   slabs_->describe(problem);
-  // Threads work on neighbouring jobs, which have few occupied orbitals between them.
+  // Threads work on neighbouring jobs, which need the slabs of few occupied orbitals.
   constexpr std::size_t max_cached_slabs = 4;
   use_single_threaded_blas();
   singles_.emplace(std::move(problem), *slabs_, max_cached_slabs);
@@ -220,8 +221,8 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   }
 }
 
-/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals. The large jobs
-/// come a little before the boxes of their orbital, so that none of them is the last to end.
+/// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large jobs
+/// (`add_orbital`) come a little before the boxes of their orbital, so that no large job ends last.
 void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   constexpr std::int64_t ahead = 2;
   std::vector<OrbitalJob> jobs;
@@ -275,7 +276,7 @@ void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
     jobs_[0].push_back([this, &amplitudes, &pairs, at](ThreadBuffers& buffers) {
       const BoxIndex count = amplitudes.count(at);
       const BoxPair t = amplitudes.read(at, count, buffers[0], buffers[1]);
-      // The same pairs as [i, a, j, b].
+      // The box of ovov[i,a,j,b] with the same pairs i, j.
       const BoxPair v =
           pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
       add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
@@ -384,17 +385,17 @@ std::vector<double> DumpChecker::run(int stage) {
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
   std::vector<const Job*> mine;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    // Pieces of one orbital stay together, as far as possible.
+    // In the second stage a process gets consecutive jobs, so that the jobs of one orbital stay together.
     const bool is_mine =
         stage == 0 ? n % parts == part : n >= all.size() * part / parts && n < all.size() * (part + 1) / parts;
     if (is_mine) mine.push_back(&all[n]);
   }
   const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
   auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
-  // Where there is no memory for the buffers of matrix products, OpenBLAS waits for ever.
+  // Without memory for its buffers, OpenBLAS would wait for ever in a matrix product.
   const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
   if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
-  // While one thread reads, others look at what they have read.
+  // One thread reads while other threads check the boxes that they have read.
   share_among_threads<ThreadBuffers>(mine.size(), threads,
                                      [&](std::size_t n, ThreadBuffers& buffers) { (*mine[n])(buffers); });
   if (!singles_) return {};

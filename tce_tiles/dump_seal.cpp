@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t min_block_elements = 1024, max_blocks = std::int64_t{1} << 23;
 constexpr std::int64_t max_block_elements = std::int64_t{1} << 40;
-/// About so many numbers are read at a time where checksums are made.
+/// Approximate number of elements that are read at a time to compute checksums.
 constexpr std::int64_t doubles_per_read = std::int64_t{1} << 16;
 
 const std::string group = "seal";
@@ -31,7 +31,7 @@ std::int64_t block_for(std::int64_t elements) {
   return block;
 }
 
-/// The text of which `seal/header` is the checksum.
+/// The text of attributes and shapes whose checksum is the dataset `seal/header`.
 std::string header_text(const Hdf5Attributes& attributes,
                         const std::map<std::string, std::vector<std::int64_t>>& shapes) {
   std::string text;
@@ -60,15 +60,16 @@ std::uint32_t crc_of(const std::string& text) {
   return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size()));
 }
 
-/// Part of an array that is read at a time: whole blocks.
+/// A part of an array that is read at a time. It consists of whole blocks.
 template <typename Dataset>
 struct BlockRange {
   const Dataset* dataset;
   const BlockSums* sums;
-  std::int64_t first, size;  ///< elements
-  std::size_t at;            ///< where its checksums stand among those of all
+  std::int64_t first, size;  ///< first element and number of elements
+  std::size_t at;            ///< position of its first checksum among those of all datasets
 };
 
+/// Adds the ranges of a dataset, whose first checksum has the position `at`.
 template <typename Dataset>
 void add_ranges(std::vector<BlockRange<Dataset>>& ranges, const Dataset& dataset, const BlockSums& sums,
                 std::size_t at) {
@@ -79,7 +80,8 @@ void add_ranges(std::vector<BlockRange<Dataset>>& ranges, const Dataset& dataset
   }
 }
 
-/// Calls `store(n, sum)` with each checksum and its place; for different places at a time.
+/// Calls `store(position, sum)` with each checksum. Several threads may call it at the same time, for different
+/// positions.
 template <typename Dataset, typename Store>
 void compute_checksums(const std::vector<BlockRange<Dataset>>& ranges, int threads, Store store) {
   const auto most = static_cast<int>(std::clamp<std::int64_t>(std::ssize(ranges), 1, threads));
@@ -93,7 +95,8 @@ void compute_checksums(const std::vector<BlockRange<Dataset>>& ranges, int threa
   });
 }
 
-/// Checksums that travelled as floats; nothing if one is none.
+/// Converts checksums that are stored as floats. Returns nullopt if a value is outside the range of
+/// 32-bit integers.
 std::optional<std::vector<std::uint32_t>> checksums_of(std::span<const double> values) {
   std::vector<std::uint32_t> result;
   result.reserve(values.size());
@@ -126,7 +129,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
   minor_version_ = minor;
   sealed_ = minor >= dump_minor_version;
   if (!sealed_) {
-    // One changed byte of a name must not take the seal away.
+    // A damaged attribute name must not make a sealed dump look unsealed.
     if (present || block) {
       throw damaged("the dump has a seal, but attribute 'minor_version' of the root group is not there or 0");
     }

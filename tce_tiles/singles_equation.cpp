@@ -20,10 +20,10 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part) {
   for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += part[k];
 }
 
-/// How many occupied orbitals i are worked on at a time, so that scratch is a small part of a slab.
+/// Number of occupied orbitals i per step. It is small, so that scratch memory is a small part of a slab.
 constexpr std::size_t orbitals_at_a_time = 8;
 
-/// About how many amplitudes one thread reads at a time.
+/// Approximate number of amplitudes that one thread reads at a time.
 constexpr std::size_t amplitudes_at_a_time = std::size_t{1} << 16;
 
 }  // namespace
@@ -44,7 +44,8 @@ void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   const std::size_t vu = v(static_cast<int>(u)), vs = v(static_cast<int>(s));
   const double* const tu = t1(static_cast<int>(u));
   const double* const ts = t1(static_cast<int>(s));
-  // sum_nf t_nf (nf|me) for [m, e]; of opposite spins also sum_me t_me (nf|me) for [n, f]; sum t_mf (nf|me) for [n, e].
+  // direct[m,e] = sum_nf t_nf (nf|me). For opposite spins other[n,f] = sum_me t_me (nf|me), for equal spins
+  // other[n,e] = sum_mf t_mf (nf|me).
   std::vector<double> direct(o(static_cast<int>(s)) * vs, 0.0), other(o(static_cast<int>(u)) * vu, 0.0);
   const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
   const double* row = box.values.data();
@@ -169,7 +170,7 @@ void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
 
 bool SinglesEquation::complete(int s) const {
   const auto k = static_cast<std::size_t>(s);
-  // Antisymmetrised ovov does not tell (nf|ia) alone, which goes with (ni|af) alone.
+  // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
   return problem_.has_oovv[k] && (problem_.asym_oovv[k] || !problem_.asym_ovov[k]);
 }
 
@@ -220,7 +221,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   for (std::size_t first = 0; first < os; first += orbitals_at_a_time) {
     const std::size_t count = std::min(orbitals_at_a_time, os - first);
     std::copy_n(slab->data() + first * page, count * page, scratch.data());
-    /// Takes `share` of the products of t1 away again.
+    // Subtracts `share` times the products of t1 from tau.
     const auto without_singles = [&](double share) {
       for (std::size_t k = 0; k < count; ++k) {
         const double* const t_i = t1(s) + (first + k) * vs;
@@ -235,7 +236,8 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
       }
     };
     without_singles(0.5);
-    for (std::size_t k = 0; k < count; ++k) {  // sum_e t_ie (nf|me) first: 4 o^2 v^2 operations instead of 2 o v^3
+    for (std::size_t k = 0; k < count; ++k) {
+      // sum_e t_ie (nf|me) comes first: it takes 4 o^2 v^2 operations instead of 2 o v^3.
       std::fill(with_t1.begin(), with_t1.end(), 0.0);
       multiply_add(false, true, o_s, v_u, v_s, 1.0, t1(s), v_s, ovov.data() + (first + k) * vs, o_s * v_s,
                    with_t1.data(), v_u);
@@ -268,7 +270,7 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   for (std::int64_t x = 0; x < box.count[0]; ++x) {
     const Slab amplitudes = tau(u, s, box.offset[0] + x);
     const double* const integrals = box.values.data() + x * box.stride[0];
-    // Rows of several f follow each other in both where the box has all e.
+    // If the box holds all e, the rows of several f are contiguous in both arrays.
     const std::int64_t runs = whole_rows ? 1 : box.count[1];
     const std::int64_t length = box.count[2] * (whole_rows ? box.count[1] : 1);
     for (std::int64_t y = 0; y < runs; ++y) {
@@ -295,7 +297,7 @@ std::vector<double> SinglesEquation::whole_residual(int s) const {
   const std::size_t os = o(s), vs = v(s), k = static_cast<std::size_t>(s);
   std::vector<double> r = residual_[k];
   add_to(r, coulomb_opposite_[k]);
-  // Antisymmetrised oovv has this term with it.
+  // Antisymmetrised oovv contains this term already.
   if (!complete(s) || !problem_.asym_oovv[k]) add_to(r, coulomb_same_[k]);
   for (std::size_t i = 0; i < os; ++i) {
     std::vector<double> f_mi(os);
@@ -332,7 +334,7 @@ SinglesResidual SinglesEquation::residual() const {
         squares_of_t1 += t * t;
         products += t * r[k][ia];
         squares_of_r += r[k][ia] * r[k][ia];
-        // Also true for what is no number.
+        // This comparison is also true if q is not a number.
         if (!(q[k][ia] <= found.step)) {
           found.step = q[k][ia];
           found.spin = s;

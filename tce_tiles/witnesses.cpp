@@ -12,27 +12,28 @@
 namespace trifuse {
 namespace {
 
-/// The recomputed CCSD energy and the printed one, hartree.
+/// Largest difference between the recomputed CCSD energy and the printed one, hartree.
 constexpr double energy_tolerance = 1e-8;
-/// What f_ov t1 may amount to for each unit of |t1| where there is no Fock matrix: the gradient of a loosely converged
-/// SCF, hartree.
+/// Largest f_ov t1 per unit of |t1| if there is no Fock matrix: the gradient of a loosely converged SCF, hartree.
 constexpr double max_unknown_gradient = 1e-5;
-/// Orbital energies and the diagonal of the Fock matrix, hartree. Right inputs: 5e-13 at most; more where energies and
-/// matrix come from different iterations of a loosely converged SCF.
+/// Largest difference between orbital energies and the diagonal of the Fock matrix, hartree. Correct inputs have at most
+/// 5e-13, and more if energies and matrix come from different iterations of a loosely converged SCF.
 constexpr double energies_tolerance = 1e-8, energies_per_coupling = 100.0, max_energies_tolerance = 1e-4;
 
-/// Steps of t1, see SinglesResidual. Right inputs: 4e-11 for tight convergence, 1.2e-6 for PySCF's defaults,
-/// 1.8e-5 for 1e-4 asked for; wrong arrays: 5.6e-4 at least.
+/// Steps of t1 (see SinglesResidual). Correct inputs have 4e-11 with tight convergence, 1.2e-6 with PySCF's defaults and
+/// 1.8e-5 with a requested convergence of 1e-4. Wrong arrays have at least 5.6e-4.
 constexpr double max_step = 1e-4, usual_step = 3e-6;
-/// The largest step over the largest of other rows or columns. Right inputs with so many elements and steps above the
-/// least: 8; one flipped bit that matters: 100 and more.
+/// Ratio of the largest step to the largest step of other rows or columns. It is evaluated for steps above `min_spike`
+/// and at least `elements_of_spike` elements. Correct inputs have at most 8, and one flipped bit that matters gives 100
+/// or more.
 constexpr double spike = 100.0, min_spike = 1e-7;
 constexpr std::int64_t elements_of_spike = 8;
-/// What is left of the equation without oovv, for t1 of length 1, hartree. Right inputs: 0.20 to 1.05 along t1, at most
-/// 0.32 across.
+/// Residual of the equation without oovv, for a t1 of length 1, hartree. Correct inputs have 0.20 to 1.05 along t1 and at
+/// most 0.32 across t1.
 constexpr double min_along = 0.0, max_along = 3.0, max_across = 1.0;
 constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.5;
-/// <t2 D t2>/<t2 v>. Right inputs: 0.97 to 2.3, 8.2 for a nonsensical molecule; energies in eV: 30 to 60.
+/// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in
+/// eV give 30 to 60.
 constexpr double min_first_order = 0.3, max_first_order = 20.0;
 constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
 
@@ -62,7 +63,7 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
                                files_of(amplitudes, integrals), found, printed));
 }
 
-/// Where the largest step is, in the words of the dump format.
+/// The element with the largest step, as the dump format names it.
 std::string element_of(const SinglesResidual& found, bool restricted) {
   return fmt::format("t1{}[{},{}]", restricted ? "" : found.spin == 0 ? "_a" : "_b", found.i, found.a);
 }
@@ -73,7 +74,7 @@ constexpr const char* likely_causes =
 Witness complete_equation(const SinglesResidual& found, const std::string& files, bool restricted) {
   const std::string name = "singles equation";
   const double others = std::min(found.other_rows, found.other_columns);
-  // One wrong number, or few, stand out of what loose convergence leaves everywhere.
+  // A few wrong numbers give one large step. Loose convergence gives similar steps everywhere.
   if (found.step > min_spike && found.elements >= elements_of_spike && found.step > spike * others &&
       found.step <= max_step) {
     return {
@@ -139,7 +140,7 @@ Witness orbital_energies(const Measurements& measured, const SourceInfo& integra
                                integrals.path, *measured.energy_fock_difference));
 }
 
-/// Numbers that are possible but rare.
+/// Warnings about values that are possible but rare.
 std::vector<std::string> remarks(const Measurements& measured, const SourceInfo& amplitudes,
                                  const SourceInfo& integrals) {
   std::vector<std::string> found;
@@ -175,8 +176,8 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   return found;
 }
 
-/// NWChem has one set of ROHF orbitals, whose energies are the mean of both spins' Fock matrices: how far the energies
-/// are from that. Orbitals of the other spin are found by their energy, since they stand in another order.
+/// Largest difference between ROHF orbital energies and the mean of both spins' Fock diagonals, which NWChem uses as
+/// orbital energies. The orbitals of the two spins have different orders; the function pairs them by their energies.
 double off_mean_of_spins(const std::array<std::vector<double>, 2>& eps,
                          const std::array<std::vector<double>, 2>& fock) {
   if (eps[0].size() != eps[1].size()) return std::numeric_limits<double>::infinity();
