@@ -12,7 +12,7 @@ int number_of(Spin spin) {
   return spin == Spin::alpha ? 0 : 1;
 }
 
-/// out[y, x] = in[x, y].
+/// out[y,x] = in[x,y], where `in` has the shape [rows,columns].
 void transpose(const double* in, double* out, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t edge = 32;
   for (std::int64_t x0 = 0; x0 < rows; x0 += edge) {
@@ -24,7 +24,7 @@ void transpose(const double* in, double* out, std::int64_t rows, std::int64_t co
   }
 }
 
-/// The elements whose index of `axis` is n.
+/// Reads the elements whose index along `axis` is n.
 void read_at(const Hdf5Dataset& dataset, std::size_t axis, std::int64_t n, std::span<double> out) {
   const auto shape = dataset.shape();
   std::array<std::int64_t, 4> offset{}, count{shape[0], shape[1], shape[2], shape[3]};
@@ -77,7 +77,7 @@ void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::i
     const auto shape = dataset.shape();
     return dataset.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
   }
-  // t2_ab[i,n,e,f] with n and f beta.
+  // The elements are t2_ab[i,n,e,f], where n and f are beta.
   const Hdf5Dataset& dataset = find(ArrayKind::t2, s, u).dataset;
   const std::int64_t e_count = dataset.shape()[2], f_count = dataset.shape()[3], page = e_count * f_count;
   Buffer read(out.size());
@@ -89,7 +89,7 @@ void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::i
 
 void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
   if (u <= s) return read_at(find(ArrayKind::ovov, u, s).dataset, 0, n, out);
-  // ovov_aabb[m,e,n,f] with n and f beta.
+  // The elements are ovov_aabb[m,e,n,f], where n and f are beta.
   const Hdf5Dataset& dataset = find(ArrayKind::ovov, s, u).dataset;
   const std::int64_t m_count = dataset.shape()[0], e_count = dataset.shape()[1], f_count = dataset.shape()[3];
   Buffer read;

@@ -21,8 +21,8 @@
 namespace trifuse {
 namespace {
 
-/// Compressed chunks hold at least so many numbers. Readers want boxes of a few rows, so chunks should not be much
-/// larger.
+/// Approximate number of elements in a compressed chunk. Readers read boxes of a few rows, so larger chunks would cost
+/// them time.
 constexpr std::int64_t chunk_doubles = 4096;
 
 OutputRules rules_of(const WriteOptions& options) {
@@ -41,7 +41,7 @@ void expect_no_directory(const std::string& path) {
   }
 }
 
-/// How <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} make up an array: positions of u1, u2, l1, l2 among its axes.
+/// The axes of an array on which the indices u1, u2, l1, l2 of <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} are.
 std::array<std::size_t, 4> block_order(ArrayKind kind) {
   switch (kind) {
     case ArrayKind::ovvv:
@@ -129,14 +129,14 @@ class Writer {
   OutputFile output_;
   std::optional<Hdf5Writer> file_;
   bool compressed_ = false;
-  bool labelled_ = false;  ///< irreps are written
+  bool labelled_ = false;  ///< true if the dump gets irreps
   std::vector<ArraySpec> arrays_;
-  std::vector<std::string> written_;  ///< datasets
+  std::vector<std::string> written_;  ///< names of the datasets
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
 };
 
-/// Hours of reading should not end at a full disk that could be seen before.
+/// Throws SystemError if the disk is too full. The writer finds this out before hours of reading.
 void Writer::check_space(const std::string& path) const {
   if (compressed_) return;
   const std::filesystem::path directory = std::filesystem::absolute(path).parent_path();
@@ -289,11 +289,12 @@ void Writer::write_array(const ArraySpec& spec) {
   }
 }
 
-/// For any thread: puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at
-/// `box`. `scratch`: of the thread.
+/// Copies a block of an array into a box. `tiles` are the tiles of the block, by axis of the array. `box` points to the
+/// block's first element in the box. `count` are the first three extents of the box, and `row` is the fourth. `scratch`
+/// is the memory of the calling thread. Thread-safe.
 void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                        const std::array<std::int64_t, 3>& count) {
-  // The axes in the order of the block, its pairs sorted as the source stores them.
+  // The axes in the order of the block. The tiles of each pair ascend, as the source requires.
   auto [u1, u2, l1, l2] = block_order(kind);
   double sign = 1.0;
   if (tiles[u1] > tiles[u2]) std::swap(u1, u2), sign = -sign;
