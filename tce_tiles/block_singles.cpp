@@ -117,7 +117,7 @@ void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::spa
   }
   if (first != second) {
     copy_to_array(tiles, block, axes, 1.0, to[pair_number(0, 1)]);
-    // The other electron comes first: exchange the axes of p1 and p2, and those of h3 and h4.
+    // The other electron comes first: exchange the axes of p1 and p2, and the axes of h3 and h4.
     std::array<std::size_t, 4> other = axes;
     for (std::size_t& axis : other) axis ^= 1U;
     copy_to_array(tiles, block, other, 1.0, to[pair_number(1, 0)]);

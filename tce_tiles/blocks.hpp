@@ -56,7 +56,7 @@ std::int64_t t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
 std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
 
 /// The same keys for tile numbers that may be invalid. Returns -1, the key of no block, if a tile number is out of
-/// range for its index. (`f1_key` and the others would return the key of a different block.)
+/// range for its index. (The unchecked functions would return the key of a different block.)
 std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5);
 std::int64_t checked_t1_key(const TileSpace& space, int p, int h);
 std::int64_t checked_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);

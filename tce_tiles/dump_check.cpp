@@ -27,7 +27,7 @@ namespace {
 
 constexpr double fock_tolerance = 1e-7;
 
-/// Number of energy terms before those of the pairs: one for the singles of each spin.
+/// Number of energy terms before the terms of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
 std::size_t number_of(Spin spin) {
@@ -221,7 +221,8 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   }
 }
 
-/// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large jobs
+/// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large
+/// jobs
 /// (`add_orbital`) come a little before the boxes of their orbital, so that no large job ends last.
 void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   constexpr std::int64_t ahead = 2;

@@ -38,8 +38,8 @@ class BlockCheck final : public SourceCheck {
   Measurements measured_;
 };
 
-/// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the run
-/// are the numbers of the check.
+/// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the
+/// run are the numbers of the check.
 class SealedCheck final : public SourceCheck {
  public:
   SealedCheck(const DumpFile& dump, const DumpCheck& check) : dump_(dump), check_(check) {}

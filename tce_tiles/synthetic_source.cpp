@@ -69,8 +69,8 @@ class SyntheticSource final : public TileSource {
     info_.format = "made-up amplitudes";
     info_.reference = molecule.reference;
     info_.amplitudes = AmplitudeKind::made_up;
-    // Each spatial orbital has an identity of its own. Only in a restricted space, a beta orbital shares the identity of
-    // its alpha partner.
+    // Each spatial orbital has an identity of its own. Only in a restricted space, a beta orbital shares the identity
+    // of its alpha partner.
     for (int t = 0; t < space_.size(); ++t) {
       const Tile& tile = space_[space_[t].partner];
       for (std::int64_t x = 0; x < tile.size; ++x) {

@@ -12,6 +12,7 @@
 
 namespace trifuse {
 
+/// The kind of reference determinant.
 enum class Reference { rhf, uhf, rohf };
 
 /// The equations that the amplitudes of a source solve.

@@ -162,7 +162,7 @@ bool TileSpace::operator==(const TileSpace& other) const {
 
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells) {
   SortedOrbitals sorted;
-  // Adds those of the orbitals [begin, end) of one spin that have this irrep.
+  // Adds the orbitals of this irrep among the orbitals [begin, end) of one spin.
   const auto add = [&](OrbitalClass c, int irrep, std::int64_t begin, std::int64_t end) {
     const auto& irreps = counts.irreps[spin_of(c) == Spin::alpha ? 0 : 1];
     std::int64_t size = 0;

@@ -16,20 +16,20 @@ namespace {
 constexpr double energy_tolerance = 1e-8;
 /// Largest f_ov t1 per unit of |t1| if there is no Fock matrix: the gradient of a loosely converged SCF, hartree.
 constexpr double max_unknown_gradient = 1e-5;
-/// Largest difference between orbital energies and the diagonal of the Fock matrix, hartree. Correct inputs have at most
-/// 5e-13, and more if energies and matrix come from different iterations of a loosely converged SCF.
+/// Largest difference between orbital energies and the diagonal of the Fock matrix, hartree. Correct inputs have at
+/// most 5e-13, and more if energies and matrix come from different iterations of a loosely converged SCF.
 constexpr double energies_tolerance = 1e-8, energies_per_coupling = 100.0, max_energies_tolerance = 1e-4;
 
-/// Steps of t1 (see SinglesResidual). Correct inputs have 4e-11 with tight convergence, 1.2e-6 with PySCF's defaults and
-/// 1.8e-5 with a requested convergence of 1e-4. Wrong arrays have at least 5.6e-4.
+/// Steps of t1 (see SinglesResidual). Correct inputs have 4e-11 with tight convergence, 1.2e-6 with PySCF's defaults
+/// and 1.8e-5 with a requested convergence of 1e-4. Wrong arrays have at least 5.6e-4.
 constexpr double max_step = 1e-4, usual_step = 3e-6;
 /// Ratio of the largest step to the largest step of other rows or columns. It is evaluated for steps above `min_spike`
 /// and at least `elements_of_spike` elements. Correct inputs have at most 8, and one flipped bit that matters gives 100
 /// or more.
 constexpr double spike = 100.0, min_spike = 1e-7;
 constexpr std::int64_t elements_of_spike = 8;
-/// Residual of the equation without oovv, for a t1 of length 1, hartree. Correct inputs have 0.20 to 1.05 along t1 and at
-/// most 0.32 across t1.
+/// Residual of the equation without oovv, for a t1 of length 1, hartree. Correct inputs have 0.20 to 1.05 along t1 and
+/// at most 0.32 across t1.
 constexpr double min_along = 0.0, max_along = 3.0, max_across = 1.0;
 constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.5;
 /// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in

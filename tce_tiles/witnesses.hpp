@@ -36,7 +36,9 @@ struct Measurements {
                         const std::array<std::vector<double>, 2>& fock, bool rohf);
 };
 
+/// The outcome of a witness. Unknown: the input lacks the numbers to evaluate it.
 enum class WitnessStatus { passed, unknown, failed };
+/// "passed", "not known" or "failed".
 std::string to_string(WitnessStatus status);
 
 /// One witness, with its result.
