@@ -16,8 +16,8 @@ namespace trifuse {
 ///
 /// The object collects dense arrays of t2 and of all integrals except ovvv. It uses each block of ovvv at once and does
 /// not store it. One thread makes the calls, in this order:
-///   1. add_t2 for all blocks of t2; add_v2 for all blocks {p p|h h} and {h p|h h}, and {h p|h p} if the source has
-///   them
+///   1. add_t2 for all blocks of t2; add_v2 for all blocks {p p|h h} and {h p|h h}, and for {h p|h p} if the source
+///      has them
 ///   2. finish_collecting()
 ///   3. add_v2 for all blocks {p p|h p}
 ///   4. residual()

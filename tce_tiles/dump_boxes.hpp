@@ -38,7 +38,7 @@ struct BoxPair {
   std::optional<ArrayBox> second;
 };
 
-/// Largest absolute value of an element that the irreps make zero.
+/// Largest absolute value of an element that the irreps forbid.
 inline constexpr double irrep_tolerance = 1e-7;
 
 /// An array of a dump, cut into boxes. Every element is in exactly one box. Thread-safe.

@@ -222,8 +222,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
 }
 
 /// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large
-/// jobs
-/// (`add_orbital`) come a little before the boxes of their orbital, so that no large job ends last.
+/// jobs (`add_orbital`) come a little before the boxes of their orbital, so that no large job ends last.
 void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   constexpr std::int64_t ahead = 2;
   std::vector<OrbitalJob> jobs;

@@ -39,10 +39,10 @@ namespace trifuse {
 /// A restricted reference leaves element 1 empty.
 struct SinglesProblem {
   bool restricted = true;
-  std::array<std::int64_t, 2> occupied{}, virtuals{};
-  std::array<std::vector<double>, 2> t1;    ///< t1[i,a], shape [o,v]
-  std::array<std::vector<double>, 2> fock;  ///< f[p,q], shape [o+v,o+v], occupied orbitals first; hartree
-  double omega2 = 0.0;                      ///< the parameter of regularised amplitudes, hartree; else 0
+  std::array<std::int64_t, 2> occupied{}, virtuals{};  ///< numbers of orbitals
+  std::array<std::vector<double>, 2> t1;               ///< t1[i,a], shape [o,v]
+  std::array<std::vector<double>, 2> fock;             ///< f[p,q], shape [o+v,o+v], occupied orbitals first; hartree
+  double omega2 = 0.0;                                 ///< the parameter of regularised amplitudes, hartree; else 0
   /// True if the same-spin integrals of a class are antisymmetrised. Always false for a restricted reference.
   std::array<bool, 2> asym_ovvv{}, asym_ovoo{}, asym_ovov{}, asym_oovv{};
   std::array<bool, 2> has_oovv{};  ///< true if the integrals (ni|af) are available
