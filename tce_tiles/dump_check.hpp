@@ -25,10 +25,9 @@ struct DumpCheck {
 
 /// Makes the check of a dump. It reads every array in long runs and throws InputError if
 ///   - a value is not finite or beyond any reasonable size,
-///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above); for
-///   t2
-///     and ovov, from which the energy is computed, by more than 1e-9 (relative to the largest element nearby if that
-///     is above 1),
+///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),
+///   - t2 or ovov, from which the energy is computed, breaks one by more than 1e-9 (relative to the largest element
+///     nearby if that is above 1),
 ///   - an element that the irreps forbid is above 1e-7.
 /// `open_dump` cannot find these errors, because it reads each block on its own. If a part has several errors, the
 /// check reports the one that a single thread would find first.
