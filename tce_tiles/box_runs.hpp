@@ -60,8 +60,9 @@ class BoxRuns {
   std::vector<std::int64_t> at_;
 };
 
-/// Cuts `elements` consecutive elements of an array in C order, from number `first` on, into boxes that are as large as
-/// they can be, and calls `visit(offset, count, elements)` for one after another.
+/// Cuts `elements` consecutive elements of an array of shape `shape` in C order, from element `first` on, into boxes
+/// that are as large as possible. Calls `visit(offset, count, size)` for each box, in order: the first index, the
+/// number of elements per axis, and the number of elements. All elements must lie inside the array.
 template <typename Visit>
 void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements, Visit visit) {
   std::int64_t size = 1;
