@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
 namespace trifuse::cli {
@@ -28,8 +28,8 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
 }  // namespace
 
 std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
-                                              const Team* team) {
-  return std::async(std::launch::async, [&flags, &right, in_team = team != nullptr] {
+                                              const Communicator* communicator) {
+  return std::async(std::launch::async, [&flags, &right, in_team = communicator != nullptr] {
     CalculationOptions options = flags.resolve(right);
     try {
       if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, in_team);

@@ -2,8 +2,8 @@
 
 #include <future>
 
-#include "cxx/calculation.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/communicator.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -11,7 +11,8 @@ namespace trifuse::cli {
 
 /// Resolves the flags of a run, and begins CUDA on the GPUs that this process is then likely to compute with, while the
 /// process does something else: it takes half a second. What fails of a GPU fails again, and is told, where it is used.
-/// `flags` and `right` outlive the result. `team`: that this process is one of, or null.
-std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right, const Team* team);
+/// `flags` and `right` outlive the result. `communicator`: that this process is one of, or null.
+std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
+                                              const Communicator* communicator);
 
 }  // namespace trifuse::cli

@@ -9,8 +9,8 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/choose_devices.hpp"
-#include "cxx/cuda/kernel_bench.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/parallel/free_memory.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
@@ -30,7 +30,7 @@ double median(std::vector<double> values) {
 }
 
 struct BenchCommand {
-  std::string path, json, form = "auto", device = "cpu", memory, write;
+  std::string path, json, formulation = "auto", device = "cpu", memory, write;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   CalculationOptions options;
   std::optional<std::int64_t> tile_size;
@@ -67,12 +67,14 @@ struct BenchCommand {
     }
     const std::unique_ptr<TileSource> amplitudes = source();
     outputs.protect_inputs(*amplitudes);
-    std::vector<Form> forms;
-    if (form != "spin-orbital" && amplitudes->tiles().restricted()) forms.push_back(Form::spin_adapted);
-    if (form == "spin-orbital" || form == "both" || forms.empty()) forms.push_back(Form::spin_orbital);
+    std::vector<SpinFormulation> formulations;
+    if (formulation != "spin-orbital" && amplitudes->tiles().restricted())
+      formulations.push_back(SpinFormulation::spin_adapted);
+    if (formulation == "spin-orbital" || formulation == "both" || formulations.empty())
+      formulations.push_back(SpinFormulation::spin_orbital);
     print_output("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
-    for (const Form each : forms)
+    for (const SpinFormulation each : formulations)
       results.push_back(cuda ? measure_devices(*amplitudes, each) : measure(*amplitudes, each));
     json_file.write({{"input", json_source(*amplitudes)}, {"machine", json_machine()}, {"results", results}});
   }
@@ -98,9 +100,9 @@ struct BenchCommand {
                     needed / 0x1p30, free_memory() / 0x1p30));
   }
 
-  nlohmann::ordered_json measure(const TileSource& amplitudes, Form each) const {
+  nlohmann::ordered_json measure(const TileSource& amplitudes, SpinFormulation each) const {
     CalculationOptions chosen = options;
-    chosen.form = each;
+    chosen.formulation = each;
     const Calculation calculation = planned(amplitudes, chosen);
     const auto executor = calculation.make_executor();
     // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
@@ -184,9 +186,9 @@ struct BenchCommand {
   }
 
   /// On devices, beside cuBLAS on the first of them when their memory is free again.
-  nlohmann::ordered_json measure_devices(const TileSource& amplitudes, Form each) const {
+  nlohmann::ordered_json measure_devices(const TileSource& amplitudes, SpinFormulation each) const {
     CalculationOptions chosen = options;
-    chosen.form = each;
+    chosen.formulation = each;
     chosen.executor = ExecutorKind::cuda;
     const Calculation calculation = planned(amplitudes, chosen);
     const double before = wall_seconds();
@@ -243,7 +245,7 @@ void add_bench(CLI::App& app, int&) {
   bench->add_flag(
       "--uneven", command->molecule.uneven,
       "As molecules have them, more orbitals in the first irreps: twice as many in the first as in the last");
-  bench->add_option("--form", command->form, "auto: the one that a run would choose")
+  bench->add_option("--form", command->formulation, "auto: the one that a run would choose")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();
   bench

@@ -7,7 +7,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
 #include "drivers/outputs.hpp"
@@ -28,7 +28,8 @@ struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals;
   int irreps = 1;
-  std::string reference = "rhf", form = "auto", gpu_model = "h200", memory, operands = "auto", json, svg, timeline;
+  std::string reference = "rhf", formulation = "auto", gpu_model = "h200", memory, operands = "auto", json, svg,
+              timeline;
   std::optional<std::int64_t> tile_size;
   std::optional<int> ranks, gpus, nodes;
   std::vector<std::string> assumptions, measured;
@@ -52,10 +53,10 @@ struct PlanCommand {
 
     Problem problem;
     problem.right = molecule.get();
-    problem.form = form_of(*molecule);
-    const TileSpace tiles = tiles_of(*molecule, problem.form, job.gpus > 0, tile_size);
-    require_predictable(tiles, problem.form);
-    const Plan plan = make_plan(tiles, problem.form);
+    problem.formulation = formulation_of(*molecule);
+    const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, tile_size);
+    require_predictable(tiles, problem.formulation);
+    const Plan plan = make_plan(tiles, problem.formulation);
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem);
 
@@ -107,16 +108,17 @@ struct PlanCommand {
     return make_synthetic_source(made_up);
   }
 
-  Form form_of(const TileSource& molecule) const {
-    if (form == "spin-adapted" && !molecule.tiles().restricted()) {
+  SpinFormulation formulation_of(const TileSource& molecule) const {
+    if (formulation == "spin-adapted" && !molecule.tiles().restricted()) {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
-    return form == "spin-orbital" ? Form::spin_orbital : default_form(molecule.tiles());
+    return formulation == "spin-orbital" ? SpinFormulation::spin_orbital : default_formulation(molecule.tiles());
   }
 
   /// The tiles of a run on GPUs, or on cores.
-  static TileSpace tiles_of(const TileSource& molecule, Form form, bool for_gpus, std::optional<std::int64_t> size) {
-    return cut(molecule.tiles(), default_cut(molecule.tiles(), form, for_gpus, size));
+  static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus,
+                            std::optional<std::int64_t> size) {
+    return retile(molecule.tiles(), default_tiling(molecule.tiles(), formulation, for_gpus, size));
   }
 
   JobShape job_shape() const {
@@ -174,9 +176,9 @@ struct PlanCommand {
     trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
     if (job.gpus == 0) return trials;
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
-      const TileSpace tiles = tiles_of(molecule, problem.form, true, size);
-      if (tiles == plan.tiles || estimated_tasks(tiles, problem.form) > many_tiles_tasks) continue;
-      const Plan other = make_plan(tiles, problem.form);
+      const TileSpace tiles = tiles_of(molecule, problem.formulation, true, size);
+      if (tiles == plan.tiles || estimated_tasks(tiles, problem.formulation) > many_tiles_tasks) continue;
+      const Plan other = make_plan(tiles, problem.formulation);
       if (!budget.take(other, {job})) continue;
       const Inspection inspection(other, problem);
       const Prediction prediction = predict(other, problem, inspection, machine, job);
@@ -192,12 +194,12 @@ struct PlanCommand {
     std::vector<ComparedRun> compared;
     for (const MeasuredRun& run : runs) {
       Problem problem;
-      problem.form = run.form;
+      problem.formulation = run.formulation;
       const std::unique_ptr<TileSource> made_up = run.molecule();
       problem.right = made_up.get();
-      const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.form, true, {});
-      require_predictable(tiles, run.form);
-      const Plan plan = make_plan(tiles, run.form);
+      const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.formulation, true, {});
+      require_predictable(tiles, run.formulation);
+      const Plan plan = make_plan(tiles, run.formulation);
       const Inspection inspection(plan, problem);
       JobShape job;
       job.ranks = run.ranks;
@@ -229,7 +231,7 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--reference", command->reference, "Reference of these orbitals")
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
-  plan->add_option("--form", command->form, "How the energy is written")
+  plan->add_option("--form", command->formulation, "How the energy is written")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
       ->capture_default_str();
   plan->add_option("--tile-size", command->tile_size, "Largest tile, as of `run`; default: the one of a run")

@@ -10,9 +10,9 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
-#include "cxx/team_calculation.hpp"
 #include "drivers/begin_devices.hpp"
 #include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
@@ -50,17 +50,17 @@ struct RunCommand {
   std::string json, journal;
   bool quiet = false, trust_input = false, overwrite = false;
 
-  /// `command`: with the options as they were given. `team` may be null.
-  void execute(const CLI::App& command, Team* team) const {
-    speaks = team == nullptr || team->rank() == 0;
+  /// `command`: with the options as they were given. `communicator` may be null.
+  void execute(const CLI::App& command, Communicator* communicator) const {
+    speaks = communicator == nullptr || communicator->rank() == 0;
     on_stop_signals(stop_at_once);
-    if (team != nullptr) expect_same_options(*team, command);
+    if (communicator != nullptr) expect_same_options(*communicator, command);
     const double begin = wall_seconds();
     Outputs outputs(overwrite);
     std::optional<ReportFile> json_file;
     Sources sources;
     CalculationOptions options;
-    together(team, [&] {
+    run_collectively(communicator, [&] {
       static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
       source.protect_in(outputs);
       outputs.protect_input(flags.left);
@@ -75,10 +75,10 @@ struct RunCommand {
     RunTimes times;
     const double opened = wall_seconds();
     std::future<CalculationOptions> resolved;
-    together(team, [&] { resolved = begin_devices(flags, *sources.right, team); });
-    sources.right_check = verify(*sources.right, *sources.right, team);
-    if (sources.left) sources.left_check = verify(*sources.left, *sources.right, team);
-    together(team, [&] {
+    run_collectively(communicator, [&] { resolved = begin_devices(flags, *sources.right, communicator); });
+    sources.right_check = verify(*sources.right, *sources.right, communicator);
+    if (sources.left) sources.left_check = verify(*sources.left, *sources.right, communicator);
+    run_collectively(communicator, [&] {
       options = resolved.get();
       options.journal = journal;
       options.trust_input = trust_input;
@@ -90,15 +90,15 @@ struct RunCommand {
       times.planning = wall_seconds() - checked;
       compute(calculation, sources, planned, begin, times, *json_file);
     };
-    if (team == nullptr) {
+    if (communicator == nullptr) {
       compute_planned(Calculation(*sources.right, sources.left.get(), options), nullptr);
       return;
     }
     // A number that amplitudes of other files would not have.
     const double energy = sources.right_check.ccsd_energy.value_or(0.0);
-    expect_same(*team, std::span(&energy, 1));
+    expect_same(*communicator, std::span(&energy, 1));
     const TeamCalculation planned =
-        plan_in_team(*team, *sources.right, sources.left.get(), team_options(*team, options));
+        plan_in_team(*communicator, *sources.right, sources.left.get(), team_options(*communicator, options));
     compute_planned(planned.calculation, &planned);
   }
 
@@ -110,43 +110,43 @@ struct RunCommand {
   };
 
   /// Ranks check a share of a file each, where it is the same for all of them.
-  CheckReport verify(const TileSource& amplitudes, const TileSource& integrals, Team* team) const {
-    const bool shared = team != nullptr && same_file(*team, amplitudes.info().path);
+  CheckReport verify(const TileSource& amplitudes, const TileSource& integrals, Communicator* communicator) const {
+    const bool shared = communicator != nullptr && same_file(*communicator, amplitudes.info().path);
     CheckShare share;
-    if (shared) share = {team->rank(), team->size()};
+    if (shared) share = {communicator->rank(), communicator->size()};
     // All ranks ask, also one that was told how many threads it has.
-    if (team != nullptr) share.threads = threads_of_each(*team);
+    if (communicator != nullptr) share.threads = threads_of_each(*communicator);
     if (flags.options.threads > 0) share.threads = flags.options.threads;
     // Before shares of the same lengths are added up, and after all that is checked is known.
-    if (team != nullptr) expect_same_numbers(*team, amplitudes);
+    if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);
     std::unique_ptr<SourceCheck> check;
-    together(team, [&] { check = make_source_check(amplitudes, integrals, share); });
+    run_collectively(communicator, [&] { check = make_source_check(amplitudes, integrals, share); });
     for (int stage = 0; stage < check->stages(); ++stage) {
       std::vector<double> found;
-      together(team, [&] { found = check->run(stage); });
-      if (shared) team->sum(found);
-      together(team, [&] { check->accept(stage, found); });
+      run_collectively(communicator, [&] { found = check->run(stage); });
+      if (shared) communicator->allreduce_sum(found);
+      run_collectively(communicator, [&] { check->accept(stage, found); });
     }
     CheckReport report;
-    together(team, [&] {
+    run_collectively(communicator, [&] {
       report = evaluate_witnesses(check->measurements(), amplitudes, integrals);
       enforce_witnesses(report, trust_input);
     });
-    if (team != nullptr) expect_same_numbers(*team, amplitudes);
+    if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);
     return report;
   }
 
   /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
-  TeamOptions team_options(Team& team, const CalculationOptions& options) const {
+  TeamOptions team_options(Communicator& communicator, const CalculationOptions& options) const {
     std::vector<DeviceInfo> usable;
-    together(&team, [&] {
+    run_collectively(&communicator, [&] {
       if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
     });
-    return {options, deal_device(team, usable, !options.devices.empty()), options.memory};
+    return {options, deal_device(communicator, usable, !options.devices.empty()), options.memory};
   }
 
-  /// `team`: what the ranks have planned together, or null. `begin`: when the input was opened.
-  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* team, double begin,
+  /// `communicator`: what the ranks have planned together, or null. `begin`: when the input was opened.
+  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* job, double begin,
                RunTimes times, ReportFile& json_file) const {
     const bool silent = quiet || !speaks;
     if (!silent) {
@@ -155,7 +155,7 @@ struct RunCommand {
       print_output("{}", describe_ccsd(sources.right->info(), sources.right_check.ccsd_energy));
       print_output("{}", describe_checks(sources.right_check, sources.left_check_if_any()));
       print_output("{}", describe_plan(calculation));
-      if (team != nullptr) print_output("{}\n", fmt::join(rank_table(*team), "\n"));
+      if (job != nullptr) print_output("{}\n", fmt::join(rank_table(*job), "\n"));
       flush_output();
     }
     on_stop_signals(request_stop);
@@ -178,10 +178,10 @@ struct RunCommand {
     progress.finish();
     if (!speaks) return;
     // What the GPUs of this rank did is not what all did.
-    if (team != nullptr) result.cuda.reset();
+    if (job != nullptr) result.cuda.reset();
     std::string energies =
         describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
-    if (team != nullptr) energies += describe_workers(result.ranks);
+    if (job != nullptr) energies += describe_workers(result.ranks);
     try {
       nlohmann::ordered_json report =
           json_report(calculation, result, times, *sources.right, sources.left.get(), sources.right_check.ccsd_energy);
@@ -189,8 +189,8 @@ struct RunCommand {
       for (const std::string& warning : check_warnings(sources.right_check, sources.left_check_if_any())) {
         report["warnings"].push_back(warning);
       }
-      if (team != nullptr) {
-        report["ranks"] = json_ranks(*team, result);
+      if (job != nullptr) {
+        report["ranks"] = json_ranks(*job, result);
         report["kinds"] = json_kinds(result.ranks);
       }
       json_file.write(report);
@@ -205,7 +205,7 @@ struct RunCommand {
 
 }  // namespace
 
-void add_run(CLI::App& app, Team* team) {
+void add_run(CLI::App& app, Communicator* communicator) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* run = app.add_subcommand("run", "Compute [T], (T) and Reg-(T) energies");
   command->source.add_to(*run);
@@ -227,7 +227,7 @@ void add_run(CLI::App& app, Team* team) {
       "GPU\n"
       "                                                       or some of the cores (where `trifuse --version` says "
       "MPI)");
-  run->callback([command, run, team] { command->execute(*run, team); });
+  run->callback([command, run, communicator] { command->execute(*run, communicator); });
 }
 
 }  // namespace trifuse::cli

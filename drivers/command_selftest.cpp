@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cxx/base/terminal.hpp"
-#include "cxx/calculation.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "tce_tiles/synthetic_source.hpp"
@@ -19,7 +19,7 @@ namespace {
 struct Case {
   const char* name;
   SyntheticMolecule molecule;
-  Form form;
+  SpinFormulation formulation;
   bool two_sided;
 };
 
@@ -31,7 +31,7 @@ std::vector<CalculationResult> compute(const Case& test, const std::vector<Execu
   std::vector<CalculationResult> results;
   for (const ExecutorKind executor : executors) {
     CalculationOptions options;
-    options.form = test.form;
+    options.formulation = test.formulation;
     options.omega2 = {0.0, 0.1, 0.2};
     options.executor = executor;
     options.tile_size = 3;
@@ -47,8 +47,8 @@ double difference(const CalculationResult& x, const CalculationResult& y) {
     for (std::size_t s = 0; s < 4; ++s) {
       const EnergyPair& p = x.energies[w].spin_cases[s];
       const EnergyPair& q = y.energies[w].spin_cases[s];
-      largest = std::max({largest, std::abs(p.bracket - q.bracket), std::abs(p.paren - q.paren)});
-      scale = std::max({scale, std::abs(p.bracket), std::abs(p.paren)});
+      largest = std::max({largest, std::abs(p.e_bracket_t - q.e_bracket_t), std::abs(p.e_paren_t - q.e_paren_t)});
+      scale = std::max({scale, std::abs(p.e_bracket_t), std::abs(p.e_paren_t)});
     }
   }
   return scale > 0.0 ? largest / scale : 1.0;
@@ -57,16 +57,16 @@ double difference(const CalculationResult& x, const CalculationResult& y) {
 void execute(int& exit_code) {
   using enum Reference;
   const std::vector<Case> cases = {
-      {"RHF, spin-adapted", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, Form::spin_adapted, false},
-      {"RHF, spin-orbital", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, Form::spin_orbital, false},
-      {"RHF, 4 irreps, spin-adapted", {rhf, 6, 6, 9, 9, 4, 2, 3, 1}, Form::spin_adapted, false},
-      {"RHF, 8 irreps, spin-orbital", {rhf, 5, 5, 9, 9, 8, 2, 3, 1}, Form::spin_orbital, false},
-      {"UHF", {uhf, 5, 3, 6, 8, 1, 2, 4, 1}, Form::spin_orbital, false},
-      {"UHF, 2 irreps", {uhf, 4, 3, 6, 7, 2, 2, 4, 1}, Form::spin_orbital, false},
-      {"UHF, no beta electron", {uhf, 4, 0, 5, 9, 1, 4, 4, 1}, Form::spin_orbital, false},
-      {"RHF, two-sided, spin-adapted", {rhf, 4, 4, 7, 7, 2, 3, 5, 1}, Form::spin_adapted, true},
-      {"RHF, two-sided, spin-orbital", {rhf, 4, 4, 7, 7, 1, 3, 5, 1}, Form::spin_orbital, true},
-      {"UHF, two-sided", {uhf, 4, 3, 6, 7, 1, 3, 5, 1}, Form::spin_orbital, true},
+      {"RHF, spin-adapted", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, SpinFormulation::spin_adapted, false},
+      {"RHF, spin-orbital", {rhf, 4, 4, 7, 7, 1, 4, 16, 1}, SpinFormulation::spin_orbital, false},
+      {"RHF, 4 irreps, spin-adapted", {rhf, 6, 6, 9, 9, 4, 2, 3, 1}, SpinFormulation::spin_adapted, false},
+      {"RHF, 8 irreps, spin-orbital", {rhf, 5, 5, 9, 9, 8, 2, 3, 1}, SpinFormulation::spin_orbital, false},
+      {"UHF", {uhf, 5, 3, 6, 8, 1, 2, 4, 1}, SpinFormulation::spin_orbital, false},
+      {"UHF, 2 irreps", {uhf, 4, 3, 6, 7, 2, 2, 4, 1}, SpinFormulation::spin_orbital, false},
+      {"UHF, no beta electron", {uhf, 4, 0, 5, 9, 1, 4, 4, 1}, SpinFormulation::spin_orbital, false},
+      {"RHF, two-sided, spin-adapted", {rhf, 4, 4, 7, 7, 2, 3, 5, 1}, SpinFormulation::spin_adapted, true},
+      {"RHF, two-sided, spin-orbital", {rhf, 4, 4, 7, 7, 1, 3, 5, 1}, SpinFormulation::spin_orbital, true},
+      {"UHF, two-sided", {uhf, 4, 3, 6, 7, 1, 3, 5, 1}, SpinFormulation::spin_orbital, true},
   };
   // The plain one first, with which the others are compared.
   std::vector<ExecutorKind> executors = {ExecutorKind::reference, ExecutorKind::cpu};

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/communicator.hpp"
 
 namespace trifuse::cli {
 
@@ -17,8 +17,8 @@ enum ExitCode : int {
 };
 
 /// Each adds its subcommand; what it does runs when the command line has been read, and throws or sets `exit_code`.
-/// `team`: the ranks that run together, or null.
-void add_run(CLI::App& app, Team* team);
+/// `communicator`: the ranks that run together, or null.
+void add_run(CLI::App& app, Communicator* communicator);
 void add_info(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);

@@ -19,7 +19,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/base/hosts.hpp"
 
 namespace trifuse::cli {
 
@@ -34,17 +34,17 @@ constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
 /// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
 /// are usually in its shared memory.
-void check_room(Team& team, std::span<const SharedPiece> pieces) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
-  together(&team, [&] {
-    const auto mine = static_cast<std::size_t>(team.rank());
+void check_room(Communicator& communicator, std::span<const SharedSegment> pieces) {
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  run_collectively(&communicator, [&] {
+    const auto mine = static_cast<std::size_t>(communicator.rank());
     const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
     std::int64_t of_host = neighbours * of_mpi;
     std::size_t own = width;  // nothing cannot be mapped
-    for (const SharedPiece& piece : pieces) {
+    for (const SharedSegment& piece : pieces) {
       if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
       of_host += piece.doubles * width;
-      if (piece.rank == team.rank()) own += static_cast<std::size_t>(piece.doubles * width);
+      if (piece.rank == communicator.rank()) own += static_cast<std::size_t>(piece.doubles * width);
     }
     void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED) {
@@ -89,7 +89,7 @@ struct GlobalArray {
 /// however many ask.
 class Array final : public SharedArray {
  public:
-  Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces);
+  Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> pieces);
   ~Array() override;
 
   std::span<double> local(std::size_t piece) override {
@@ -128,9 +128,9 @@ class Array final : public SharedArray {
     std::size_t array;
     std::int64_t offset;
   };
-  void lay_out(Team& team);
+  void lay_out(Communicator& communicator);
   bool create(GlobalArray& array);
-  void expect_one_memory(Team& team);
+  void expect_one_memory(Communicator& communicator);
   /// First and last.
   std::pair<std::int64_t, std::int64_t> own_stretch(const GlobalArray& array) const {
     return {array.begins[rank_], array.begins[rank_ + 1] - 1};
@@ -139,7 +139,7 @@ class Array final : public SharedArray {
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
-  std::vector<SharedPiece> pieces_;
+  std::vector<SharedSegment> pieces_;
   std::vector<Place> places_;
   std::vector<GlobalArray> global_;
 };
@@ -148,15 +148,15 @@ class Arrays final : public GlobalArrays {
  public:
   explicit Arrays(CallerThread& caller) : caller_(caller) {}
 
-  std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedPiece> pieces) override {
-    check_room(team, pieces);
-    together(&team, [&] {
+  std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> pieces) override {
+    check_room(communicator, pieces);
+    run_collectively(&communicator, [&] {
       caller_.call([&] {
         begin();
         free_arrays();
       });
     });
-    return std::make_unique<Array>(*this, caller_, team, pieces);
+    return std::make_unique<Array>(*this, caller_, communicator, pieces);
   }
 
   /// Freed later, together with the other ranks.
@@ -188,31 +188,31 @@ class Arrays final : public GlobalArrays {
   std::vector<int> unused_;
 };
 
-Array::Array(Arrays& arrays, CallerThread& caller, Team& team, std::span<const SharedPiece> pieces)
+Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> pieces)
     : arrays_(arrays),
       caller_(caller),
-      rank_(static_cast<std::size_t>(team.rank())),
+      rank_(static_cast<std::size_t>(communicator.rank())),
       pieces_(pieces.begin(), pieces.end()) {
-  lay_out(team);
-  together(&team, [&] {
+  lay_out(communicator);
+  run_collectively(&communicator, [&] {
     bool made = true;
     for (GlobalArray& array : global_) made = create(array) && made;
     if (!made) throw SystemError("Global Arrays have no memory for the operands.");
   });
   std::vector<double> shifts;
   for (const GlobalArray& array : global_) shifts.push_back(static_cast<double>(array.shifts[rank_]));
-  shifts = gather(team, shifts);
+  shifts = allgather(communicator, shifts);
   for (std::size_t n = 0; n < shifts.size(); ++n) {
     global_[n % global_.size()].shifts[n / global_.size()] = static_cast<std::int64_t>(shifts[n]);
   }
-  expect_one_memory(team);
+  expect_one_memory(communicator);
 }
 
-void Array::lay_out(Team& team) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
+void Array::lay_out(Communicator& communicator) {
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   // Each array costs every rank some memory for each other rank.
   std::map<std::string, std::size_t> pieces_of_host;
-  for (const SharedPiece& piece : pieces_) {
+  for (const SharedSegment& piece : pieces_) {
     places_.push_back({pieces_of_host[hosts[static_cast<std::size_t>(piece.rank)]]++ % most_files_of_host, 0});
     global_.resize(std::max(global_.size(), places_.back().array + 1));
   }
@@ -253,11 +253,11 @@ bool Array::create(GlobalArray& array) {
 }
 
 /// What a rank writes to its pieces must be what others get: where it is not, energies would be wrong without a word.
-void Array::expect_one_memory(Team& team) {
+void Array::expect_one_memory(Communicator& communicator) {
   const auto mark = [](std::size_t piece) { return 1.0 + static_cast<double>(piece); };
   std::vector<std::size_t> looked_at = {rank_ % pieces_.size()};
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
-    if (pieces_[piece].rank != team.rank()) continue;
+    if (pieces_[piece].rank != communicator.rank()) continue;
     const std::span<double> own = local(piece);
     own.front() = mark(piece);
     own.back() = -mark(piece);
@@ -265,7 +265,7 @@ void Array::expect_one_memory(Team& team) {
     looked_at.push_back((piece + 1) % pieces_.size());
   }
   sync();
-  together(&team, [&] {
+  run_collectively(&communicator, [&] {
     for (const std::size_t piece : looked_at) {
       double front = 0.0, back = 0.0;
       get(piece, 0, {&front, 1});

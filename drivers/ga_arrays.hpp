@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
+#include "cxx/base/communicator.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/parallel/team.hpp"
 
 namespace trifuse::cli {
 
@@ -14,8 +14,8 @@ namespace trifuse::cli {
 class GlobalArrays {
  public:
   virtual ~GlobalArrays() = default;
-  /// For `Team::make_array`, which `team` asks for.
-  virtual std::unique_ptr<SharedArray> make(Team& team, std::span<const SharedPiece> pieces) = 0;
+  /// For `Communicator::make_array`, which `communicator` asks for.
+  virtual std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> pieces) = 0;
   /// Frees all arrays and ends Global Arrays: collective, called by the thread that began MPI.
   virtual void end() = 0;
 };

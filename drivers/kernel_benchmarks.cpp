@@ -74,15 +74,16 @@ BENCHMARK(energies)->ArgName("targets")->Arg(1)->Arg(6);
 
 /// The most expensive task of a made-up molecule from operands to energies; the rate counts the matrix products.
 void whole_task(benchmark::State& state) {
-  const Form form = state.range(0) == 1 ? Form::spin_orbital : Form::spin_adapted;
+  const SpinFormulation formulation =
+      state.range(0) == 1 ? SpinFormulation::spin_orbital : SpinFormulation::spin_adapted;
   SyntheticMolecule molecule;
   molecule.occupied_alpha = 8;
   molecule.virtual_alpha = 48;
   const std::unique_ptr<TileSource> source = make_synthetic_source(molecule);
   Problem problem;
   problem.right = source.get();
-  problem.form = form;
-  const Plan plan = make_plan(source->tiles(), form);
+  problem.formulation = formulation;
+  const Plan plan = make_plan(source->tiles(), formulation);
   const Task task = plan.tasks[plan.largest_first().front()];
   const std::unique_ptr<Executor> executor = make_cpu_executor(problem, source->tiles());
   const std::unique_ptr<Executor::Worker> worker = executor->make_worker();

@@ -10,8 +10,8 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/clock.hpp"
-#include "cxx/choose_devices.hpp"
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "trifuse_config.hpp"
 
 namespace trifuse::cli {

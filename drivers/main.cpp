@@ -13,7 +13,7 @@
 #include "drivers/commands.hpp"
 #include "drivers/launcher.hpp"
 #include "drivers/machine.hpp"
-#include "drivers/mpi_team.hpp"
+#include "drivers/mpi_communicator.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
@@ -25,9 +25,9 @@ void stop_program(int) {
   end_in_handler("trifuse: Stopped by a signal; unfinished files were removed.\n");
 }
 
-/// `team`: the ranks that run together, of which one talks to the user; or null.
-int run_program(int argc, char** argv, Team* team) {
-  if (team == nullptr) on_stop_signals(stop_program);
+/// `communicator`: the ranks that run together, of which one talks to the user; or null.
+int run_program(int argc, char** argv, Communicator* communicator) {
+  if (communicator == nullptr) on_stop_signals(stop_program);
   CLI::App app{"Trifuse: the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes.", "trifuse"};
   app.set_version_flag("--version", version_text);
   app.set_help_all_flag("--help-all", "Print the help of all commands");
@@ -38,7 +38,7 @@ int run_program(int argc, char** argv, Team* team) {
       "file; 4 a check failed or an internal error; 130 stopped by a signal (a run with --journal can go on).\n"
       "`trifuse COMMAND --help` says more.");
   int exit_code = success;
-  add_run(app, team);
+  add_run(app, communicator);
   add_info(app, exit_code);
   add_plan(app, exit_code);
   add_convert(app, exit_code);
@@ -53,9 +53,10 @@ int run_program(int argc, char** argv, Team* team) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // The others may have been given other options, and wait for this rank.
-    if (team != nullptr && error.get_exit_code() != 0) together(team, [&] { throw UsageError(error.what()); });
-    if (team != nullptr) expect_all_ask_for_help(*team);
-    const bool talks = team == nullptr || team->rank() == 0;
+    if (communicator != nullptr && error.get_exit_code() != 0)
+      run_collectively(communicator, [&] { throw UsageError(error.what()); });
+    if (communicator != nullptr) expect_all_ask_for_help(*communicator);
+    const bool talks = communicator == nullptr || communicator->rank() == 0;
     std::ostringstream help, complaint;
     const int code = app.exit(error, help, complaint);
     if (talks && code == 0) write_output(help.str());
@@ -129,7 +130,7 @@ int main(int argc, char** argv) {
     int code = success;
     if (const std::optional<Launcher> launcher = find_launcher()) {
       mpi = join_others(*launcher, argc > 1 ? argv[1] : "");
-      mpi->serve([&](Team& team) { code = run_program(argc, argv, &team); });
+      mpi->serve([&](Communicator& communicator) { code = run_program(argc, argv, &communicator); });
     } else {
       code = run_program(argc, argv, nullptr);
     }

@@ -55,8 +55,9 @@ void read_ranks(const Json& ranks, MeasuredRun& run) {
   run.nodes = static_cast<int>(hosts.size());
 }
 
-Form form_of(const Json& name) {
-  return name == to_string(Form::spin_adapted) ? Form::spin_adapted : Form::spin_orbital;
+SpinFormulation formulation_of(const Json& name) {
+  return name == to_string(SpinFormulation::spin_adapted) ? SpinFormulation::spin_adapted
+                                                          : SpinFormulation::spin_orbital;
 }
 
 double median(std::vector<double> values) {
@@ -78,7 +79,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
     for (const Json& result : report.at("results")) {
       if (!result.contains("cuda")) continue;
       MeasuredRun each = run;
-      each.form = form_of(result.at("form"));
+      each.formulation = formulation_of(result.at("form"));
       each.seconds_tasks = median(result.at("seconds").get<std::vector<double>>());
       each.seconds_loading = result.at("load_seconds");
       read_cuda(result.at("cuda"), each);
@@ -87,7 +88,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
     }
     return runs;
   }
-  run.form = form_of(report.at("plan").at("form"));
+  run.formulation = formulation_of(report.at("plan").at("form"));
   run.tiles = tiles_of(report.at("plan"), run.restricted);
   run.seconds_tasks = report.at("timings").at("task_seconds");
   run.seconds_loading = report.at("timings").at("load_seconds");

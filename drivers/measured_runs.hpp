@@ -13,7 +13,7 @@ namespace trifuse::cli {
 /// A run on GPUs as its report tells it.
 struct MeasuredRun {
   std::string path;  ///< of the report
-  Form form = Form::spin_adapted;
+  SpinFormulation formulation = SpinFormulation::spin_adapted;
   bool restricted = true;
   std::array<std::int64_t, 2> occupied{}, virtuals{};  ///< alpha and beta
   int irreps = 1;

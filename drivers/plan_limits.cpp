@@ -6,10 +6,10 @@
 
 namespace trifuse::cli {
 
-void require_predictable(const TileSpace& tiles, Form form) {
+void require_predictable(const TileSpace& tiles, SpinFormulation formulation) {
   // Some 250 bytes each, and some ten microseconds.
   constexpr double most_tasks = 3e6;
-  require_listable(tiles, form, most_tasks);
+  require_listable(tiles, formulation, most_tasks);
 }
 
 bool PlanBudget::take(const Plan& plan, const std::vector<JobShape>& jobs) {

@@ -10,7 +10,7 @@ namespace trifuse::cli {
 
 /// Throws UsageError where a plan has more tasks than a prediction can list, or so many numbers that they cannot be
 /// counted.
-void require_predictable(const TileSpace& tiles, Form form);
+void require_predictable(const TileSpace& tiles, SpinFormulation formulation);
 
 /// What is left of the work that one command may do. The answer depends on the job alone, never on a clock, so the same
 /// command prints the same on every machine.

@@ -162,7 +162,7 @@ std::string describe(const PlanReport& report) {
       "Job          {}{} on {}, {}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
       p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"), plural(p.job.ranks, "rank"));
   text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {:.3g} operations\n",
-                      to_string(report.plan.form), largest.holes, largest.particles, report.plan.tasks.size(),
+                      to_string(report.plan.formulation), largest.holes, largest.particles, report.plan.tasks.size(),
                       report.plan.total_operations);
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine);
@@ -268,7 +268,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
   }
   const TileSizes largest = largest_tiles(report.plan.tiles);
   nlohmann::ordered_json json = {{"input", json_source(report.molecule)},
-                                 {"form", to_string(report.plan.form)},
+                                 {"form", to_string(report.plan.formulation)},
                                  {"tasks", report.plan.tasks.size()},
                                  {"operations", report.plan.total_operations},
                                  {"largest_tiles", {{"holes", largest.holes}, {"particles", largest.particles}}},
@@ -302,7 +302,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
         {{"path", run.path},
          {"gpus", run.gpus},
          {"ranks", run.ranks},
-         {"form", to_string(run.form)},
+         {"form", to_string(run.formulation)},
          {"task_seconds", run.seconds_tasks},
          {"load_seconds", run.seconds_loading},
          {"bytes_sent", run.bytes_sent ? nlohmann::ordered_json(*run.bytes_sent) : nlohmann::ordered_json()},
@@ -332,7 +332,7 @@ std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>&
   }
   if (!measured.points.empty()) curves.push_back(measured);
   return log_plot(fmt::format("Strong scaling: {:.3g} operations, {} form", report.plan.total_operations,
-                              to_string(report.plan.form)),
+                              to_string(report.plan.formulation)),
                   report.prediction.job.gpus > 0 ? fmt::format("GPUs ({})", report.machine.gpu) : "ranks", "seconds",
                   curves);
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
 
@@ -116,7 +116,7 @@ std::string describe_plan(const Calculation& calculation) {
           ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
           : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
-                      to_string(plan.form), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
+                      to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
   if (!calculation.devices().empty()) {
     const CalculationOptions& options = calculation.options();
@@ -200,11 +200,11 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                             const SourceInfo& info, std::optional<double> correlation) {
   std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
   for (const TriplesEnergy& energy : result.energies) {
-    text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.bracket, energy.total.paren,
-                        energy.method);
+    text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.e_bracket_t,
+                        energy.total.e_paren_t, energy.method);
     for (std::size_t s = 0; s < 4; ++s) {
-      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}\n", spin_case_names[s], energy.spin_cases[s].bracket,
-                          energy.spin_cases[s].paren);
+      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}\n", spin_case_names[s], energy.spin_cases[s].e_bracket_t,
+                          energy.spin_cases[s].e_paren_t);
     }
   }
   // What the maker printed is the plain one-sided correction; for ROHF, NWChem's.
@@ -212,17 +212,17 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (info.printed_triples && comparable) {
     for (const TriplesEnergy& energy : result.energies) {
       if (energy.omega2 != 0.0) continue;
-      const auto [bracket, paren] = *info.printed_triples;
-      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "", bracket,
-                          paren);
-      text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.bracket - bracket,
-                          energy.total.paren - paren);
+      const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
+      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "",
+                          e_bracket_t, e_paren_t);
+      text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.e_bracket_t - e_bracket_t,
+                          energy.total.e_paren_t - e_paren_t);
     }
   }
   if (const auto ccsd = total_ccsd_energy(info, correlation)) {
     text += "\n";
     for (const TriplesEnergy& energy : result.energies) {
-      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + E(T) / Eh\n", energy.omega2, *ccsd + energy.total.paren);
+      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + E(T) / Eh\n", energy.omega2, *ccsd + energy.total.e_paren_t);
     }
   }
   text +=
@@ -318,7 +318,7 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
                      {"size", tile.size},
                      {"offset", tile.offset}});
   }
-  return {{"form", to_string(plan.form)},
+  return {{"form", to_string(plan.formulation)},
           {"tasks", plan.tasks.size()},
           {"operations", plan.total_operations},
           {"operation_convention", operation_convention},
@@ -345,13 +345,13 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   for (const TriplesEnergy& energy : result.energies) {
     nlohmann::ordered_json entry = {
         {"omega2", energy.omega2},
-        {"E[T]", energy.total.bracket},
-        {"E(T)", energy.total.paren},
-        {"ccsd_t_energy", total ? nlohmann::ordered_json(*total + energy.total.paren) : nlohmann::ordered_json()},
+        {"E[T]", energy.total.e_bracket_t},
+        {"E(T)", energy.total.e_paren_t},
+        {"ccsd_t_energy", total ? nlohmann::ordered_json(*total + energy.total.e_paren_t) : nlohmann::ordered_json()},
         {"method", energy.method}};
     for (std::size_t s = 0; s < 4; ++s) {
-      entry["spin_cases"][spin_case_names[s]] = {{"E[T]", energy.spin_cases[s].bracket},
-                                                 {"E(T)", energy.spin_cases[s].paren}};
+      entry["spin_cases"][spin_case_names[s]] = {{"E[T]", energy.spin_cases[s].e_bracket_t},
+                                                 {"E(T)", energy.spin_cases[s].e_paren_t}};
     }
     json["energies"].push_back(entry);
   }
@@ -361,7 +361,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {
-      {"form", to_string(calculation.problem().form)},
+      {"form", to_string(calculation.problem().formulation)},
       {"omega2", calculation.problem().omega2},
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
       {"executor", to_string(options.executor)},

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 namespace trifuse::cli {
 

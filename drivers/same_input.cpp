@@ -17,7 +17,7 @@ constexpr std::uint64_t half = std::uint64_t{1} << 32;
 
 }  // namespace
 
-bool same_file(Team& team, const std::string& path) {
+bool same_file(Communicator& communicator, const std::string& path) {
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   const auto number = static_cast<std::uint64_t>(status.st_ino);
@@ -27,20 +27,20 @@ bool same_file(Team& team, const std::string& path) {
                                       static_cast<double>(status.st_size),
                                       static_cast<double>(status.st_mtim.tv_sec),
                                       static_cast<double>(status.st_mtim.tv_nsec)};
-  const std::vector<double> all = gather(team, mine);
+  const std::vector<double> all = allgather(communicator, mine);
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (all[n] != all[n % mine.size()] || all[n - n % mine.size()] == 0.0) return false;
   }
   return true;
 }
 
-void expect_same_numbers(Team& team, const TileSource& source) {
+void expect_same_numbers(Communicator& communicator, const TileSource& source) {
   std::vector<double> mine(5, 0.0);
   if (const auto digest = source.digest()) {
     mine = {1.0, static_cast<double>((*digest)[0] / half), static_cast<double>((*digest)[0] % half),
             static_cast<double>((*digest)[1] / half), static_cast<double>((*digest)[1] % half)};
   }
-  const std::vector<double> all = gather(team, mine);
+  const std::vector<double> all = allgather(communicator, mine);
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (all[n] == all[n % mine.size()]) continue;
     throw InputError(fmt::format(

@@ -55,14 +55,14 @@ std::size_t first_other(const std::vector<double>& all, std::size_t numbers_of_e
 /// What ranks must know of each other before they can compare options.
 enum class Wish { compute, help };
 
-void expect_same_wish(Team& team, Wish wish, const Given& options) {
+void expect_same_wish(Communicator& communicator, Wish wish, const Given& options) {
   // A rank whose command line cannot be read ends all of them here.
-  agree(team, nullptr);
+  propagate_failure(communicator, nullptr);
   std::string program = version;
   for (const std::string& name : options.names) program += "\n" + name;
   const std::array<double, 2> mine = {static_cast<double>(wish), wish == Wish::help ? 0.0 : number_of(program)};
   std::size_t which = 0;
-  const std::size_t rank = first_other(gather(team, mine), mine.size(), which);
+  const std::size_t rank = first_other(allgather(communicator, mine), mine.size(), which);
   if (rank == 0) return;
   throw UsageError(which == 0 ? fmt::format("Of ranks 0 and {} only one was given --help.", rank)
                               : fmt::format("Ranks 0 and {} are different versions of this program; start the same "
@@ -72,11 +72,11 @@ void expect_same_wish(Team& team, Wish wish, const Given& options) {
 
 }  // namespace
 
-void expect_same_options(Team& team, const CLI::App& command) {
+void expect_same_options(Communicator& communicator, const CLI::App& command) {
   const Given mine = given(command);
-  expect_same_wish(team, Wish::compute, mine);
+  expect_same_wish(communicator, Wish::compute, mine);
   std::size_t which = 0;
-  const std::size_t rank = first_other(gather(team, mine.values), mine.values.size(), which);
+  const std::size_t rank = first_other(allgather(communicator, mine.values), mine.values.size(), which);
   if (rank == 0) return;
   throw UsageError(
       fmt::format("Ranks 0 and {} compute different things: they were not given the same {}; give it to all ranks "
@@ -84,8 +84,8 @@ void expect_same_options(Team& team, const CLI::App& command) {
                   rank, mine.names[which]));
 }
 
-void expect_all_ask_for_help(Team& team) {
-  expect_same_wish(team, Wish::help, {});
+void expect_all_ask_for_help(Communicator& communicator) {
+  expect_same_wish(communicator, Wish::help, {});
 }
 
 }  // namespace trifuse::cli

@@ -7,7 +7,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
@@ -88,7 +88,7 @@ void CalculationFlags::add_to(CLI::App& command) {
           "regularised amplitudes, else 0. Without --left only the denominators are shifted")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--form", form, "How the energy is written")
+  command.add_option("--form", formulation, "How the energy is written")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
       ->capture_default_str();
   command
@@ -134,8 +134,8 @@ bool CalculationFlags::asks_for_cuda() const {
 
 CalculationOptions CalculationFlags::resolve() const {
   CalculationOptions resolved = options;
-  if (form == "spin-orbital") resolved.form = Form::spin_orbital;
-  if (form == "spin-adapted") resolved.form = Form::spin_adapted;
+  if (formulation == "spin-orbital") resolved.formulation = SpinFormulation::spin_orbital;
+  if (formulation == "spin-adapted") resolved.formulation = SpinFormulation::spin_adapted;
   resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
   if (!memory.empty()) resolved.memory = parse_memory(memory);
   resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
@@ -159,7 +159,7 @@ CalculationOptions CalculationFlags::resolve() const {
 CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
   CalculationOptions resolved = resolve();
   if (device != "auto" || !executor.empty() || resolved.executor == ExecutorKind::cuda) return resolved;
-  resolved.executor = choose_executor(right.tiles(), resolved.form);
+  resolved.executor = choose_executor(right.tiles(), resolved.formulation);
   return resolved;
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "drivers/outputs.hpp"
 #include "tce_tiles/open_source.hpp"
 
@@ -33,7 +33,7 @@ struct SourceOptions {
 
 /// Options that shape a calculation; shared by run and info.
 struct CalculationFlags {
-  std::string form = "auto";
+  std::string formulation = "auto";
   std::string rohf = "nwchem";
   std::string executor;
   std::string device = "auto";

@@ -66,25 +66,25 @@ std::string describe_workers(const std::vector<RankWork>& ranks) {
   return text;
 }
 
-nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result) {
+nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result) {
   const std::vector<RankWork>& work = result.ranks;
   const auto role = [](TeamShare::Role it) {
     return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
   };
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (std::size_t r = 0; r < team.ranks.size(); ++r) {
-    const RankResources& rank = team.ranks[r];
+  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+    const RankResources& rank = job.ranks[r];
     const bool gpu = !rank.gpu.empty();
     ranks.push_back(
         {{"rank", r},
          {"host", rank.host},
-         {"computes_on", describe_rank(team, r)},
+         {"computes_on", describe_rank(job, r)},
          {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_label) : nlohmann::ordered_json()},
          {"gpu_uuid", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
-         {"role", role(team.shares[r].role)},
-         {"threads", team.shares[r].threads},
+         {"role", role(job.shares[r].role)},
+         {"threads", job.shares[r].threads},
          {"share_of_rate",
-          team.shares[r].role == TeamShare::Role::waiter ? 0.0 : team.shares[r].rate / team.shares[r].team_rate},
+          job.shares[r].role == TeamShare::Role::waiter ? 0.0 : job.shares[r].rate / job.shares[r].team_rate},
          {"kind", name_of_kind(work[r])},
          {"tasks", work[r].tasks},
          {"operations", work[r].operations},

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/team_calculation.hpp"
+#include "cxx/calculation/team_calculation.hpp"
 
 /// What the ranks of a team did, each and by kind of worker.
 namespace trifuse::cli {
@@ -16,6 +16,6 @@ std::string describe_workers(const std::vector<RankWork>& ranks);
 /// The same for programs.
 nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
 /// What each rank was to do, and did.
-nlohmann::ordered_json json_ranks(const TeamCalculation& team, const CalculationResult& result);
+nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result);
 
 }  // namespace trifuse::cli

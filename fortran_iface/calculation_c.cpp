@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cxx/choose_devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "fortran_iface/handles.hpp"
 #include "trifuse_config.hpp"
 
@@ -66,13 +66,13 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
     switch (form) {
       case TRIFUSE_FORM_AUTO:
-        options.form.reset();
+        options.formulation.reset();
         return;
       case TRIFUSE_FORM_SPIN_ORBITAL:
-        options.form = trifuse::Form::spin_orbital;
+        options.formulation = trifuse::SpinFormulation::spin_orbital;
         return;
       case TRIFUSE_FORM_SPIN_ADAPTED:
-        options.form = trifuse::Form::spin_adapted;
+        options.formulation = trifuse::SpinFormulation::spin_adapted;
         return;
       default:
         throw trifuse::UsageError("The form must be one of the values of trifuse_form.");
@@ -166,7 +166,7 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
       left = handle.left->source.get();
     }
     options.ccsd_energy = checks.ccsd_energy;
-    if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.form);
+    if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.formulation);
     handle.result = trifuse::Calculation(*right.source, left, options).run();
     add_warnings(handle.result.warnings);
     handle.warnings = std::move(warnings);
@@ -201,7 +201,7 @@ void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation,
     }
     const trifuse::TriplesEnergy& energy = energies[static_cast<std::size_t>(index)];
     if (omega2 != nullptr) *omega2 = energy.omega2;
-    if (bracket_energy != nullptr) *bracket_energy = energy.total.bracket;
-    if (paren_energy != nullptr) *paren_energy = energy.total.paren;
+    if (bracket_energy != nullptr) *bracket_energy = energy.total.e_bracket_t;
+    if (paren_energy != nullptr) *paren_energy = energy.total.e_paren_t;
   });
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 namespace trifuse::c_interface {
 

@@ -12,7 +12,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/trifuse.h"
 #include "tce_tiles/blocks.hpp"

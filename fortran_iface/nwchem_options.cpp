@@ -10,7 +10,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 namespace trifuse::nwchem {
 
@@ -48,10 +48,10 @@ Device parse_device(const Choice& choice) {
   refuse(choice, "it may be auto, cpu or cuda");
 }
 
-std::optional<Form> parse_form(const Choice& choice) {
+std::optional<SpinFormulation> parse_formulation(const Choice& choice) {
   if (choice.value == "auto") return std::nullopt;
-  if (choice.value == "spin-orbital") return Form::spin_orbital;
-  if (choice.value == "spin-adapted") return Form::spin_adapted;
+  if (choice.value == "spin-orbital") return SpinFormulation::spin_orbital;
+  if (choice.value == "spin-adapted") return SpinFormulation::spin_adapted;
   refuse(choice, "it may be auto, spin-orbital or spin-adapted");
 }
 
@@ -126,7 +126,7 @@ Options read_options(const std::string& text) {
   Options options;
   if (const auto choice = lines.find(device_name)) options.device = parse_device(*choice);
   if (const auto choice = lines.find(omega2_name)) options.omega2 = parse_omega2(*choice);
-  if (const auto choice = lines.find(form_name)) options.form = parse_form(*choice);
+  if (const auto choice = lines.find(form_name)) options.formulation = parse_formulation(*choice);
   if (const auto choice = lines.find(memory_name)) options.memory = parse_memory(*choice);
   if (const auto choice = lines.find(tile_size_name)) options.tile_size = parse_tile_size(*choice);
   return options;

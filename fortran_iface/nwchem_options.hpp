@@ -15,7 +15,7 @@ enum class Device { automatic, cpu, cuda };
 struct Options {
   Device device = Device::automatic;
   std::vector<double> omega2 = {0.0};  ///< hartree; NWChem gets the energies of the first
-  std::optional<Form> form;
+  std::optional<SpinFormulation> formulation;
   std::optional<std::int64_t> memory;  ///< bytes on each GPU
   std::optional<std::int64_t> tile_size;
 };

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cxx/choose_devices.hpp"
+#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/team_calculation.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 #include "tce_tiles/nwchem_caller.hpp"
@@ -21,15 +21,15 @@ using nwchem::Device;
 using nwchem::Options;
 
 /// NWChem's processes. Its communication is done on its own thread.
-class NwchemTeam final : public Team {
+class NwchemCommunicator final : public Communicator {
  public:
-  NwchemTeam(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
+  NwchemCommunicator(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
   int rank() const override { return static_cast<int>(job_.rank); }
   int size() const override { return static_cast<int>(job_.ranks); }
   std::int64_t fetch_add(int counter, std::int64_t amount) override {
     return caller_.call([&] { return job_.fetch_add(job_.context, counter, amount); });
   }
-  void sum(std::span<double> values) override {
+  void allreduce_sum(std::span<double> values) override {
     caller_.call([&] { job_.sum(job_.context, static_cast<std::int64_t>(values.size()), values.data()); });
   }
 
@@ -92,7 +92,8 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
 /// The GPUs that a rank which is to use one may have. Says why there is none, where one was asked for.
 std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
   if (options.device == Device::cpu) return {};
-  if (options.device == Device::automatic && choose_executor(tiles, options.form) != ExecutorKind::cuda) return {};
+  if (options.device == Device::automatic && choose_executor(tiles, options.formulation) != ExecutorKind::cuda)
+    return {};
   return choose_devices(visible_devices(), {});
 }
 
@@ -110,22 +111,22 @@ struct Setup {
   std::optional<TeamCalculation> of_team;
 };
 
-Setup set_up(const trifuse_nwchem_job& job, const char* settings, Team& team, CallerThread& caller) {
+Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& communicator, CallerThread& caller) {
   Setup setup;
   TeamOptions team_options;
-  const bool with_gpu = rank_on_host(team) < job.gpus_per_node;
+  const bool with_gpu = rank_on_host(communicator) < job.gpus_per_node;
   std::vector<DeviceInfo> usable;
-  together(&team, [&] {
+  run_collectively(&communicator, [&] {
     const Options options = nwchem::read_options(checked_settings(settings));
     setup.source = make_source(job, caller);
-    team_options.calculation.form = options.form;
+    team_options.calculation.formulation = options.formulation;
     team_options.calculation.omega2 = options.omega2;
     team_options.calculation.tile_size = options.tile_size;
     if (with_gpu) usable = usable_devices(options, setup.source->tiles());
     team_options.gpu_memory = options.memory;
   });
-  team_options.device = deal_device(team, usable, true);
-  setup.of_team.emplace(plan_in_team(team, *setup.source, nullptr, team_options));
+  team_options.device = deal_device(communicator, usable, true);
+  setup.of_team.emplace(plan_in_team(communicator, *setup.source, nullptr, team_options));
   return setup;
 }
 
@@ -137,7 +138,7 @@ class Report {
     const Calculation& calculation = setup.of_team->calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
-                      to_string(calculation.problem().form), setup.source->info().format));
+                      to_string(calculation.problem().formulation), setup.source->info().format));
     for (const std::string& line : rank_table(*setup.of_team)) print(line);
   }
 
@@ -149,7 +150,7 @@ class Report {
                       result.operations / seconds / 1e12));
     for (const TriplesEnergy& energy : result.energies) {
       print(fmt::format("{}, omega2 = {:g}: E[T] = {:.15f}, E(T) = {:.15f}", energy.method, energy.omega2,
-                        energy.total.bracket, energy.total.paren));
+                        energy.total.e_bracket_t, energy.total.e_paren_t));
     }
   }
 
@@ -172,14 +173,14 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
     check(job, bracket_energy, paren_energy);
     CallerThread caller;
     caller.serve([&] {
-      NwchemTeam team(*job, caller);
+      NwchemCommunicator communicator(*job, caller);
       const Report report(*job, caller);
-      const Setup setup = set_up(*job, settings, team, caller);
+      const Setup setup = set_up(*job, settings, communicator, caller);
       report.begin(setup);
       const CalculationResult result = setup.of_team->calculation.run();
       report.end(result);
-      *bracket_energy = result.energies.front().total.bracket;
-      *paren_energy = result.energies.front().total.paren;
+      *bracket_energy = result.energies.front().total.e_bracket_t;
+      *paren_energy = result.energies.front().total.e_paren_t;
     });
   });
 }

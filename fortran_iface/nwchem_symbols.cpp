@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/choose_devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/nwchem/device_claim.hpp"
 #include "cxx/nwchem/task_recorder.hpp"
 #include "cxx/parallel/ranks.hpp"
@@ -217,8 +218,8 @@ void compute_en_(const double* factor, double* energy, const double* eps_h1, con
       throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
     }
     const auto found = all.execute(*factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
-    energy[0] = found.bracket;
-    energy[1] = found.paren;
+    energy[0] = found.e_bracket_t;
+    energy[1] = found.e_paren_t;
     all.clear();
   });
 }

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/spare_buffers.hpp"
+#include "cxx/base/buffer_pool.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse {
@@ -50,7 +50,7 @@ class BandCache {
   /// The memory of bands that are no longer in use, for new bands.
   struct Pool {
     std::mutex mutex;
-    SpareBuffers buffers;
+    BufferPool buffers;
   };
 
   /// Removes an entry. The caller must hold `mutex_`.

@@ -2,7 +2,7 @@
 
 namespace trifuse {
 
-/// Whether this process may use less memory than there is (ulimit -v, ulimit -d).
+/// True if a limit on address space or data (ulimit -v, ulimit -d) is set for this process.
 bool address_space_is_limited();
 
 }  // namespace trifuse

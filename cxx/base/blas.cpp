@@ -43,7 +43,7 @@ void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
 }
 
 void set_blas_threads(int threads) {
-  // Which BLAS is in use is decided when the program is linked or even started, so the call is looked up by name.
+  // The BLAS library is chosen when the program is linked or even started. Therefore the call is looked up by name.
   for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads"}) {
     if (auto* set = symbol<void(int)>(name)) return set(threads);
   }
@@ -56,7 +56,7 @@ void use_single_threaded_blas() {
 }
 
 int threads_with_blas_memory(int wanted, std::int64_t bytes) {
-  // OpenBLAS takes a buffer of this size for each thread that multiplies; where there is none it tries again for ever.
+  // OpenBLAS allocates a buffer of this size for each thread that multiplies. If that fails, it retries for ever.
   const std::int64_t of_library = openblas_threads() > 0 ? std::int64_t{129} << 20 : 0;
   const auto size = static_cast<std::size_t>(of_library + bytes);
   if (size == 0) return wanted;
@@ -82,7 +82,7 @@ int openblas_threads() {
 
 std::string better_openblas_kernels() {
   const auto core = symbol<char*()>("openblas_get_corename");
-  // What it falls back on, and what processors of few instructions have.
+  // Kernels for old processors. OpenBLAS falls back on one of them if it does not know the processor.
   constexpr std::array plain = {"Prescott", "Core2", "Penryn", "Nehalem", "Sandybridge"};
   if (core == nullptr || std::getenv("OPENBLAS_CORETYPE") != nullptr) return {};
   if (std::find(plain.begin(), plain.end(), std::string_view(core())) == plain.end()) return {};

@@ -3,35 +3,45 @@
 #include <cstdint>
 #include <string>
 
+/// Matrix products by the BLAS library, and its threads and kernels. Arrays are in C order, last index fastest.
 namespace trifuse {
 
-/// C[m, n] = sum_x A[x, m] B[x, n]; all column-major, first index fastest, leading dimensions lda, ldb, m.
+/// c[n,m] = sum_x a[m,x] b[n,x]. Overwrites `c`.
+///
+/// `m`, `n`, `k`: extents of the indices m, n and x. `lda`, `ldb`: doubles from one row of `a` and of `b` to the next,
+/// at least `k`. Rows of `c` are `m` doubles apart. Throws SystemError if a number exceeds the integers of the BLAS
+/// library.
 void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                          const double* b, std::int64_t ldb, double* c);
 
-/// C[m, n] += alpha * sum_x A[m, x] B[x, n]; all row-major (C order), rows of A, B and C being lda, ldb and ldc apart.
-/// With `transpose_a` the memory at `a` holds A^T[x, m], with `transpose_b` that at `b` holds B^T[n, x].
+/// c[m,n] += alpha * sum_x A[m,x] B[x,n]. Does nothing if an extent is 0.
+///
+/// `a` holds A[m,x], or its transpose [x,m] with `transpose_a`. `b` holds B[x,n], or its transpose [n,x] with
+/// `transpose_b`. `m`, `n`, `k`: extents of the indices m, n and x. `lda`, `ldb`, `ldc`: doubles from one row in memory
+/// to the next. Throws SystemError if a number exceeds the integers of the BLAS library.
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
 
-/// Asks the BLAS library in use to run each call on the calling thread; Trifuse calls it from many threads at once.
+/// Makes the BLAS library run each call on the calling thread only. Many threads of Trifuse call BLAS at once. Throws
+/// SystemError if the memory does not suffice for one matrix product.
 void use_single_threaded_blas();
 
-/// How many of `wanted` threads there is memory for, each with `bytes` of its own beside what the library takes for
-/// each thread that multiplies. SystemError where there is none for one.
+/// Returns the number of threads, 1 to `wanted`, for which the memory suffices. Each thread needs `bytes` bytes of its
+/// own and the buffer that OpenBLAS allocates for each thread that multiplies. Throws SystemError if the memory does
+/// not suffice for one thread.
 int threads_with_blas_memory(int wanted, std::int64_t bytes);
 
-/// Lets the BLAS library use this many threads in one call (for benchmarks).
+/// Sets the number of threads that the BLAS library uses in one call. Benchmarks need more than one.
 void set_blas_threads(int threads);
 
-/// Name and, where it tells, kernel of the BLAS library, e.g. "OpenBLAS 0.3.21 (Haswell kernels)".
+/// Name of the BLAS library and, if the library tells, of its kernels, e.g. "OpenBLAS 0.3.21 (Haswell kernels)".
 std::string blas_name();
 
-/// Threads that OpenBLAS has for one call; 0 where another library is in use.
+/// Number of threads that OpenBLAS uses in one call; 0 if another library is in use.
 int openblas_threads();
 
-/// What OPENBLAS_CORETYPE should be where OpenBLAS does not know this processor and has taken kernels that leave most
-/// of it unused; empty elsewhere, also where that is set.
+/// The value that OPENBLAS_CORETYPE should have if OpenBLAS does not know this processor and therefore uses kernels
+/// that leave most of the processor idle. Empty in all other cases, also if OPENBLAS_CORETYPE is already set.
 std::string better_openblas_kernels();
 
 }  // namespace trifuse

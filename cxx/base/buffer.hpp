@@ -8,13 +8,14 @@
 
 namespace trifuse {
 
-/// Uninitialised array of doubles on a cache-line boundary. The fixed alignment keeps vectorised kernels and BLAS on
-/// the same code path in every run, which reproducible bits rely on.
+/// Uninitialised array of doubles that begins on a cache-line boundary. With this alignment vectorised kernels and BLAS
+/// take the same code path in every run. Reproducible bits depend on it.
 class Buffer {
  public:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = 64;  ///< bytes
 
   Buffer() = default;
+  /// Allocates `count` doubles. Throws std::bad_alloc.
   explicit Buffer(std::size_t count) : count_(count) {
     if (count == 0) return;
     const std::size_t bytes = (count * sizeof(double) + alignment - 1) / alignment * alignment;
@@ -28,7 +29,7 @@ class Buffer {
   std::span<double> span() { return {data(), count_}; }
   std::span<const double> span() const { return {data(), count_}; }
 
-  /// Makes room for `count` doubles; the contents are lost.
+  /// Makes the array at least `count` doubles long. Its contents are lost if it grows.
   void reserve(std::size_t count) {
     if (count > count_) *this = Buffer(count);
   }

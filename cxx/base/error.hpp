@@ -4,8 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-/// Errors inside Trifuse are exceptions. Each carries one sentence for the user that says what is wrong, where, and
-/// what to do about it. The driver turns the kind into an exit code, the C interface into a status.
+/// Errors inside Trifuse are exceptions. Each carries one sentence for the user. The sentence says what is wrong,
+/// where, and what to do about it. The program turns the kind of an error into an exit code, the C interface into a
+/// status.
 namespace trifuse {
 
 class Error : public std::runtime_error {
@@ -13,58 +14,59 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The user's files do not hold what they should: absent, truncated, inconsistent, not finite, wrong symmetry.
+/// The user's files are wrong: absent, truncated, inconsistent, not finite, or of the wrong symmetry.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-/// An option or argument that cannot be honoured.
+/// An option or argument is not allowed.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// The machine refused something: no space, no memory, an unwritable file.
+/// The machine refuses something: no disk space, no memory, a file that cannot be written.
 class SystemError : public Error {
  public:
   using Error::Error;
 };
 
-/// A GPU that does not work: it refuses a call, or gives wrong numbers. Others, and cores, can do what it had to do.
+/// A GPU does not work: it refuses a call or gives wrong numbers. Other GPUs or the CPU cores can do its work.
 class DeviceError : public SystemError {
  public:
   using SystemError::SystemError;
 };
 
-/// A GPU that works and has less memory free than it was asked for.
+/// A GPU works but has too little free memory for a request.
 class DeviceMemoryError : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-/// The run was asked to stop (signal); what was finished is in the journal.
+/// A signal asked the run to stop. The journal holds the finished tasks.
 class Interrupted : public Error {
  public:
   using Error::Error;
 };
 
-/// What anything that was thrown means to those who cannot catch it by its type: other ranks, C programs, a shell.
-/// Numbers that travel among the ranks of one job; nobody else may rely on them.
+/// The kind of an exception, for receivers that cannot catch it by its type: other ranks, C programs, a shell. Ranks of
+/// one job send each other these numbers. No other program may rely on them.
 enum class ErrorKind {
-  none,         ///< nothing was thrown
+  none,         ///< no exception
   input,        ///< InputError
   usage,        ///< UsageError
-  system,       ///< SystemError, no memory, and whatever else the machine refused
+  system,       ///< SystemError, std::bad_alloc, std::system_error
   interrupted,  ///< Interrupted
-  internal,     ///< everything else
+  internal,     ///< any other exception
 };
+/// Kind of an exception; `failure` may be null.
 ErrorKind kind_of(const std::exception_ptr& failure);
 
-/// The sentence of anything that was thrown.
+/// The sentence for the user that describes an exception. `failure` must not be null.
 std::string sentence_of(const std::exception_ptr& failure);
 
-/// Throws an error of this kind.
+/// Throws the exception of this kind with this sentence; `Error` for ErrorKind::none and ErrorKind::internal.
 [[noreturn]] void throw_error(ErrorKind kind, const std::string& sentence);
 
 }  // namespace trifuse

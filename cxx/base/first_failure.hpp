@@ -8,20 +8,26 @@
 
 namespace trifuse {
 
-/// What several threads that share numbered pieces of work failed with, as no exception may leave a parallel region by
-/// itself. Where pieces are begun in their order and none after a failure, the one kept is that of one thread alone.
+/// Carries an exception out of a parallel region, because OpenMP lets none leave it.
+///
+/// Several threads share numbered items of work. Of all failures the one of the lowest item is kept. If threads begin
+/// the items in ascending order and begin none after a failure, one thread alone would fail with the same exception.
+/// Any thread may call any function.
 class FirstFailure {
  public:
+  /// True if an item has failed.
   bool any() const { return failed_; }
-  /// To be called while the exception of a piece is being handled.
-  void keep(std::size_t piece) {
+  /// Keeps the exception that is being handled if no lower item has failed. `index`: number of the failed item. Call it
+  /// only inside a catch block.
+  void record(std::size_t index) {
     const std::lock_guard lock(mutex_);
-    if (piece <= piece_) {
-      piece_ = piece;
+    if (index <= index_) {
+      index_ = index;
       first_ = std::current_exception();
     }
     failed_ = true;
   }
+  /// Throws the kept exception; does nothing if no item has failed.
   void rethrow() const {
     if (first_) std::rethrow_exception(first_);
   }
@@ -29,7 +35,7 @@ class FirstFailure {
  private:
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
-  std::size_t piece_ = std::numeric_limits<std::size_t>::max();
+  std::size_t index_ = std::numeric_limits<std::size_t>::max();
   std::exception_ptr first_;
 };
 

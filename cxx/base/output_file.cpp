@@ -59,12 +59,12 @@ bool same(const struct stat& first, const struct stat& second) {
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/// Some file systems, and pipes, have nothing to flush to.
+/// Flushes a file to the disk. Pipes and some file systems cannot flush; that counts as success.
 bool flushed(int descriptor) {
   return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-/// The name of the file is on the disk as well, where the file system can be told so. Nothing can be done where not.
+/// Flushes the names of a directory's files to the disk if the file system can do that. Failures are ignored.
 void flush_directory(const std::string& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -105,7 +105,7 @@ void OutputFile::fail(int error) const {
   throw SystemError(fmt::format("{} cannot be written: {}; {}.", path_, std::strerror(error), rules_.cure));
 }
 
-/// False where there is no file. Throws unless the file may be replaced.
+/// Returns false if there is no file. Throws if the rules forbid to replace the file.
 bool OutputFile::may_replace() const {
   if (rules_.refuse) rules_.refuse(path_);
   struct stat status {};
@@ -117,7 +117,7 @@ bool OutputFile::may_replace() const {
     throw UsageError(fmt::format(
         "{}: this is a symbolic link, and outputs do not follow links; name the file that is meant.", path_));
   }
-  // The finished file takes the place of what is there: never that of /dev/null.
+  // The finished file replaces the existing one. A device like /dev/null must not be replaced.
   if (!S_ISREG(status.st_mode)) {
     throw SystemError(fmt::format("{} cannot be written: it is not a regular file; {}.", path_, rules_.cure));
   }
@@ -128,7 +128,7 @@ bool OutputFile::may_replace() const {
 }
 
 void OutputFile::create() {
-  // File systems allow names of 255 bytes.
+  // File systems allow names of at most 255 bytes.
   constexpr std::size_t longest_stem = 200;
   constexpr int attempts = 100;
   const std::string stem = std::filesystem::path(path_).filename().string().substr(0, longest_stem);
@@ -178,13 +178,13 @@ void OutputFile::write(std::string_view content) {
 
 void OutputFile::finish() {
   if (!flushed(descriptor_)) fail(errno);
-  // Network file systems report a full disk no earlier than here.
+  // Network file systems may report a full disk only when the file is closed.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   bool exists = false;
   try {
     exists = may_replace();
   } catch (const UsageError& error) {
-    throw SystemError(error.what());  // the options were good when the run began
+    throw SystemError(error.what());  // not UsageError: the options were valid when the run began
   }
   if (exists && !existed_ && !rules_.overwrite) {
     throw SystemError(
@@ -199,7 +199,8 @@ void OutputFile::finish() {
   flush_directory(directory_of(path_));
 }
 
-/// Never replaces a file, not even one that appears at this moment, where the file system can do so.
+/// Renames the temporary file. Replaces no file, not even one that appears at this moment, if the file system supports
+/// such a rename.
 void OutputFile::take_free_name() {
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
   if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) {
@@ -207,7 +208,7 @@ void OutputFile::take_free_name() {
       ::unlink(temporary_.c_str());
       return;
     }
-    // Neither renames without replacing nor hard links. That the name was free has just been seen.
+    // The file system supports neither RENAME_NOREPLACE nor hard links. The name was free a moment ago.
     if (errno != EEXIST && ::rename(temporary_.c_str(), path_.c_str()) == 0) return;
   }
   fail(errno);

@@ -6,46 +6,48 @@
 
 namespace trifuse {
 
-/// True if both paths lead to one file, also through links, hard links and other spellings. Paths at which there is no
-/// file yet are the same if they have the same name in the same directory.
+/// True if both paths lead to the same file, also through symbolic links, hard links and other spellings. If neither
+/// file exists, true if the paths have the same name in the same directory.
 bool lead_to_same_file(const std::string& first, const std::string& second);
 
-/// Removes the temporary files of all outputs of this process. For handlers of signals that end it: safe there, and the
-/// outputs must not be used afterwards.
+/// Removes the temporary files of all outputs of this process. A handler of a signal that ends the process may call it.
+/// The outputs must not be used afterwards.
 void remove_unfinished_outputs() noexcept;
 
-/// What may happen to a file that stands where an output is to be written.
+/// Rules for a file that already exists under the name of an output.
 struct OutputRules {
-  std::string cure;        ///< ends a sentence, e.g. "give another --json file"
-  std::string kept;        ///< says why an existing file is kept, and what the user can do
-  bool overwrite = false;  ///< the user allows that an existing file is replaced
-  /// True for an earlier output of the same kind, which is replaced without asking; may be empty.
+  std::string cure;        ///< last part of an error message: advice, e.g. "give another --json file"
+  std::string kept;        ///< part of an error message: why the existing file is kept, and advice
+  bool overwrite = false;  ///< true if the user allows Trifuse to replace an existing file
+  /// Returns true for an earlier output of the same kind. Such a file is replaced in any case. May be empty.
   std::function<bool(const std::string& path)> is_earlier = {};
-  /// Throws UsageError for a file that must stay whatever the user allows, as an input; may be empty.
+  /// Throws UsageError for a file that must never be replaced, e.g. an input. May be empty.
   std::function<void(const std::string& path)> refuse = {};
 };
 
 /// A file that appears under its name only when it is complete and on the disk.
 ///
-/// Until then it has another name in the same directory, one that was free; links are never followed. A failure removes
-/// it, and so does a handler of signals that calls `remove_unfinished_outputs`. The rules are applied twice: at the
-/// beginning, so that a long run does not end at a file that cannot be written, and at the end, so that a file that has
-/// appeared meanwhile is not lost.
+/// Until then the file has a temporary name in the same directory. The destructor removes an unfinished file, and so
+/// does a signal handler that calls `remove_unfinished_outputs`. Symbolic links are never followed. The rules are
+/// applied twice. At construction they prevent that a long run ends at a file that cannot be written. In `finish` they
+/// protect a file that another program has created meanwhile.
 class OutputFile {
  public:
-  /// Throws UsageError if the rules keep an existing file, or if `path` is a symbolic link. Throws SystemError if a
-  /// file cannot be written there. Leaves nothing there.
+  /// Checks that `path` can be written. Creates no file. Throws UsageError if the rules keep an existing file or if
+  /// `path` is a symbolic link, SystemError if no file can be written there.
   OutputFile(std::string path, OutputRules rules);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Creates the file under its temporary name, for reading and writing. The descriptor stays this object's.
+  /// Creates the file under its temporary name and returns a descriptor for reading and writing. This object closes
+  /// the descriptor. Throws SystemError.
   int open();
-  /// Appends to the file. Throws SystemError.
+  /// Appends `content` to the file and creates the file if necessary. Throws SystemError.
   void write(std::string_view content);
-  /// Flushes the file to the disk and gives it its name. Throws SystemError.
+  /// Flushes the file to the disk and gives it its final name. Call it once, after `open` or `write`. Throws
+  /// SystemError if that fails or if the rules now keep a file of that name.
   void finish();
 
  private:
@@ -59,8 +61,8 @@ class OutputFile {
   std::string path_;
   OutputRules rules_;
   bool existed_ = false;
-  std::string temporary_;  ///< empty while there is no such file
-  int noted_ = -1;         ///< where handlers of signals find its name
+  std::string temporary_;  ///< name of the unfinished file; empty if there is none
+  int noted_ = -1;         ///< position of its name in the list for signal handlers; -1 if it is in none
   int descriptor_ = -1;
 };
 

@@ -6,19 +6,19 @@
 
 namespace trifuse {
 
-/// Text of unknown origin as one line that a terminal shows as it is.
+/// Converts text of unknown origin to one line that a terminal can show safely.
 ///
-/// Characters that act instead of being shown are replaced by visible escapes: control characters (\n, \x1b), line
-/// separators (\u2028), characters without width or with another direction (\u202e), and bytes that are no UTF-8
-/// (\xff). Texts longer than `most` characters end with "...".
+/// Visible escapes replace control characters (\n, \x1b), line separators (\u2028), characters that have no width or
+/// change the direction of writing (\u202e), and bytes that are not UTF-8 (\xff). The result has at most `most`
+/// characters. If the text is longer, "..." follows. Without `most` there is no limit.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// The same for text of several lines, which stay.
+/// The same for text of several lines. Line breaks stay.
 std::string printable_lines(std::string_view text);
 
-/// The value of an attribute, to be shown behind its name: `printable`, at most 200 characters, and without spaces in
-/// front and runs of spaces, with which it could fill lines of a terminal and go on as if it were another line of the
-/// output.
+/// Converts the value of an attribute for display behind the attribute's name: `printable`, at most 200 characters.
+/// Leading spaces are removed, and one space replaces several. Otherwise a value could fill the line with spaces and
+/// pretend to be the next line of the output.
 std::string printable_attribute(std::string_view text);
 
 }  // namespace trifuse

@@ -7,8 +7,9 @@
 
 namespace trifuse {
 
-/// Calls `body(n, state)` for each n below `count`, begun in their order, by so many threads, each with a `State` of
-/// its own. None is begun after a failure, and what is thrown is what one thread alone would have thrown.
+/// Calls `body(n, state)` for n = 0 .. `count` - 1 on `threads` threads. Each thread has its own default-constructed
+/// `State`. Calls begin in ascending order of n. After a failure no further call begins. Throws the exception that one
+/// thread alone would have thrown.
 template <typename State, typename Body>
 void share_among_threads(std::size_t count, int threads, Body body) {
   std::atomic<std::size_t> next{0};
@@ -22,7 +23,7 @@ void share_among_threads(std::size_t count, int threads, Body body) {
       try {
         body(n, state);
       } catch (...) {
-        failure.keep(n);
+        failure.record(n);
       }
     }
   }

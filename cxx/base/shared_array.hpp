@@ -6,37 +6,38 @@
 
 namespace trifuse {
 
-/// How many files of shared memory the pieces of one host are in, where its processes share memory. A system gives
-/// pages to a file one after another, at some 5 GB/s, and to several beside each other.
+/// Largest number of shared-memory files that hold the segments of one host. The system allocates the pages of one file
+/// one after another, at about 5 GB/s, but the pages of several files in parallel.
 inline constexpr int most_files_of_host = 8;
-/// Of each of so many processes of a host, so that these files are there where memory is large.
-constexpr int pieces_of_each(int owners) {
+/// Number of segments of each of `owners` ranks of a host: about most_files_of_host together, at least 1 each.
+constexpr int segments_of_each_owner(int owners) {
   return owners < most_files_of_host ? most_files_of_host / owners : 1;
 }
 
-/// What a rank of a team has of operands that all share: so many even shares of them, in so many pieces.
+/// The part of the shared operands that one rank stores.
 struct OperandShare {
-  double share = 1.0;
-  int pieces = 1;
+  double share = 1.0;  ///< weight, relative to the weights of all ranks; 0: the rank stores nothing
+  int segments = 1;    ///< number of segments that the part consists of
 };
 
-/// A part of an array that lies in the memory of one process.
-struct SharedPiece {
-  int rank;  ///< of that process
-  std::int64_t doubles;
+/// A contiguous part of an array in the memory of one rank.
+struct SharedSegment {
+  int rank;              ///< its owner
+  std::int64_t doubles;  ///< its length
 };
 
-/// Doubles that lie in the memories of several processes, in pieces, each of them contiguous. What carries them (Global
-/// Arrays, threads in a test) is the business of those who make it.
+/// An array of doubles that consists of segments in the memories of several ranks. Global Arrays implement it; tests
+/// implement it by threads. Call order on every rank: Communicator::make_array(), write to local(), sync(), get().
 class SharedArray {
  public:
   virtual ~SharedArray() = default;
-  /// A piece in this process, on a cache-line boundary, and at first of unknown contents.
-  virtual std::span<double> local(std::size_t piece) = 0;
-  /// Copies doubles of a piece, from `first` on, wherever they lie; their process takes no part. May be called by any
-  /// thread, but only by one at a time, and not before all processes have written theirs and called `sync`.
-  virtual void get(std::size_t piece, std::int64_t first, std::span<double> values) = 0;
-  /// Lets others read what stands in the pieces: collective.
+  /// Memory of a segment that this rank owns. It begins on a cache-line boundary. It is not initialised. `segment`:
+  /// number in the list of Communicator::make_array.
+  virtual std::span<double> local(std::size_t segment) = 0;
+  /// Copies doubles number `first`, `first` + 1, ... of a segment of any rank to `values`. The owner takes no part. Any
+  /// thread may call it after `sync`, but only one at a time.
+  virtual void get(std::size_t segment, std::int64_t first, std::span<double> values) = 0;
+  /// Makes the contents of all segments readable for all ranks. Collective.
   virtual void sync() = 0;
 };
 

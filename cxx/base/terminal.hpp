@@ -5,16 +5,15 @@
 #include <string_view>
 #include <utility>
 
+/// Text for the user. None of these functions throws. If text cannot be shown, because a disk is full or the reader has
+/// closed a pipe, the program still finishes its work.
 namespace trifuse {
 
-/// Text for the user. None of these functions throws: what cannot be shown, because a disk is full or nobody reads any
-/// more, must not keep the program from finishing its work.
-
-/// Writes to standard output. A failure is kept by the stream, where `finish_output` of the program finds it.
+/// Writes to standard output. The stream remembers a failure; `finish_output` of the program reports it.
 void write_output(std::string_view text) noexcept;
 void flush_output() noexcept;
 
-/// Writes to standard error at once.
+/// Writes to standard error without a buffer.
 void write_error(std::string_view text) noexcept;
 
 template <typename... Arguments>
@@ -27,9 +26,9 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
   write_error(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-/// Gives standard input, output and error a place if the program was started without one. Otherwise the next file that
-/// is opened would get its number, and what is printed would be written into that file. Writing to a stream that was
-/// closed stays an error.
+/// Opens standard input, output and error if the program was started without one of them. Otherwise the next file that
+/// is opened would get the number of the missing stream, and printed text would go into that file. Writing to a stream
+/// that was missing stays an error.
 void occupy_standard_streams() noexcept;
 
 }  // namespace trifuse

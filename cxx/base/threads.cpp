@@ -30,10 +30,10 @@ void refuse_in_forked_process() {
       "new program (in Python: multiprocessing with the start method \"spawn\"), or fork before anything is computed.");
 }
 
-/// Address space that a thread takes besides its stack: what malloc reserves for it, and the buffer of BLAS.
+/// Address space of a thread besides its stack, bytes: malloc's reserve and the buffer of BLAS.
 constexpr std::size_t space_of_thread = std::size_t{64 + 129} << 20;
 
-/// How many of `wanted` threads, besides the one that calls, can be there at a time.
+/// Starts up to `wanted` threads besides the caller and ends them again. Returns how many could be started.
 int started_threads(int wanted) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -54,7 +54,7 @@ int started_threads(int wanted) {
         changed.wait(lock, [&] { return end; });
       });
     }
-  } catch (const std::system_error&) {  // there can be no more
+  } catch (const std::system_error&) {  // no more threads can be started
   } catch (const std::bad_alloc&) {
   }
   {
@@ -71,7 +71,7 @@ int started_threads(int wanted) {
 
 int startable_threads(int wanted) {
   refuse_in_forked_process();
-  // Tried once: OpenMP keeps the threads that it has started.
+  // Each number is tried only once, because OpenMP keeps the threads that it has started.
   static std::mutex mutex;
   static int possible = 1;
   static bool limited = false;
@@ -80,7 +80,7 @@ int startable_threads(int wanted) {
   if (wanted > possible && !limited) {
     const int found = 1 + started_threads(wanted - 1);
     limited = found < wanted;
-    possible = std::max(possible, limited ? found - 1 : found);  // others need some, too
+    possible = std::max(possible, limited ? found - 1 : found);  // one is left to other libraries
   }
   return std::min(wanted, possible);
 }

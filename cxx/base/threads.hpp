@@ -2,19 +2,20 @@
 
 namespace trifuse {
 
-/// The largest number of threads that may be asked for.
+/// Largest number of threads that a user may request.
 inline constexpr int most_threads = 4096;
 
-/// Threads for what is shared among all that there are: as many as OpenMP would take (OMP_NUM_THREADS, else one for
-/// each core that the process may use), but no more than 16 for each core, and than can be started.
+/// Number of threads for work that all threads share. It is OpenMP's number (OMP_NUM_THREADS, else one for each core
+/// that the process may use), but at most 16 for each core and at most the number that can be started. Throws
+/// SystemError as `startable_threads` does.
 int available_threads();
 
-/// As many of `wanted` threads as this process can have at a time, 1 at least: limits of the user (ulimit -u), of a
-/// container or of the address space (ulimit -v) may allow fewer, and OpenMP ends the program where it cannot start
-/// one.
+/// Returns how many of `wanted` threads this process can have at the same time, at least 1. Limits of the user
+/// (ulimit -u), of a container or of the address space (ulimit -v) may allow fewer than `wanted`. OpenMP would end the
+/// program if it could not start a thread.
 ///
-/// Both throw SystemError in a process that was forked from one which had asked before: threads do not follow into it,
-/// and OpenMP would wait for them for ever.
+/// Throws SystemError if another process has called this function before and has then forked this one. A forked process
+/// has no threads of OpenMP, and OpenMP would wait for them for ever.
 int startable_threads(int wanted);
 
 }  // namespace trifuse

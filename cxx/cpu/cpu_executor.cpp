@@ -7,8 +7,8 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/first_failure.hpp"
-#include "cxx/cpu/piece_worker.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/cpu/subtask_worker.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
@@ -17,22 +17,22 @@ namespace {
 
 class CpuExecutor final : public PanelExecutor {
  public:
-  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_together)
+  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_per_worker)
       : problem_(problem),
         coarse_(tiles),
         fine_(cpu_panel_tiles(tiles, limits)),
         limits_(limits),
-        threads_together_(std::max(1, threads_together)) {
+        threads_per_worker_(std::max(1, threads_per_worker)) {
     use_single_threaded_blas();
   }
 
   std::string name() const override { return "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
-  int workers() const override { return threads_together_ > 1 ? 1 : 0; }
+  int workers() const override { return threads_per_worker_ > 1 ? 1 : 0; }
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
   const TileSpace& panel_tiles() const override { return fine_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
-    // Where they were cut for others, pieces lie inside their tiles.
+    // If the panels have smaller tiles than the tasks, subtasks must lie inside these tiles.
     fine_ = cpu_panel_tiles(panels->tiles(), limits_);
     panels_.emplace(std::move(panels), fine_);
   }
@@ -43,34 +43,35 @@ class CpuExecutor final : public PanelExecutor {
   TileSpace coarse_;
   TileSpace fine_;
   CpuTiles limits_;
-  int threads_together_;  ///< on the pieces of a task; 1: each on a task of its own
+  int threads_per_worker_;  ///< 1: each worker has one thread; else one worker whose threads share subtasks
   std::optional<PanelParts> panels_;
 };
 
-/// One thread, or several that share the pieces of what it is given.
+/// A worker of one thread, or of several threads that share the subtasks of its tasks.
 class CpuWorker final : public Executor::Worker {
  public:
   explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
-    for (int t = 0; t < executor.threads_together_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
+    for (int t = 0; t < executor.threads_per_worker_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
   }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-    pieces_.clear();
+    subtasks_.clear();
     ends_.clear();
     for (const Task& task : tasks) {
-      const std::vector<Task> more = refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.form, task);
-      pieces_.insert(pieces_.end(), more.begin(), more.end());
-      ends_.push_back(pieces_.size());
+      const std::vector<Task> more =
+          refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, task);
+      subtasks_.insert(subtasks_.end(), more.begin(), more.end());
+      ends_.push_back(subtasks_.size());
     }
     const std::size_t count = executor_.problem_.omega2.size();
-    of_pieces_.assign(pieces_.size() * count, TaskEnergy{});
-    execute_pieces();
-    // In their order, whoever computed them: so a task's energy has the same bits with any number of threads.
+    subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
+    execute_subtasks();
+    // Subtasks are added in a fixed order. So a task's energies have the same bits with any number of threads.
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
       for (; n < ends_[task]; ++n) {
         for (std::size_t w = 0; w < count; ++w) {
-          energies[task * count + w] += of_pieces_[n * count + w];
+          energies[task * count + w] += subtask_energies_[n * count + w];
         }
       }
     }
@@ -78,42 +79,42 @@ class CpuWorker final : public Executor::Worker {
 
   double operations() const override {
     return std::accumulate(threads_.begin(), threads_.end(), 0.0,
-                           [](double sum, const PieceWorker& thread) { return sum + thread.operations(); });
+                           [](double sum, const SubtaskWorker& thread) { return sum + thread.operations(); });
   }
 
  private:
-  void execute_pieces() {
-    if (threads_.size() == 1) return threads_.front().execute(pieces_, 0, 1, of_pieces_);
+  void execute_subtasks() {
+    if (threads_.size() == 1) return threads_.front().execute(subtasks_, 0, 1, subtask_energies_);
     const auto threads = static_cast<int>(threads_.size());
     FirstFailure failure;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (std::size_t t = 0; t < threads_.size(); ++t) {
       try {
-        threads_[t].execute(pieces_, t, threads_.size(), of_pieces_);
+        threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_);
       } catch (...) {
-        failure.keep(t);
+        failure.record(t);
       }
     }
     failure.rethrow();
   }
 
   const CpuExecutor& executor_;
-  std::deque<PieceWorker> threads_;
-  std::vector<Task> pieces_;
-  std::vector<std::size_t> ends_;      ///< of each task's pieces
-  std::vector<TaskEnergy> of_pieces_;  ///< [omega2, piece]
+  std::deque<SubtaskWorker> threads_;
+  std::vector<Task> subtasks_;
+  std::vector<std::size_t> ends_;             ///< [task]: end of its subtasks in `subtasks_`
+  std::vector<TaskEnergy> subtask_energies_;  ///< [subtask, omega2]
 };
 
 std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
   return std::make_unique<CpuWorker>(*this);
 }
 
-/// Threads that work together get so many tasks at once that each has several pieces.
+/// Batches of a worker of several threads have so many tasks that each thread gets several subtasks.
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
-  if (threads_together_ <= 1) return alone;
-  constexpr double pieces_of_a_thread = 16.0;
-  const auto pieces = [&](const Task& task) {
+  if (threads_per_worker_ <= 1) return alone;
+  constexpr double subtasks_of_a_thread = 16.0;
+  const auto subtasks = [&](const Task& task) {
     double product = 1.0;
     const auto cut_into = [](std::int64_t size, std::int64_t limit) {
       return static_cast<double>((size + limit - 1) / limit);
@@ -122,7 +123,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
     for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
     return product;
   };
-  const double enough = pieces_of_a_thread * threads_together_;
+  const double enough = subtasks_of_a_thread * threads_per_worker_;
   std::vector<std::vector<std::size_t>> together;
   double gathered = enough;
   for (const std::vector<std::size_t>& task : alone) {
@@ -131,7 +132,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
       gathered = 0.0;
     }
     together.back().push_back(task.front());
-    gathered += pieces(plan.tasks[task.front()]);
+    gathered += subtasks(plan.tasks[task.front()]);
   }
   return together;
 }
@@ -143,8 +144,8 @@ TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
 }
 
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits,
-                                                    int threads_together) {
-  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_together);
+                                                    int threads_per_worker) {
+  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_per_worker);
 }
 
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
@@ -156,15 +157,16 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(tiles, limits);
-  return {PanelStore::required_doubles(problem, fine) * width, PieceWorker::scratch_doubles(problem, fine) * width,
+  return {PanelStore::required_doubles(problem, fine) * width, SubtaskWorker::scratch_doubles(problem, fine) * width,
           PanelStore::doubles_in_use(problem, fine) * width};
 }
 
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(panel_tiles, limits);
-  // What is cut out of panels is scratch, and as large as panels of one's own.
-  const std::int64_t scratch = PieceWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
+  // Parts of panels are copied to scratch. They take as much memory as panels of these tiles.
+  const std::int64_t scratch =
+      SubtaskWorker::scratch_doubles(problem, fine) + PanelStore::doubles_in_use(problem, fine);
   return {PanelStore::required_doubles(problem, panel_tiles) * width, scratch * width,
           PanelStore::doubles_in_use(problem, panel_tiles) * width};
 }

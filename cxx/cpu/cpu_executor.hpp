@@ -3,42 +3,46 @@
 #include <cstdint>
 #include <memory>
 
-#include "cxx/panels/panel_executor.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/operands/panel_executor.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
 
-/// Largest tiles that the CPU executor works on at once: a target of 4^3 16^3 elements is 2 MiB and stays in the cache,
-/// while the matrix products, 256 by 1024, are large enough for BLAS. Larger tiles of a task are cut.
+/// Largest tiles, in orbitals, of a subtask of the CPU executor. A target of 4^3 16^3 elements takes 2 MiB and stays in
+/// the cache. Its matrix products, 256 by 1024, are large enough for BLAS. A task of larger tiles is divided into
+/// subtasks.
 struct CpuTiles {
   std::int64_t holes = 4;
   std::int64_t particles = 16;
 };
 
-/// How panels for such executors are cut.
+/// The tiles of panels for CPU executors: `tiles`, divided further if they are larger than `limits`.
 TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits = {});
 
-/// Matrix products by BLAS, one task per thread. Operands are read from the sources once, here.
+/// Makes an executor that computes on CPU cores, with matrix products by BLAS and one task per thread. `tiles`: tile
+/// space of the tasks. This function reads all operands from the sources of `problem` and throws what they throw.
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 
-/// The same without operands, for those who share them with others; it also takes panels that were cut for others, if
-/// their tiles are those of the plan or finer. With `threads_together` it has one worker, whose threads share the
-/// pieces of its tasks: where a task is much for one thread, as those of GPUs are. The bits of a task do not depend on
-/// their number.
+/// Makes the same executor without operands. It gets them by `take_panels`, also panels that were made for another
+/// executor. Tiles of these panels must be tiles of the tasks or parts of them.
+///
+/// `threads_per_worker`: 1 for any number of workers of one thread each. More than 1 for a single worker whose threads
+/// share the subtasks of its tasks; this suits tasks that are too large for one thread, e.g. tasks tiled for GPUs. The
+/// bits of a task's energies do not depend on this number.
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles,
-                                                    CpuTiles limits = {}, int threads_together = 1);
+                                                    CpuTiles limits = {}, int threads_per_worker = 1);
 
-/// Memory in bytes: operands, shared by all workers, and of each worker its scratch and what it has of the operands in
-/// use at once.
+/// Memory of a CPU executor, bytes.
 struct CpuMemory {
-  std::int64_t operands;
-  std::int64_t per_worker;
-  std::int64_t in_use;
+  std::int64_t operands;    ///< all operands; workers share them
+  std::int64_t per_worker;  ///< scratch of one worker
+  std::int64_t in_use;      ///< operands that one worker uses at once
 };
+/// Memory of the executor that `make_cpu_executor` would make. Reads nothing.
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 
-/// The same with panels that are cut like this, and not as the executor would cut them.
+/// Memory of an executor that takes panels of these tiles instead of its own tiles.
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits = {});
 
 }  // namespace trifuse

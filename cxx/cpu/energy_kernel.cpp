@@ -10,55 +10,57 @@ namespace trifuse {
 
 namespace {
 
-using Indices = std::array<std::int64_t, 6>;  // a, b, c, i, j, k
+using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, counted in their tiles
 
-/// `length` consecutive c of one (i, j, k, a, b). The length is a compile-time number so that loops are nothing but
-/// vectors.
+/// Numerators of `length` consecutive c of one (i, j, k, a, b). The length is known at compile time, so that loops
+/// consist of full vectors only.
 template <int length>
 struct Run {
   alignas(64) double singles[6][length];
-  alignas(64) double bracket[length], paren[length], same_bracket[length], same_paren[length];
+  alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
 
-/// Pointers of a singles term that the loops over a and b need; those of i, j, k are in already.
+/// A disconnected term for given i, j, k. The addresses already include these indices.
 struct ResolvedTerm {
-  const double* lone;
-  const double* pairs;
+  const double* t1_factor;
+  const double* vvoo;
   double sign;
   int target, particle;
-  int first, second;           ///< particles of the pair
-  std::int64_t second_extent;  ///< stride of the first
+  int first, second;           ///< positions of the particles of the vvoo factor
+  std::int64_t second_extent;  ///< doubles from one value of the first particle to the next
 };
 
+/// Resolves all disconnected terms for the holes of `x`.
 TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std::vector<ResolvedTerm>& terms) {
   terms.clear();
   for (const SinglesTerm& term : in.singles) {
     const auto at = [&](int position) { return static_cast<std::size_t>(position); };
-    const auto [q1, q2] = term.pair_particles;
-    const auto [r1, r2] = term.pair_holes;
+    const auto [q1, q2] = term.vvoo_particles;
+    const auto [r1, r2] = term.vvoo_holes;
     const std::int64_t pair_of_holes = x[at(3 + r2)] + in.extent[at(3 + r2)] * x[at(3 + r1)];
-    terms.push_back({term.lone + x[at(3 + term.hole)] * term.lone_stride,
-                     term.pairs + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
+    terms.push_back({term.t1_factor + x[at(3 + term.hole)] * term.t1_factor_stride,
+                     term.vvoo + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
                      term.particle, q1, q2, in.extent[at(q2)]});
   }
 }
 
-/// S of all targets for the run that begins at c.
+/// Computes S of all targets for the run that begins at the c of `x`.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
   for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
   for (const ResolvedTerm& term : terms) {
-    const double* pairs = term.pairs + term.second_extent * x[static_cast<std::size_t>(term.first)];
+    const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
     double* __restrict s = run.singles[term.target];
     const bool c_alone = term.particle == 2;
-    const double scale = term.sign * (c_alone ? pairs[x[static_cast<std::size_t>(term.second)]]
-                                              : term.lone[x[static_cast<std::size_t>(term.particle)]]);
-    const double* __restrict vector = (c_alone ? term.lone : pairs) + x[2];
+    const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
+                                              : term.t1_factor[x[static_cast<std::size_t>(term.particle)]]);
+    const double* __restrict vector = (c_alone ? term.t1_factor : vvoo) + x[2];
 #pragma omp simd
     for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
   }
 }
 
+/// Computes the numerators of a run. `at`: its first element in the targets.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Run<length>& run) {
   const auto& s = run.singles;
@@ -68,8 +70,8 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
       const Numerators n = spin_orbital_numerators(left[c], s[0][c], right[c]);
-      run.bracket[c] = n.bracket;
-      run.paren[c] = n.paren;
+      run.e_bracket_t[c] = n.e_bracket_t;
+      run.e_paren_t[c] = n.e_paren_t;
     }
   } else {
     const double *l0 = in.d_left[0] + at, *l1 = in.d_left[1] + at, *l2 = in.d_left[2] + at, *l3 = in.d_left[3] + at,
@@ -81,39 +83,41 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
                                                    {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
                                                    {r0[c], r1[c], r2[c], r3[c], r4[c], r5[c]});
-      run.bracket[c] = n.bracket;
-      run.paren[c] = n.paren;
-      run.same_bracket[c] = n.same_bracket;
-      run.same_paren[c] = n.same_paren;
+      run.e_bracket_t[c] = n.e_bracket_t;
+      run.e_paren_t[c] = n.e_paren_t;
+      run.e_bracket_t_same[c] = n.e_bracket_t_same;
+      run.e_paren_t_same[c] = n.e_paren_t_same;
     }
   }
 }
 
+/// Adds the energies of a run. `rest`: Delta - 3 omega2 without the energy of c.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
-  double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
-#pragma omp simd reduction(+ : bracket, paren, same_bracket, same_paren)
+  double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
+#pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
-    // Only elements that vanish may have no denominator, others are refused before a run begins; an infinite one keeps
-    // 0/0 away.
+    // A denominator can be zero only for elements that are zero; other cases are refused before a run begins. An
+    // infinite denominator prevents 0/0.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
-    bracket += run.bracket[c] * inverse;
-    paren += run.paren[c] * inverse;
+    e_bracket_t += run.e_bracket_t[c] * inverse;
+    e_paren_t += run.e_paren_t[c] * inverse;
     if constexpr (targets == 6) {
-      same_bracket += run.same_bracket[c] * inverse;
-      same_paren += run.same_paren[c] * inverse;
+      e_bracket_t_same += run.e_bracket_t_same[c] * inverse;
+      e_paren_t_same += run.e_paren_t_same[c] * inverse;
     }
   }
-  energy.mixed_bracket += bracket;
-  energy.mixed_paren += paren;
-  energy.same_bracket += same_bracket;
-  energy.same_paren += same_paren;
+  energy.e_bracket_t_mixed += e_bracket_t;
+  energy.e_paren_t_mixed += e_paren_t;
+  energy.e_bracket_t_same += e_bracket_t_same;
+  energy.e_paren_t_same += e_paren_t_same;
 }
 
-/// Elements that vanish by antisymmetry hold rounding errors over denominators that mean nothing; they are left out. In
-/// the spin-adapted form only three equal indices do.
+/// True if the elements with these holes are zero by antisymmetry: two equal holes in the spin-orbital formulation,
+/// three in the spin-adapted one. Such elements are left out. In memory they are rounding errors, and their
+/// denominators have no meaning.
 template <int targets>
 TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
   const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
@@ -121,6 +125,7 @@ TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices&
   return targets == 1 ? ij || jk || ik : ij && jk;
 }
 
+/// Adds the energies of the run of `length` elements at `at`. `holes`: sum of the orbital energies of i, j, k.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
                                    std::int64_t at, double holes, std::span<const double> omega2,
@@ -131,7 +136,7 @@ TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<Reso
   const auto leave_out = [&](std::int64_t c) {
     const std::int64_t at_c = c - x[2];
     if (at_c < 0 || at_c >= length) return;
-    run.bracket[at_c] = run.paren[at_c] = run.same_bracket[at_c] = run.same_paren[at_c] = 0.0;
+    run.e_bracket_t[at_c] = run.e_paren_t[at_c] = run.e_bracket_t_same[at_c] = run.e_paren_t_same[at_c] = 0.0;
   };
   const bool ab = in.equal_particles[0] && x[0] == x[1];
   if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
@@ -192,16 +197,18 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
     sum_spin_adapted(in, omega2, energies);
   }
   for (TaskEnergy& energy : energies) {
-    // The kernels leave all spins in `mixed` and, spin-adapted, the same-spin part of it in `same`.
+    // The kernels return the energies of all spin cases in `mixed`. In the spin-adapted formulation they also return
+    // the same-spin part in `same`.
     if (in.targets == 1 && in.same_spin) {
-      std::swap(energy.same_bracket, energy.mixed_bracket);
-      std::swap(energy.same_paren, energy.mixed_paren);
+      std::swap(energy.e_bracket_t_same, energy.e_bracket_t_mixed);
+      std::swap(energy.e_paren_t_same, energy.e_paren_t_mixed);
     }
     if (in.targets == 6) {
-      energy.mixed_bracket -= energy.same_bracket;
-      energy.mixed_paren -= energy.same_paren;
+      energy.e_bracket_t_mixed -= energy.e_bracket_t_same;
+      energy.e_paren_t_mixed -= energy.e_paren_t_same;
     }
-    for (double* value : {&energy.same_bracket, &energy.same_paren, &energy.mixed_bracket, &energy.mixed_paren}) {
+    for (double* value :
+         {&energy.e_bracket_t_same, &energy.e_paren_t_same, &energy.e_bracket_t_mixed, &energy.e_paren_t_mixed}) {
       *value *= in.factor;
     }
   }

@@ -9,37 +9,38 @@
 
 namespace trifuse {
 
-/// One disconnected term resolved to memory; positions as in DisconnectedTerm.
+/// A disconnected term of a task with the addresses of its factors. Positions are those of DisconnectedTerm. With Fock
+/// in the singles there are also terms of f_ov (as t1_factor) and t2 (as vvoo).
 struct SinglesTerm {
   int target;
   double sign;
   int particle, hole;
-  std::array<int, 2> pair_particles, pair_holes;
-  const double* lone;        ///< first element of the tile pair in [orbitals, orbitals], particle fastest
-  std::int64_t lone_stride;  ///< between holes
-  const double* pairs;       ///< block [p', p, h', h], p' fastest
+  std::array<int, 2> vvoo_particles, vvoo_holes;
+  const double* t1_factor;        ///< t1[h,p] of the term's tiles, part of an array over all orbitals
+  std::int64_t t1_factor_stride;  ///< doubles from one h to the next
+  const double* vvoo;             ///< block vvoo[h',h'',p',p''] of the term's tiles
 };
 
-/// Runs of c stand in memory at multiples of full vectors; what lies between the extent of c and this is zero in
-/// targets, and any readable number in the other arrays.
+/// Length in memory of a run of `n` consecutive c, a multiple of a full vector of 8 doubles. Elements `n`, `n` + 1, ...
+/// of a run are zero in targets. In other arrays they may be any readable numbers.
 constexpr std::int64_t padded_run(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
 
-/// A task whose connected triples are complete. Targets are [c, b, a, k, j, i], c fastest and padded.
+/// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose runs of c have padded length.
 struct EnergyInput {
-  int targets = 1;  ///< 1 (spin-orbital) or 6 (spin-adapted)
-  std::array<const double*, 6> d_left{}, d_right{};
-  std::array<std::int64_t, 6> extent{};   ///< a, b, c, i, j, k
-  std::array<const double*, 6> eps{};     ///< energies of the orbitals of a, b, c, i, j, k
-  std::array<bool, 2> equal_particles{};  ///< tiles a = b, b = c
-  std::array<bool, 2> equal_holes{};      ///< tiles i = j, j = k
+  int targets = 1;                                   ///< 1 (spin-orbital) or 6 (spin-adapted)
+  std::array<const double*, 6> d_left{}, d_right{};  ///< targets of the left and the right amplitudes
+  std::array<std::int64_t, 6> extent{};              ///< of a, b, c, i, j, k
+  std::array<const double*, 6> eps{};                ///< orbital energies of a, b, c, i, j, k, hartree
+  std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c
+  std::array<bool, 2> equal_holes{};                 ///< true for equal tiles: i = j, j = k
   std::vector<SinglesTerm> singles;
-  double factor = 1.0;
-  bool same_spin = false;  ///< spin-orbital form: the task is aaa or bbb
+  double factor = 1.0;     ///< factor of the task
+  bool same_spin = false;  ///< spin-orbital formulation: true for a task aaa or bbb
 };
 
-/// Sums a task's energies for every omega2.
+/// Computes the energies of a task for each omega2. Overwrites energies[omega2], hartree.
 void sum_energies(const EnergyInput& input, std::span<const double> omega2, std::span<TaskEnergy> energies);
 
 }  // namespace trifuse

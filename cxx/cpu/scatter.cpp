@@ -14,7 +14,7 @@ TRIFUSE_ALWAYS_INLINE void put(double& element, double value) {
   element = assign ? value : element + value;
 }
 
-/// Runs whose elements are contiguous on both sides.
+/// Copies if index 0 has stride 1 in the source and in the target.
 template <bool assign>
 TRIFUSE_ALWAYS_INLINE void contiguous(const double* source, const Six& n, const Six& from, const Six& to, double sign,
                                       double* target) {
@@ -32,7 +32,8 @@ TRIFUSE_ALWAYS_INLINE void contiguous(const double* source, const Six& n, const 
         }
 }
 
-/// The target is contiguous in another dimension: blocks of eight by eight keep both sides in the first-level cache.
+/// Copies if another index, `fast`, is the fastest one of the target. Blocks of eight by eight elements keep source and
+/// target in the first-level cache.
 template <bool assign>
 TRIFUSE_ALWAYS_INLINE void transposed(const double* source, const Six& n, const Six& from, const Six& to,
                                       std::size_t fast, double sign, double* target) {

@@ -13,7 +13,7 @@ void RecordedExecutor::check_complete(const RecordedTask& task) {
 }
 
 RecordedExecutor::Energies RecordedExecutor::checked(Energies energies) {
-  if (!std::isfinite(energies.bracket) || !std::isfinite(energies.paren)) {
+  if (!std::isfinite(energies.e_bracket_t) || !std::isfinite(energies.e_paren_t)) {
     throw InputError("A task has an energy that is not finite: its amplitudes, integrals or orbital energies are not.");
   }
   return energies;

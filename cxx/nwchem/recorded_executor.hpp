@@ -13,8 +13,8 @@ namespace trifuse {
 class RecordedExecutor {
  public:
   struct Energies {
-    double bracket;  ///< E[T], hartree
-    double paren;    ///< E(T), hartree
+    double e_bracket_t;  ///< E[T], hartree
+    double e_paren_t;    ///< E(T), hartree
   };
 
   virtual ~RecordedExecutor() = default;

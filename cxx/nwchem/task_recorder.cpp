@@ -113,7 +113,7 @@ RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& bo
   second.extent[cut] -= first.extent[cut];
   const RecordedExecutor::Energies one = execute_box(first, sum, executor, task),
                                    other = execute_box(second, sum, executor, task);
-  return {one.bracket + other.bracket, one.paren + other.paren};
+  return {one.e_bracket_t + other.e_bracket_t, one.e_paren_t + other.e_paren_t};
 }
 
 RecordedExecutor::Energies TaskRecorder::execute_in_boxes(double factor, const std::array<const double*, 6>& eps) {

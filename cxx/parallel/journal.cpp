@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/output_file.hpp"
-#include "cxx/parallel/team.hpp"
 
 namespace trifuse {
 
@@ -50,13 +50,14 @@ std::map<int, std::string> files_of(const std::string& path) {
 
 }  // namespace
 
-Journal::Journal(const std::string& path, const JournalKey& key, Team* team, bool writes)
+Journal::Journal(const std::string& path, const JournalKey& key, Communicator* communicator, bool writes)
     : path_(path),
       key_(key),
       finished_(key.tasks),
       by_(key.tasks, WorkerKind::other),
       energies_(key.tasks * key.energies_per_task) {
-  const int rank = team != nullptr ? team->rank() : 0, ranks = team != nullptr ? team->size() : 1;
+  const int rank = communicator != nullptr ? communicator->rank() : 0,
+            ranks = communicator != nullptr ? communicator->size() : 1;
   const auto open = [&] {
     file_ = std::make_unique<JournalFile>(
         file_of_rank(path, rank), key,
@@ -64,24 +65,24 @@ Journal::Journal(const std::string& path, const JournalKey& key, Team* team, boo
   };
   std::map<int, std::string> files;
   bool locked = true;
-  together(team, [&] { files = files_of(path); });
+  run_collectively(communicator, [&] { files = files_of(path); });
   // A journal that is refused is so before other files are made.
-  together(team, [&] {
+  run_collectively(communicator, [&] {
     if (writes && rank == 0) open();
   });
-  together(team, [&] {
+  run_collectively(communicator, [&] {
     if (writes && rank != 0) open();
     locked = read_files(files, rank, ranks, writes) && (!file_ || file_->locked());
   });
   double unlocked = locked ? 0.0 : 1.0;
-  if (team != nullptr) team->sum(std::span(&unlocked, 1));
+  if (communicator != nullptr) communicator->allreduce_sum(std::span(&unlocked, 1));
   if (unlocked > 0.0) {
     warning_ = fmt::format(
         "The file system of the journal {} has no locks (flock), so nothing keeps two runs from using it at the same "
         "time; see to it that only one does.",
         path);
   }
-  if (team != nullptr) agree_on_finished(*team);
+  if (communicator != nullptr) agree_on_finished(*communicator);
   for (std::size_t task = 0; task < finished_.size(); ++task) {
     if (!finished_[task]) continue;
     ++finished_count_;
@@ -96,22 +97,21 @@ bool Journal::is_file_of_rank(const std::string& journal, const std::string& pat
   return rank > 0 && lead_to_same_file(file_of_rank(journal, rank), path);
 }
 
-std::optional<TileCut> Journal::tiles_in(const std::string& path, Team* team) {
-  std::optional<TileCut> cut;
-  together(team, [&] {
+std::optional<Tiling> Journal::tiles_in(const std::string& path, Communicator* communicator) {
+  std::optional<Tiling> tiling;
+  run_collectively(communicator, [&] {
     for (const auto& [rank, file] : files_of(path)) {
-      if (!cut) cut = JournalFile::tiles_in(file);
+      if (!tiling) tiling = JournalFile::tiles_in(file);
     }
   });
-  if (team == nullptr) return cut;
-  const std::array<double, 4> mine = {cut ? 1.0 : 0.0, cut ? static_cast<double>(cut->sizes.holes) : 0.0,
-                                      cut ? static_cast<double>(cut->sizes.particles) : 0.0,
-                                      cut && cut->aligned ? 1.0 : 0.0};
-  const std::vector<double> all = gather(*team, mine);
+  if (communicator == nullptr) return tiling;
+  const std::array<double, 4> mine = {tiling ? 1.0 : 0.0, tiling ? static_cast<double>(tiling->sizes.holes) : 0.0,
+                                      tiling ? static_cast<double>(tiling->sizes.particles) : 0.0,
+                                      tiling && tiling->aligned ? 1.0 : 0.0};
+  const std::vector<double> all = allgather(*communicator, mine);
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     if (all[at] == 0.0) continue;
-    return TileCut{{static_cast<std::int64_t>(all[at + 1]), static_cast<std::int64_t>(all[at + 2])},
-                   all[at + 3] != 0.0};
+    return Tiling{{static_cast<std::int64_t>(all[at + 1]), static_cast<std::int64_t>(all[at + 2])}, all[at + 3] != 0.0};
   }
   return {};
 }
@@ -136,19 +136,19 @@ void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> 
             energies_.begin() + static_cast<std::ptrdiff_t>(task * key_.energies_per_task));
 }
 
-void Journal::agree_on_finished(Team& team) {
+void Journal::agree_on_finished(Communicator& communicator) {
   const std::size_t tasks = finished_.size(), count = key_.energies_per_task;
   // Which rank gives a task's energies: a number has room for a bit of each of so many ranks.
   constexpr int bits = 50;
   constexpr int nobody = -1;
   std::vector<int> giver(tasks, nobody);
   std::vector<double> numbers;
-  for (int first = 0; first < team.size(); first += bits) {
-    const int place = team.rank() - first;
+  for (int first = 0; first < communicator.size(); first += bits) {
+    const int place = communicator.rank() - first;
     const double bit = place >= 0 && place < bits ? static_cast<double>(std::uint64_t{1} << place) : 0.0;
     numbers.assign(tasks, 0.0);
     for (std::size_t task = 0; task < tasks; ++task) numbers[task] = finished_[task] ? bit : 0.0;
-    team.sum(numbers);
+    communicator.allreduce_sum(numbers);
     for (std::size_t task = 0; task < tasks; ++task) {
       if (giver[task] != nobody || numbers[task] == 0.0) continue;
       giver[task] = first + std::countr_zero(static_cast<std::uint64_t>(numbers[task]));
@@ -164,7 +164,7 @@ void Journal::agree_on_finished(Team& team) {
   double* number = numbers.data();
   for (const std::size_t task : given) {
     const auto own = energies(task);
-    if (giver[task] == team.rank()) {
+    if (giver[task] == communicator.rank()) {
       number[0] = static_cast<double>(by_[task]);
       for (std::size_t w = 0; w < count; ++w) {
         const auto values = own[w].as_numbers();
@@ -173,7 +173,7 @@ void Journal::agree_on_finished(Team& team) {
     }
     number += row;
   }
-  team.sum(numbers);
+  communicator.allreduce_sum(numbers);
   number = numbers.data();
   for (const std::size_t task : given) {
     finished_[task] = true;

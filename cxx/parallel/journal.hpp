@@ -13,7 +13,7 @@
 
 namespace trifuse {
 
-class Team;
+class Communicator;
 
 /// Energies of finished tasks, kept so that a run that was stopped or killed goes on where it was, with any number of
 /// processes.
@@ -26,14 +26,14 @@ class Journal {
   /// Opens what there is, and creates the file of this rank if it is one that `writes`. With a team it is collective,
   /// and all ranks find the same tasks finished, with the same energies: where several files have a task, those that
   /// the lowest rank has read. Throws as `JournalFile`.
-  Journal(const std::string& path, const JournalKey& key, Team* team = nullptr, bool writes = true);
+  Journal(const std::string& path, const JournalKey& key, Communicator* communicator = nullptr, bool writes = true);
 
   /// True if `path` names the file that a rank above 0 writes, or would write, of the journal that is named `journal`.
   static bool is_file_of_rank(const std::string& journal, const std::string& path);
 
   /// How the tiles of the plan were cut to which a journal belongs; none where there is none yet. Collective with a
   /// team.
-  static std::optional<TileCut> tiles_in(const std::string& path, Team* team = nullptr);
+  static std::optional<Tiling> tiles_in(const std::string& path, Communicator* communicator = nullptr);
 
   /// Whether the task was found finished when the journal was opened; its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }
@@ -57,7 +57,7 @@ class Journal {
  private:
   /// Returns whether all files could be locked.
   bool read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
-  void agree_on_finished(Team& team);
+  void agree_on_finished(Communicator& communicator);
   void keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
   std::string path_, warning_;

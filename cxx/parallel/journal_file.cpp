@@ -146,7 +146,7 @@ bool JournalFile::read(const std::string& path, const JournalKey& key, const Fou
   return file.locked();
 }
 
-std::optional<TileCut> JournalFile::tiles_in(const std::string& path) {
+std::optional<Tiling> JournalFile::tiles_in(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return {};
   std::array<char, sizeof(Header)> data{};
@@ -157,7 +157,7 @@ std::optional<TileCut> JournalFile::tiles_in(const std::string& path) {
   if (got <= 0) return {};
   const std::optional<Header> header = header_in(path, data.data(), static_cast<std::size_t>(got));
   if (!header) return {};
-  return TileCut{{header->holes, header->particles}, header->aligned != 0};
+  return Tiling{{header->holes, header->particles}, header->aligned != 0};
 }
 
 bool JournalFile::is_journal(const std::string& path) {

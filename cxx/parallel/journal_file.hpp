@@ -18,7 +18,7 @@ using Fingerprint = std::array<std::uint64_t, 2>;
 /// What energies in a journal belong to.
 struct JournalKey {
   Fingerprint fingerprint{};
-  TileCut tiles{};  ///< of the plan
+  Tiling tiles{};  ///< of the plan
   std::uint64_t tasks = 0, energies_per_task = 0;
   bool operator==(const JournalKey&) const = default;
 };
@@ -52,7 +52,7 @@ class JournalFile {
 
   /// How the tiles of the plan were cut whose energies a file holds; none where there is nothing in it, or nothing that
   /// can be read. Throws as the constructor for a file that is no journal.
-  static std::optional<TileCut> tiles_in(const std::string& path);
+  static std::optional<Tiling> tiles_in(const std::string& path);
 
   /// True for a file that begins as the journals of this or another version do.
   static bool is_journal(const std::string& path);

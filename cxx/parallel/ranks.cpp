@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -13,14 +11,15 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/parallel/free_memory.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Names of hosts and GPUs; what is longer is cut.
-constexpr std::size_t longest = 64, longest_list_of_cores = 256;
+/// Names of GPUs; what is longer is cut.
+constexpr std::size_t longest_gpu_name = 64, longest_list_of_cores = 256;
 
 std::size_t u(int n) {
   return static_cast<std::size_t>(n);
@@ -102,7 +101,7 @@ std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& r
     if (gpus > 0 && rank.gpu.empty()) {
       shares.push_back({0.0, 0});
     } else {
-      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? pieces_of_each(owners) : 1});
+      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? segments_of_each_owner(owners) : 1});
     }
   }
   return shares;
@@ -225,10 +224,10 @@ void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<Te
   Sums<int> all, readers;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     all[cores_of(ranks[r])] += shares[r].threads;
-    readers[cores_of(ranks[r])] += shares[r].operands.pieces > 0 ? 1 : 0;
+    readers[cores_of(ranks[r])] += shares[r].operands.segments > 0 ? 1 : 0;
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    if (shares[r].operands.pieces == 0) continue;
+    if (shares[r].operands.segments == 0) continue;
     const int together = std::min(all[cores_of(ranks[r])], ranks[r].core_count);
     shares[r].reading_threads = std::max(shares[r].threads, together / readers[cores_of(ranks[r])]);
   }
@@ -250,24 +249,16 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
 
 }  // namespace
 
-std::string host_of_this_process() {
-  std::array<char, 256> host{};
-  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
-}
-
-std::vector<std::string> hosts_of_ranks(Team& team) {
-  return gather(team, host_of_this_process(), longest);
-}
-
-int threads_of_each(Team& team) {
+int threads_of_each(Communicator& communicator) {
   const RankResources mine = cores_of_this_process();
-  const std::vector<std::string> cores = gather(team, cores_of(mine), longest + longest_list_of_cores);
-  return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(team.rank())])));
+  const std::vector<std::string> cores =
+      allgather(communicator, cores_of(mine), longest_host_name + longest_list_of_cores);
+  return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(communicator.rank())])));
 }
 
-int rank_on_host(Team& team) {
-  const std::vector<std::string> hosts = hosts_of_ranks(team);
-  const auto mine = hosts.begin() + team.rank();
+int rank_on_host(Communicator& communicator) {
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  const auto mine = hosts.begin() + communicator.rank();
   return static_cast<int>(std::count(hosts.begin(), mine, *mine));
 }
 
@@ -292,12 +283,12 @@ RankResources resources_of_this_process() {
   return mine;
 }
 
-std::vector<RankResources> gather(Team& team, const RankResources& mine) {
-  const std::vector<std::string> hosts = gather(team, mine.host, longest);
-  const std::vector<std::string> cores = gather(team, mine.cores, longest_list_of_cores);
-  const std::vector<std::string> gpus = gather(team, mine.gpu, longest);
-  const std::vector<std::string> labels = gather(team, mine.gpu_label, longest);
-  const std::vector<std::string> identities = gather(team, mine.gpu_identity, longest);
+std::vector<RankResources> allgather(Communicator& communicator, const RankResources& mine) {
+  const std::vector<std::string> hosts = allgather(communicator, mine.host, longest_host_name);
+  const std::vector<std::string> cores = allgather(communicator, mine.cores, longest_list_of_cores);
+  const std::vector<std::string> gpus = allgather(communicator, mine.gpu, longest_gpu_name);
+  const std::vector<std::string> labels = allgather(communicator, mine.gpu_label, longest_gpu_name);
+  const std::vector<std::string> identities = allgather(communicator, mine.gpu_identity, longest_gpu_name);
   const std::vector<double> row = {static_cast<double>(mine.core_count),
                                    static_cast<double>(mine.threads_asked),
                                    mine.memory,
@@ -305,7 +296,7 @@ std::vector<RankResources> gather(Team& team, const RankResources& mine) {
                                    mine.gpu_rate,
                                    mine.operand_bytes,
                                    mine.working_bytes};
-  const std::vector<double> numbers = gather(team, row);
+  const std::vector<double> numbers = allgather(communicator, row);
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/parallel/units.hpp"
 
 namespace trifuse {
@@ -29,16 +29,12 @@ struct RankResources {
 /// Where operands are: each rank that computes has all of them, or all ranks have a piece each.
 enum class Operands { of_each, shared };
 
-std::string host_of_this_process();
-/// Of each rank: collective.
-std::vector<std::string> hosts_of_ranks(Team& team);
-
 /// How many threads this rank may have where all ranks do the same: those that have their cores in common share them,
 /// unless OMP_NUM_THREADS says how many each has. Collective.
-int threads_of_each(Team& team);
+int threads_of_each(Communicator& communicator);
 
 /// The number of this rank on its host, from 0: collective.
-int rank_on_host(Team& team);
+int rank_on_host(Communicator& communicator);
 
 /// The same as the launcher tells its processes (Open MPI, MPICH, Intel MPI, MVAPICH2, PALS, Slurm), for those that may
 /// not ask each other. None where it says nothing.
@@ -48,7 +44,7 @@ std::optional<int> rank_on_host_by_launcher();
 RankResources resources_of_this_process();
 
 /// Those of all ranks: collective.
-std::vector<RankResources> gather(Team& team, const RankResources& mine);
+std::vector<RankResources> allgather(Communicator& communicator, const RankResources& mine);
 
 /// The GPU of a rank for users: its label, and where the host has another one of this label, what its identity begins
 /// with, too.

@@ -13,12 +13,12 @@ namespace {
 
 /// Finds out together what each rank does now, and gets the claims ready: collective.
 void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finished) {
-  Team& team = *run.settings.team;
+  Communicator& communicator = *run.settings.communicator;
   const bool computes = share.role != TeamShare::Role::waiter;
-  const std::int64_t begin = UnitClaims::counter_of(team);
+  const std::int64_t begin = UnitClaims::counter_of(communicator);
   const std::array<double, 3> mine = {computes ? share.rate : 0.0, computes ? 1.0 : 0.0,
                                       share.role == TeamShare::Role::worker ? 1.0 : 0.0};
-  const std::vector<double> all = gather(team, mine);
+  const std::vector<double> all = allgather(communicator, mine);
   std::vector<double> rates;
   double workers = 0.0, rate_of_workers = 0.0;
   share.team_rate = 0.0;
@@ -44,7 +44,7 @@ void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finis
   run.batches.clear();
   run.next = 0;
   run.claims_ended = false;
-  run.claims.emplace(team, make_units(run.rest, ranks_to_cut_for(rates)), share, begin);
+  run.claims.emplace(communicator, make_units(run.rest, ranks_to_cut_for(rates)), share, begin);
 }
 
 /// Does this rank's part of what is given out.
@@ -68,7 +68,7 @@ void work_in_team(TaskRun& run, TeamShare& share) {
 
 /// Sums what all ranks did; energies that this rank does not have are zero here.
 void add_outcomes(TaskRun& run, double seconds) {
-  Team& team = *run.settings.team;
+  Communicator& communicator = *run.settings.communicator;
   RankWork& mine = run.mine;
   mine.seconds_idle = std::max(0.0, seconds - mine.seconds_busy);
   const std::array<double, 8> row = {static_cast<double>(mine.kind),
@@ -79,7 +79,7 @@ void add_outcomes(TaskRun& run, double seconds) {
                                      mine.seconds_busy,
                                      mine.seconds_idle,
                                      run.outcome.operations};
-  const std::vector<double> rows = gather(team, row);
+  const std::vector<double> rows = allgather(communicator, row);
   run.outcome.operations = 0.0;
   bool warned = false;
   for (std::size_t at = 0; at < rows.size(); at += row.size()) {
@@ -91,7 +91,7 @@ void add_outcomes(TaskRun& run, double seconds) {
   }
   if (warned) {
     constexpr std::size_t longest = 1000;
-    for (const std::string& warning : gather(team, run.warning, longest)) {
+    for (const std::string& warning : allgather(communicator, run.warning, longest)) {
       if (!warning.empty()) run.outcome.warnings.push_back(warning);
     }
   }
@@ -101,7 +101,7 @@ void add_outcomes(TaskRun& run, double seconds) {
     const auto more = e.as_numbers();
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
-  team.sum(numbers);
+  communicator.allreduce_sum(numbers);
   const double* number = numbers.data();
   for (TaskEnergy& e : run.outcome.energies) {
     e = TaskEnergy::of_numbers(number);
@@ -110,9 +110,9 @@ void add_outcomes(TaskRun& run, double seconds) {
 }
 
 /// Which tasks are finished now, on any rank: collective.
-void agree_on_finished(Team& team, const std::vector<bool>& done, std::vector<bool>& finished) {
+void agree_on_finished(Communicator& communicator, const std::vector<bool>& done, std::vector<bool>& finished) {
   std::vector<double> flags(done.begin(), done.end());
-  team.sum(flags);
+  communicator.allreduce_sum(flags);
   for (std::size_t task = 0; task < flags.size(); ++task) {
     if (flags[task] != 0.0) finished[task] = true;
   }
@@ -122,11 +122,11 @@ void agree_on_finished(Team& team, const std::vector<bool>& done, std::vector<bo
 
 /// Gives tasks out until all are done: what is left after the first time is what ranks with failed devices had taken.
 void run_in_team(TaskRun& run, std::vector<bool> finished) {
-  Team& team = *run.settings.team;
+  Communicator& communicator = *run.settings.communicator;
   TeamShare share = run.settings.share;
   const auto in_journal = static_cast<double>(run.progress.tasks_done), tasks = static_cast<double>(finished.size());
   const double start = wall_seconds();
-  together(&team, [&] {
+  run_collectively(&communicator, [&] {
     if (run.executor != nullptr || run.settings.failed_device.empty()) return;
     share.go_on_with_cores();
     go_on_with_cores(run);
@@ -138,9 +138,9 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
   double done_before = in_journal, failed_before = -1.0;
   while (true) {
     begin_claims(run, share, finished);
-    together(&team, [&] { work_in_team(run, share); });
+    run_collectively(&communicator, [&] { work_in_team(run, share); });
     std::array<double, 2> sums = {static_cast<double>(run.mine.tasks), run.on_cores ? 1.0 : 0.0};
-    team.sum(sums);
+    communicator.allreduce_sum(sums);
     const double done = in_journal + sums[0];
     if (done == tasks) break;
     // Either somebody did something, or there is one rank less whose devices can fail.
@@ -149,7 +149,7 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
     }
     done_before = done;
     failed_before = sums[1];
-    agree_on_finished(team, run.done, finished);
+    agree_on_finished(communicator, run.done, finished);
   }
   add_outcomes(run, wall_seconds() - start);
 }

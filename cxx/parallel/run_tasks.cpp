@@ -68,7 +68,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t ene
   set_executor(run, executor);
   run.mine.kind = executor == nullptr && !settings.failed_device.empty() ? WorkerKind::cuda : run.kind;
   if (!settings.failed_device.empty()) warn_of_device(run, settings.failed_device);
-  if (settings.team != nullptr) {
+  if (settings.communicator != nullptr) {
     run_in_team(run, finished);
   } else {
     const double start = wall_seconds();

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/communicator.hpp"
 #include "cxx/parallel/journal.hpp"
-#include "cxx/parallel/team.hpp"
 #include "cxx/parallel/units.hpp"
+#include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
 
 namespace trifuse {
 
@@ -27,7 +27,7 @@ struct RunSettings {
   Journal* journal = nullptr;                        ///< may be null; with a team it was opened by all of its ranks
   const std::atomic<bool>* stop = nullptr;           ///< set by a signal handler; may be null
   std::function<void(const RunProgress&)> progress;  ///< called by one thread at a time after each task; may be empty
-  Team* team = nullptr;                              ///< null: this process alone
+  Communicator* communicator = nullptr;              ///< null: this process alone
   TeamShare share = {};                              ///< of this rank in the team
   /// Makes an executor that takes the place of one whose devices have all failed, which it may delete. Empty: their
   /// failure ends the run.

@@ -15,8 +15,8 @@ namespace {
 
 bool finite(std::span<const TaskEnergy> energies) {
   return std::all_of(energies.begin(), energies.end(), [](const TaskEnergy& e) {
-    return std::isfinite(e.same_bracket) && std::isfinite(e.same_paren) && std::isfinite(e.mixed_bracket) &&
-           std::isfinite(e.mixed_paren);
+    return std::isfinite(e.e_bracket_t_same) && std::isfinite(e.e_paren_t_same) && std::isfinite(e.e_bracket_t_mixed) &&
+           std::isfinite(e.e_paren_t_mixed);
   });
 }
 
@@ -65,7 +65,7 @@ Batches checked_batches(const Plan& plan, const Executor& executor, const std::v
 
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks) {
   Plan part;
-  part.form = plan.form;
+  part.formulation = plan.formulation;
   part.tiles = plan.tiles;
   for (const std::size_t task : tasks) {
     part.tasks.push_back(plan.tasks[task]);
@@ -150,9 +150,9 @@ void hand_back(TaskRun& run, std::vector<std::size_t> batch) {
 void warn_of_device(TaskRun& run, const std::string& why) {
   run.mine.device_failed = true;
   if (!run.warning.empty()) return;
-  const Team* const team = run.settings.team;
+  const Communicator* const communicator = run.settings.communicator;
   run.warning = fmt::format("A GPU{} is given up, and its tasks are done by other workers or by cores: {}",
-                            team != nullptr ? fmt::format(" of rank {}", team->rank()) : "", why);
+                            communicator != nullptr ? fmt::format(" of rank {}", communicator->rank()) : "", why);
   if (run.settings.warn) run.settings.warn(run.warning);
 }
 

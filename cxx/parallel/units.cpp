@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cxx/base/clock.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/communicator.hpp"
 
 namespace trifuse {
 
@@ -57,14 +57,19 @@ UnitLedger::UnitLedger(std::vector<Unit> units) : units_(std::move(units)), oper
   }
 }
 
-UnitClaims::UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin)
-    : UnitClaims(team, std::make_shared<const UnitLedger>(std::move(units)), share, begin) {}
+UnitClaims::UnitClaims(Communicator& communicator, std::vector<Unit> units, const TeamShare& share, std::int64_t begin)
+    : UnitClaims(communicator, std::make_shared<const UnitLedger>(std::move(units)), share, begin) {}
 
-UnitClaims::UnitClaims(Team& team, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share, std::int64_t begin)
-    : team_(team), ledger_(std::move(ledger)), share_(share), begin_(begin), last_look_(wall_seconds()) {}
+UnitClaims::UnitClaims(Communicator& communicator, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share,
+                       std::int64_t begin)
+    : communicator_(communicator),
+      ledger_(std::move(ledger)),
+      share_(share),
+      begin_(begin),
+      last_look_(wall_seconds()) {}
 
-std::int64_t UnitClaims::counter_of(Team& team) {
-  return team.fetch_add(0, 0);
+std::int64_t UnitClaims::counter_of(Communicator& communicator) {
+  return communicator.fetch_add(0, 0);
 }
 
 std::vector<Unit> UnitClaims::next() {
@@ -83,7 +88,7 @@ std::vector<Unit> UnitClaims::next() {
 std::vector<Unit> UnitClaims::claim_front() {
   if (too_slow()) return {};
   const std::size_t wanted = group_from(seen_.front, ledger_->size() - std::min(ledger_->size(), seen_.back));
-  const Taken before = taken(team_.fetch_add(0, static_cast<std::int64_t>(wanted) * from_front));
+  const Taken before = taken(communicator_.fetch_add(0, static_cast<std::int64_t>(wanted) * from_front));
   if (all_taken(before)) return {};
   const std::size_t end = std::min(before.front + wanted, ledger_->size() - before.back);
   // Where the next claim is likely to begin.
@@ -94,8 +99,8 @@ std::vector<Unit> UnitClaims::claim_front() {
 
 std::vector<Unit> UnitClaims::claim_back() {
   // Looked at first: a rank that would be the last to end must leave the unit to the others.
-  if (!worth_it(taken(counter_of(team_)))) return {};
-  const Taken before = taken(team_.fetch_add(0, from_back));
+  if (!worth_it(taken(counter_of(communicator_)))) return {};
+  const Taken before = taken(communicator_.fetch_add(0, from_back));
   if (all_taken(before)) return {};
   return {(*ledger_)[ledger_->size() - 1 - before.back]};
 }
@@ -117,14 +122,15 @@ void UnitClaims::goes_on_with_cores() {
 }
 
 void UnitClaims::drain() {
-  static_cast<void>(taken(counter_of(team_)));
-  if (!drained_) static_cast<void>(taken(team_.fetch_add(0, mark)));
+  static_cast<void>(taken(counter_of(communicator_)));
+  if (!drained_) static_cast<void>(taken(communicator_.fetch_add(0, mark)));
   drained_ = true;
 }
 
 bool UnitClaims::drained() {
   constexpr double seconds_between_looks = 1.0;
-  if (!drained_ && wall_seconds() - last_look_ > seconds_between_looks) static_cast<void>(taken(counter_of(team_)));
+  if (!drained_ && wall_seconds() - last_look_ > seconds_between_looks)
+    static_cast<void>(taken(counter_of(communicator_)));
   return drained_;
 }
 
@@ -176,7 +182,7 @@ bool UnitClaims::too_slow() {
   const auto rate_of_others = [&] { return share_.worker_rate * team_rate() / share_.team_rate; };
   // By what was seen last, so that those who are not slow need not ask.
   if (doubt * *measured_rate_ > rate_of_others()) return false;
-  const Taken now = taken(counter_of(team_));
+  const Taken now = taken(counter_of(communicator_));
   if (all_taken(now)) return false;
   const double others = rate_of_others();
   if (doubt * *measured_rate_ > others) return false;

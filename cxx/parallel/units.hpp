@@ -12,7 +12,7 @@
 
 namespace trifuse {
 
-class Team;
+class Communicator;
 
 /// Tasks [first, last) of a plan that one rank does together. They follow each other in the plan, so that they share
 /// operands.
@@ -82,12 +82,13 @@ class UnitLedger {
 class UnitClaims {
  public:
   /// `begin`: what `counter_of` gave to all ranks after the last claim before these.
-  UnitClaims(Team& team, std::vector<Unit> units, const TeamShare& share, std::int64_t begin = 0);
+  UnitClaims(Communicator& communicator, std::vector<Unit> units, const TeamShare& share, std::int64_t begin = 0);
   /// With a ledger that several share.
-  UnitClaims(Team& team, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share, std::int64_t begin = 0);
+  UnitClaims(Communicator& communicator, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share,
+             std::int64_t begin = 0);
 
   /// What the counter shows now: where the next claims begin, when no claim is under way.
-  static std::int64_t counter_of(Team& team);
+  static std::int64_t counter_of(Communicator& communicator);
 
   /// The next units for this rank, which follow each other in the list; none where all have been taken, or where the
   /// others will be done before this rank could be. A worker gets a 32nd of its share of what is left, or a single
@@ -129,7 +130,7 @@ class UnitClaims {
   /// Operations per second of all: what they have taken since this rank began, or else as estimated.
   double team_rate() const;
 
-  Team& team_;
+  Communicator& communicator_;
   std::shared_ptr<const UnitLedger> ledger_;
   std::size_t tasks_given_ = 0;
   double operations_given_ = 0.0;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
-#include "cxx/triples/recipe.hpp"
+#include "cxx/triples/contraction_list.hpp"
 
 namespace trifuse {
 
@@ -20,16 +20,16 @@ std::vector<std::size_t> Plan::largest_first() const {
   return order;
 }
 
-Plan make_plan(const TileSpace& tiles, Form form) {
+Plan make_plan(const TileSpace& tiles, SpinFormulation formulation) {
   Plan plan;
-  plan.form = form;
+  plan.formulation = formulation;
   plan.tiles = tiles;
-  plan.tasks = enumerate_tasks(tiles, form);
+  plan.tasks = enumerate_tasks(tiles, formulation);
   plan.operations.reserve(plan.tasks.size());
-  Recipe recipe;
+  ContractionList contractions;
   for (const Task& task : plan.tasks) {
-    write_recipe(tiles, form, task, recipe);
-    plan.operations.push_back(recipe_operations(tiles, recipe));
+    list_contractions(tiles, formulation, task, contractions);
+    plan.operations.push_back(contraction_operations(tiles, contractions));
     plan.total_operations += plan.operations.back();
   }
   return plan;
@@ -37,33 +37,33 @@ Plan make_plan(const TileSpace& tiles, Form form) {
 
 namespace {
 
-/// Ascending triples of n tiles.
+/// Number of ascending triples of n tiles.
 double triples(double n) {
   return n * (n + 1) * (n + 2) / 6;
 }
 
 }  // namespace
 
-double estimated_tasks(const TileSpace& space, Form form) {
+double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   const auto count = [&](OrbitalClass c) { return static_cast<double>(space.last(c) - space.first(c)); };
   const double oa = count(OrbitalClass::hole_alpha), va = count(OrbitalClass::particle_alpha);
   int irreps = 0;
   for (int irrep = 0; irrep < 8; ++irrep) irreps += space.range(OrbitalClass::particle_alpha, irrep).size > 0 ? 1 : 0;
-  const double allowed = 1.0 / std::max(1, irreps);  // by symmetry, about one in so many
-  if (form == Form::spin_adapted) return allowed * triples(oa) * triples(va);
+  const double allowed = 1.0 / std::max(1, irreps);  // fraction of sextets that symmetry allows, about
+  if (formulation == SpinFormulation::spin_adapted) return allowed * triples(oa) * triples(va);
   const double ob = count(OrbitalClass::hole_beta), vb = count(OrbitalClass::particle_beta);
   const double aab = oa * oa * ob / 2 * va * va * vb / 2;
   const double abb = space.restricted() ? 0.0 : oa * ob * ob / 2 * va * vb * vb / 2 + triples(ob) * triples(vb);
   return allowed * (triples(oa) * triples(va) + aab + abb);
 }
 
-void require_listable(const TileSpace& tiles, Form form, double most_tasks) {
-  // Most sextets are skipped by spin and symmetry, at some nanoseconds each.
+void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks) {
+  // Spin and symmetry exclude most sextets. Each costs some nanoseconds.
   constexpr double most_sextets = 6e9;
-  const bool adapted = form == Form::spin_adapted;
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
   const int holes = adapted ? tiles.last(OrbitalClass::hole_alpha) : tiles.hole_tiles();
   const int particles = (adapted ? tiles.last(OrbitalClass::particle_alpha) : tiles.size()) - tiles.hole_tiles();
-  const double tasks = estimated_tasks(tiles, form);
+  const double tasks = estimated_tasks(tiles, formulation);
   if (tasks <= most_tasks && triples(holes) * triples(particles) <= most_sextets) return;
   throw UsageError(
       fmt::format("{} tiles of occupied and {} of virtual orbitals make about {:.2g} tasks, too many to be listed (at "
@@ -71,33 +71,25 @@ void require_listable(const TileSpace& tiles, Form form, double most_tasks) {
                   holes, particles, tasks, most_tasks));
 }
 
-TileSizes default_tile_sizes(const TileSpace& tiles, Form form) {
+TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
   constexpr double most_tasks = 500000;
   TileSizes sizes{4, 16};
   for (int doubling = 0; doubling < 6; ++doubling) {
-    if (estimated_tasks(tiles.retiled(sizes.holes, sizes.particles), form) <= most_tasks) break;
+    if (estimated_tasks(tiles.retiled(sizes.holes, sizes.particles), formulation) <= most_tasks) break;
     sizes.holes *= 2;
     sizes.particles *= 2;
   }
   return sizes;
 }
 
-TileSizes largest_tiles(const TileSpace& tiles) {
-  TileSizes largest{0, 0};
-  for (const Tile& tile : tiles.tiles()) {
-    std::int64_t& size = tile.space() == Space::hole ? largest.holes : largest.particles;
-    size = std::max(size, tile.size);
-  }
-  return largest;
-}
-
-TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size) {
+Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                      std::optional<std::int64_t> size) {
   if (size) return {{*size, *size}, for_gpus};
-  return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, form), for_gpus};
+  return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, formulation), for_gpus};
 }
 
-TileSpace cut(const TileSpace& orbitals, const TileCut& how) {
-  const auto [sizes, aligned] = how;
+TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
+  const auto [sizes, aligned] = tiling;
   return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
                  : orbitals.retiled(sizes.holes, sizes.particles);
 }
@@ -119,7 +111,7 @@ TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
 
 namespace {
 
-/// Energies of one spin and irrep, the three that matter most first.
+/// Orbital energies of one spin and irrep, sorted so that the extreme ones come first.
 struct EnergyGroup {
   Spin spin;
   int irrep;
@@ -144,7 +136,7 @@ std::vector<EnergyGroup> energy_groups(const TileSpace& tiles, std::span<const d
   return groups;
 }
 
-/// For each sum of spins (3..6) and product of irreps the extreme sum of three different orbitals' energies.
+/// [sum of spin numbers (3..6), product of irreps]: the extreme sum of the energies of three different orbitals.
 using Extremes = std::array<std::array<double, 8>, 7>;
 
 Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {

@@ -6,64 +6,62 @@
 #include <vector>
 
 #include "cxx/triples/task.hpp"
+#include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
 
-/// What is to be done, before anything is computed.
+/// The tasks of a calculation and their costs.
 struct Plan {
-  Form form = Form::spin_orbital;
+  SpinFormulation formulation = SpinFormulation::spin_orbital;
   TileSpace tiles;
-  std::vector<Task> tasks;         ///< in NWChem's order
-  std::vector<double> operations;  ///< of each task's matrix products, a multiply and an add counted as two
-  double total_operations = 0.0;
+  std::vector<Task> tasks;         ///< in NWChem's loop order
+  std::vector<double> operations;  ///< [task]: floating-point operations, see `contraction_operations`
+  double total_operations = 0.0;   ///< sum over all tasks
 
-  /// Task numbers, most expensive first, so that no worker begins a long task when the others are done.
+  /// Numbers of all tasks, the most expensive first. In this order no worker begins a long task when the other workers
+  /// have finished.
   std::vector<std::size_t> largest_first() const;
 };
 
-Plan make_plan(const TileSpace& tiles, Form form);
+/// Lists all tasks of a tile space. Call `require_listable` before if the list could be too long.
+Plan make_plan(const TileSpace& tiles, SpinFormulation formulation);
 
-/// Roughly the number of tasks of a space, and the memory that each takes in a plan and its energies; to be asked
-/// before a plan is made that could be too long.
-double estimated_tasks(const TileSpace& tiles, Form form);
+/// Estimates the number of tasks of a tile space without listing them.
+double estimated_tasks(const TileSpace& tiles, SpinFormulation formulation);
+/// Memory of one task in a plan, with its energies, bytes.
 inline constexpr double bytes_per_task = 200.0;
 
-/// Throws UsageError where `enumerate_tasks` would look at so many sextets of tiles that it takes minutes, or where
-/// there are more than `most_tasks` of them: before anything is listed.
-void require_listable(const TileSpace& tiles, Form form, double most_tasks);
+/// Checks that the tasks of a tile space can be listed. Throws UsageError if there are more than about `most_tasks`
+/// tasks, or if `enumerate_tasks` would need minutes because it must look at too many sextets of tiles.
+void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks);
 
-/// Tile sizes for holes and particles that a CPU run uses unless told otherwise: small enough for balance and a
-/// journal, and not so small that the list of tasks becomes a burden.
-struct TileSizes {
-  std::int64_t holes, particles;
-  bool operator==(const TileSizes&) const = default;
-};
-TileSizes default_tile_sizes(const TileSpace& tiles, Form form);
+/// Default tile sizes of a run on CPU cores. Tiles are small enough for load balance and for a journal. They are large
+/// enough for at most about 500000 tasks, as far as possible.
+TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation);
 
-/// How tiles are cut from a list of runs: by `TileSpace::retiled`, or by `retiled_aligned` with `cuda_granule`. It
-/// decides which tasks there are.
-struct TileCut {
-  TileSizes sizes;
-  bool aligned = false;
-  bool operator==(const TileCut&) const = default;
+/// How orbitals are divided into tiles. The tiling determines the tasks.
+struct Tiling {
+  TileSizes sizes;       ///< largest number of orbitals in a tile of holes and in a tile of particles
+  bool aligned = false;  ///< true: by `TileSpace::retiled_aligned` with `cuda_granule`; false: by `TileSpace::retiled`
+  bool operator==(const Tiling&) const = default;
 };
 
-/// The largest hole and particle tile of a space, 0 where there is none.
-TileSizes largest_tiles(const TileSpace& tiles);
-
-/// Tile sizes for GPUs, to be cut by `TileSpace::retiled_aligned` with `cuda_granule`. Kernels cut tasks into small
-/// boxes themselves, so tiles need not be small for balance: particles 32, and for holes the smallest multiple of the
-/// granule in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are left nearly empty.
+/// Default tile sizes of a run on GPUs, for an aligned tiling. Tiles need not be small for load balance, because
+/// kernels divide tasks further. The size is 32 for particles. For holes it is the smallest multiple of `cuda_granule`
+/// in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are nearly empty.
 TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
+/// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple.
 inline constexpr std::int64_t cuda_granule = 4;
 
-/// Which of the two a run has, and with tiles of `size` where that is given.
-TileCut default_cut(const TileSpace& orbitals, Form form, bool for_gpus, std::optional<std::int64_t> size = {});
-TileSpace cut(const TileSpace& orbitals, const TileCut& how);
+/// Tiling of a run on GPUs or on CPU cores. `size`: tile size that the user chose, or nullopt for the default sizes.
+Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                      std::optional<std::int64_t> size = {});
+/// Divides the orbitals of a tile space into new tiles. Throws UsageError if a tile size is less than 1.
+TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 
 /// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
-/// antisymmetry allow; minus infinity if there are none. A correction exists where Delta - 3 omega2 is negative
-/// everywhere.
+/// antisymmetry allow, hartree; minus infinity if there are none. The triples correction exists if Delta - 3 omega2 is
+/// negative for all of them. `orbital_energies`: [orbital] in the sorted order, hartree.
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);
 
 }  // namespace trifuse

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cxx/cuda/layout.hpp"
+#include "cxx/cuda/schedule/layout.hpp"
 
 namespace trifuse {
 
@@ -30,11 +30,11 @@ std::int64_t host_doubles(const gpu::Packing& packing) {
 
 Inspection::Inspection(const Plan& plan, const Problem& problem) {
   constexpr int step = gpu::Fp64::step;
-  KernelWorkModel model(plan.form);
+  KernelWorkModel model(plan.formulation);
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
   std::vector<std::size_t> last_task;  // that has listed a panel
-  Recipe recipe;
+  ContractionList contractions;
   gpu::TaskProgram program;
   kind_.reserve(plan.tasks.size());
   panel_begin_.reserve(plan.tasks.size() + 1);
@@ -44,7 +44,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     const auto [it, is_new] = panel_numbers.try_emplace(key_of(name), static_cast<std::uint32_t>(sent_.size()));
     const std::uint32_t number = it->second;
     if (is_new) {
-      const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.form, name, 1);
+      const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       kept_.push_back(static_cast<double>(gpu::packed_size<gpu::Fp64>(packing)) * sizeof(double));
       last_task.push_back(plan.tasks.size());
@@ -55,7 +55,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     bytes += kept_[number];
   };
   for (const Task& task : plan.tasks) {
-    gpu::write_program(problem, plan.tiles, task, step, recipe, program);
+    gpu::write_program(problem, plan.tiles, task, step, contractions, program);
     bytes = 0.0;
     for (const auto& phase : program.phases) {
       if (phase.steps == 0) continue;

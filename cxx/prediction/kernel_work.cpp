@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-/// Those of the kernels for matrix instructions, see cxx/cuda/configuration.hpp.
+/// Those of the kernels for matrix instructions, see cxx/cuda/schedule/configuration.hpp.
 std::vector<gpu::Shape> matrix_shapes() {
   constexpr std::int64_t size = sizeof(gpu::Fp64::Operand);
   const auto shape = [](int a, int b, int c) {
@@ -42,7 +42,8 @@ KernelWork& KernelWork::operator+=(const KernelWork& other) {
   return *this;
 }
 
-KernelWorkModel::KernelWorkModel(Form form) : form_(form), shapes_(matrix_shapes()), covers_(shapes_) {}
+KernelWorkModel::KernelWorkModel(SpinFormulation formulation)
+    : formulation_(formulation), shapes_(matrix_shapes()), covers_(shapes_) {}
 
 const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   std::int64_t steps = 0;
@@ -74,12 +75,13 @@ KernelWork KernelWorkModel::cut(const gpu::TaskProgram& program, std::int64_t st
   const std::size_t kernel = covers_.best({extent(0), extent(1), extent(2)});
   gpu::BoxCover& cover = covers_.cover(kernel);
   std::vector<gpu::Item> items;
-  const double share = gpu::append_items(0, program.data, form_, shapes_[kernel], cover, items);
+  const double share = gpu::append_items(0, program.data, formulation_, shapes_[kernel], cover, items);
   KernelWork work;
-  const int targets = form_ == Form::spin_adapted ? 6 : 1;
+  const int targets = formulation_ == SpinFormulation::spin_adapted ? 6 : 1;
   for (const gpu::Item& item : items) {
-    const int computed =
-        form_ == Form::spin_adapted ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, item)) : 1;
+    const int computed = formulation_ == SpinFormulation::spin_adapted
+                             ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, item))
+                             : 1;
     work.steps += cover.item_cost({item.warps[0], item.warps[1], item.warps[2]}) * static_cast<double>(steps) *
                   computed / targets;
     work.targets += computed;

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "cxx/cuda/boxes.hpp"
-#include "cxx/cuda/task_program.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
 
 namespace trifuse {
 
@@ -28,14 +28,14 @@ struct KernelWork {
 /// so large, or of so many shapes, that this would take minutes.
 class KernelWorkModel {
  public:
-  explicit KernelWorkModel(Form form);
+  explicit KernelWorkModel(SpinFormulation formulation);
   const KernelWork& work(const gpu::TaskProgram& program);
 
  private:
   using Signature = std::array<std::int32_t, 10>;
   KernelWork cut(const gpu::TaskProgram& program, std::int64_t steps);
 
-  Form form_;
+  SpinFormulation formulation_;
   std::vector<gpu::Shape> shapes_;
   gpu::CoverChoice covers_;
   std::map<Signature, KernelWork> known_;

@@ -92,8 +92,8 @@ Limits limits_of(const std::string& unit) {
 
 }  // namespace
 
-double MachineModel::kernel_seconds(const KernelWork& work, Form form) const {
-  const bool adapted = form == Form::spin_adapted;
+double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation) const {
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
   const double filled = work.filled(), operations = work.steps * KernelWork::operations_of_step;
   const double products =
       operations * ((1.0 - filled) / rate_zeros + filled / (adapted ? rate_spin_adapted : rate_spin_orbital));

@@ -51,7 +51,7 @@ struct MachineModel {
   double counter_service = 0.0;  ///< how long a claim keeps the counter from others
 
   /// Seconds that a GPU takes for work, all of its multiprocessors sharing it evenly.
-  double kernel_seconds(const KernelWork& work, Form form) const;
+  double kernel_seconds(const KernelWork& work, SpinFormulation formulation) const;
 };
 
 /// What is known of a number of the model.

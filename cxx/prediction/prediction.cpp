@@ -7,9 +7,9 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/parallel/ranks.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 
 namespace trifuse {
 
@@ -61,7 +61,7 @@ double gpus_on_node(const JobShape& job, int nodes) {
 double kept_for_neighbours(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
-  // As the executor decides (cxx/cuda/cuda_executor.cpp).
+  // As the executor decides (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double most = 0.75;
   const double kept = inspection.all_bytes_kept() / job.gpus;
   return kept <= most * prediction.gpu.panels ? kept : 0.0;
@@ -106,7 +106,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
 
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
-  // As the executor lays it out (cxx/cuda/cuda_executor.cpp).
+  // As the executor lays it out (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
   constexpr double kept_of_block = 16384 * sizeof(double);
   GpuMemory memory;
@@ -148,7 +148,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   KernelWork all;
   for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
   prediction.operations = all.operations;
-  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.form));
+  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation));
 
   SimulationSettings settings;
   settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
@@ -172,7 +172,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
   if (prediction.shared_operands && ranks_on_node > 1) {
-    const double files = std::min<double>(owners * pieces_of_each(static_cast<int>(owners)), most_files_of_host);
+    const double files =
+        std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), most_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);
   }
   prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <queue>
 
-#include "cxx/cuda/batch_size.hpp"
-#include "cxx/parallel/team.hpp"
+#include "cxx/base/communicator.hpp"
+#include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/prediction/panel_memory.hpp"
 
 namespace trifuse {
@@ -16,7 +16,7 @@ namespace {
 constexpr double most_bits = 8e9;
 
 /// A counter, and nothing else, of all ranks.
-class SimulatedTeam final : public Team {
+class SimulatedCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -26,7 +26,7 @@ class SimulatedTeam final : public Team {
     counter_ += amount;
     return before;
   }
-  void sum(std::span<double>) override {}
+  void allreduce_sum(std::span<double>) override {}
   std::int64_t calls() const { return calls_; }
 
  private:
@@ -65,7 +65,7 @@ class Simulator {
             const SimulationSettings& settings)
       : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
     for (const KernelWork& work : inspection.kinds())
-      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.form));
+      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation));
     std::vector<double> rates;
     for (const SimulatedRank& rank : settings.ranks) {
       rates.push_back(rank.share.role == TeamShare::Role::waiter ? 0.0 : rank.share.rate);
@@ -77,7 +77,7 @@ class Simulator {
       TeamShare share = rank.share;
       share.team_rate = team_rate;
       const int workers = rank.gpus > 0 ? rank.gpus * settings.workers_per_gpu : 1;
-      processes_.push_back({UnitClaims(team_, ledger, share), {}, 0, workers, rank.share.rate, 0.0});
+      processes_.push_back({UnitClaims(communicator_, ledger, share), {}, 0, workers, rank.share.rate, 0.0});
       const bool waits = rank.share.role == TeamShare::Role::waiter;
       for (int w = 0; w < workers && !waits; ++w) {
         // Workers are dealt to the GPUs of a process in turn.
@@ -116,7 +116,7 @@ class Simulator {
         core_end.push_back(now);
       }
     }
-    result_.counter_calls = team_.calls();
+    result_.counter_calls = communicator_.calls();
     std::vector<double> ends;
     for (const Gpu& gpu : gpus_) {
       ends.push_back(gpu.kernels_end);
@@ -136,9 +136,9 @@ class Simulator {
  private:
   /// The next units of a process; `now` becomes the time at which they are known.
   std::vector<Unit> claim(Process& process, double& now) {
-    const std::int64_t before = team_.calls();
+    const std::int64_t before = communicator_.calls();
     std::vector<Unit> units = process.claims.next();
-    const auto calls = static_cast<double>(team_.calls() - before);
+    const auto calls = static_cast<double>(communicator_.calls() - before);
     if (settings_.ranks.size() == 1) return units;  // nobody to ask
     const double begin = std::max(now, counter_free_);
     counter_free_ = begin + calls * machine_.counter_service;
@@ -225,7 +225,7 @@ class Simulator {
   const Inspection& inspection_;
   const MachineModel& machine_;
   const SimulationSettings& settings_;
-  SimulatedTeam team_;
+  SimulatedCommunicator communicator_;
   std::vector<double> seconds_of_kind_;
   std::vector<Process> processes_;
   std::vector<Gpu> gpus_;

@@ -1,37 +1,40 @@
 #pragma once
 
-/// The energy formulas, element by element. D and S are the connected and the disconnected triples of one element of a
-/// task's block; the caller divides by Delta - 3 omega2 and multiplies by the factor of the task.
+/// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, S the
+/// disconnected one. The results are numerators: the caller divides them by Delta - 3 omega2 and multiplies them by the
+/// factor of the task.
 namespace trifuse {
 
-/// Numerators of E[T] and E(T), all spins and the same-spin part (aaa and bbb) of it.
+/// Numerators of E[T] and E(T).
 struct Numerators {
-  double bracket;
-  double paren;
-  double same_bracket;
-  double same_paren;
+  double e_bracket_t;       ///< E[T], all spin cases
+  double e_paren_t;         ///< E(T), all spin cases
+  double e_bracket_t_same;  ///< part of E[T] with three equal spins (aaa and bbb)
+  double e_paren_t_same;    ///< part of E(T) with three equal spins
 };
 
-/// Spin-orbital form: E[T] = D D / x, E(T) = (D + S) D / x. Which spin it is, the task says.
+/// Spin-orbital formulation with x = Delta - 3 omega2: E[T] = D_left D_right / x, E(T) = (D_left + S_left) D_right / x.
+/// The same-spin parts of the result are 0, because the whole task has one spin case.
 constexpr Numerators spin_orbital_numerators(double d_left, double s_left, double d_right) {
-  const double bracket = d_left * d_right;
-  return {bracket, bracket + s_left * d_right, 0.0, 0.0};
+  const double e_bracket_t = d_left * d_right;
+  return {e_bracket_t, e_bracket_t + s_left * d_right, 0.0, 0.0};
 }
 
-/// Spin-adapted form. With W_s the six assignments of holes to particles (see `assignments`: 0..2 even, 3..5 odd
-/// permutations), the closed- shell energy of Rendell, Lee and Komornicki,
-///
-///     E(T) = 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) / x,       V = W + S,
-///
-/// summed over the orders of abc and ijk, becomes 2 sum_s V_s (3 W_s + P_own - 2 P_other) / x, with P_even = W_0 + W_1
-/// + W_2 and P_odd = W_3 + W_4 + W_5. The aaa part of it follows from the antisymmetrised amplitude P_even - P_odd and
-/// is counted twice for bbb.
+/// Amplitudes of the six assignments of holes to particles (see `assignments`), spin-adapted formulation.
 struct SixTargets {
   double e0, e1, e2;  ///< even assignments
   double o3, o4, o5;  ///< odd assignments
   constexpr double even() const { return e0 + e1 + e2; }
   constexpr double odd() const { return o3 + o4 + o5; }
 };
+/// Spin-adapted formulation: the closed-shell energy of Rendell, Lee and Komornicki,
+///
+///     E(T) = 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) / x,       V = W + S,  x = Delta - 3 omega2,
+///
+/// summed over all orders of abc and of ijk. With W_s for assignment s this is 2 sum_s V_s (3 W_s + P_own - 2 P_other)
+/// / x. P_own is the sum of W over the assignments of the same parity as s, P_other over those of the other parity. The
+/// aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5. The bbb part equals it, and
+/// the same-spin results contain both.
 constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
                                              const SixTargets& d_right) {
   const double even = d_right.even() - 2.0 * d_right.odd();
@@ -42,11 +45,11 @@ constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const Six
     return x.e0 * weight.e0 + x.e1 * weight.e1 + x.e2 * weight.e2 + x.o3 * weight.o3 + x.o4 * weight.o4 +
            x.o5 * weight.o5;
   };
-  const double bracket = times_weight(d_left), singles = times_weight(s_left);
+  const double e_bracket_t = times_weight(d_left), singles = times_weight(s_left);
   const double same_right = d_right.even() - d_right.odd();
   const double same_left = d_left.even() - d_left.odd();
   const double same_singles = s_left.even() - s_left.odd();
-  return {2.0 * bracket, 2.0 * (bracket + singles), 2.0 * same_left * same_right,
+  return {2.0 * e_bracket_t, 2.0 * (e_bracket_t + singles), 2.0 * same_left * same_right,
           2.0 * (same_left + same_singles) * same_right};
 }
 

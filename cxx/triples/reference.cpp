@@ -13,7 +13,8 @@ namespace trifuse {
 
 namespace {
 
-/// A dense tensor of four spin-orbital indices, each counted from the first orbital of its space.
+/// A dense tensor [u1,u2,l1,l2] of four spin-orbital indices. Indices are numbers of orbitals; `origin` holds the first
+/// orbital of each index.
 class Dense4 {
  public:
   Dense4() = default;
@@ -38,17 +39,18 @@ class Dense4 {
   std::vector<double> data_;
 };
 
-/// Amplitudes and integrals over sorted spin orbitals, antisymmetric images and the beta copies of a restricted space
-/// filled in.
+/// Amplitudes and integrals over sorted spin orbitals. They include all antisymmetric images and, in a restricted
+/// space, the elements of flipped spin.
 struct Tensors {
   std::int64_t holes, orbitals;
-  std::vector<double> t1, fock;  ///< [orbital * orbitals + orbital], upper index first
-  Dense4 t2;                     ///< t2(p, p', h, h')
+  std::vector<double> t1, fock;  ///< [upper orbital, lower orbital] over all orbitals
+  Dense4 t2;                     ///< [p,p',h,h']
   Dense4 vvoo, ovoo, vvov;       ///< <p p'||h h'>, <l p||h h'>, <p p'||h d>
 };
 
 using Read4 = void (TileSource::*)(int, int, int, int, std::span<double>) const;
 
+/// Expands the stored blocks of a source to dense tensors.
 class Expander {
  public:
   explicit Expander(const TileSource& source) : source_(source), space_(source.tiles()) {
@@ -84,8 +86,8 @@ class Expander {
     }
   }
 
-  /// Reads every block with tiles in the given index spaces; `bra` and `ket` say whether the tensor is antisymmetric in
-  /// that pair.
+  /// Reads every block whose tiles lie in the given index spaces. `bra`, `ket`: true if the tensor is antisymmetric in
+  /// the first or in the second pair of indices.
   void four_index(Read4 read, std::array<Space, 4> spaces, bool bra, bool ket, Dense4& dense) const {
     std::array<std::int64_t, 4> origin{}, extent{};
     const std::int64_t holes = space_.orbitals(OrbitalClass::hole_alpha) + space_.orbitals(OrbitalClass::hole_beta);
@@ -144,7 +146,7 @@ class Expander {
 
   const TileSource& source_;
   const TileSpace& space_;
-  std::vector<std::int64_t> flipped_;  ///< alpha orbital -> beta orbital of the same spatial orbital, or -1
+  std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital; else -1
 };
 
 Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool with_fock) {
@@ -164,9 +166,11 @@ Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool w
   return x;
 }
 
-class ReferenceExecutor final : public Executor {
+}  // namespace
+
+class ReferenceEvaluation::Elements {
  public:
-  ReferenceExecutor(const Problem& problem, const TileSpace& tiles)
+  Elements(const Problem& problem, const TileSpace& tiles)
       : problem_(problem),
         tiles_(tiles),
         eps_(problem.right->orbital_energies()),
@@ -175,23 +179,23 @@ class ReferenceExecutor final : public Executor {
     if (two_sided_) left_ = expand(*problem.left, *problem.right, problem.fock_in_singles);
   }
 
-  std::string name() const override { return "reference"; }
-
-  std::unique_ptr<Worker> make_worker() const override {
-    class ReferenceWorker final : public Worker {
-     public:
-      explicit ReferenceWorker(const ReferenceExecutor& executor) : executor_(executor) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
-        const std::size_t count = executor_.problem_.omega2.size();
-        for (std::size_t n = 0; n < tasks.size(); ++n) {
-          executor_.execute(tasks[n], energies.subspan(n * count, count));
-        }
-      }
-
-     private:
-      const ReferenceExecutor& executor_;
-    };
-    return std::make_unique<ReferenceWorker>(*this);
+  void evaluate(const Task& task, std::span<TaskEnergy> energies) const {
+    std::fill(energies.begin(), energies.end(), TaskEnergy{});
+    std::array<std::array<std::int64_t, 2>, 6> box;
+    for (std::size_t q = 0; q < 3; ++q) {
+      const Tile& p = tiles_[task.particles[q]];
+      const Tile& h = tiles_[task.holes[q]];
+      box[q] = {p.offset, p.offset + p.size};
+      box[3 + q] = {h.offset, h.offset + h.size};
+    }
+    for (std::int64_t a = box[0][0]; a < box[0][1]; ++a)
+      for (std::int64_t b = box[1][0]; b < box[1][1]; ++b)
+        for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
+          for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
+            for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
+              for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) {
+                element(task, {a, b, c}, {i, j, k}, energies);
+              }
   }
 
  private:
@@ -199,7 +203,7 @@ class ReferenceExecutor final : public Executor {
 
   static std::int64_t pick(const Triple& x, int position) { return x[static_cast<std::size_t>(position)]; }
 
-  /// D and S of one element in spin-orbital form, term by term.
+  /// D and S of one element in the spin-orbital formulation, term by term.
   void spin_orbital(const Tensors& x, const Triple& p, const Triple& h, double& d, double& s) const {
     d = s = 0.0;
     for (const Term& term : terms) {
@@ -228,11 +232,11 @@ class ReferenceExecutor final : public Executor {
     }
   }
 
-  /// Spatial quantities from the opposite-spin elements. `beta` maps an alpha orbital to the beta one of the same
-  /// spatial orbital.
+  /// Spatial amplitudes and integrals, taken from the opposite-spin elements. `beta` returns the beta orbital of the
+  /// same spatial orbital.
   struct Spatial {
     const Tensors& x;
-    std::int64_t holes, particles;  // of one spin
+    std::int64_t holes, particles;  ///< numbers of orbitals of one spin
     std::int64_t beta(std::int64_t orbital) const { return orbital + (orbital < x.holes ? holes : particles); }
     double t(std::int64_t i, std::int64_t j, std::int64_t a, std::int64_t b) const {
       return x.t2(a, beta(b), i, beta(j));
@@ -248,7 +252,7 @@ class ReferenceExecutor final : public Executor {
     }
   };
 
-  /// W and S of one element, holes in the order i j k, particles in the order a b c.
+  /// W_ijk^abc and S_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
   void spin_adapted(const Tensors& x, const Triple& p, const Triple& h, double& w, double& s) const {
     const Spatial spatial{x, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
     w = 0.0;
@@ -271,60 +275,41 @@ class ReferenceExecutor final : public Executor {
     }
   }
 
-  void execute(const Task& task, std::span<TaskEnergy> energies) const {
-    std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    std::array<std::array<std::int64_t, 2>, 6> box;
-    for (std::size_t q = 0; q < 3; ++q) {
-      const Tile& p = tiles_[task.particles[q]];
-      const Tile& h = tiles_[task.holes[q]];
-      box[q] = {p.offset, p.offset + p.size};
-      box[3 + q] = {h.offset, h.offset + h.size};
-    }
-    for (std::int64_t a = box[0][0]; a < box[0][1]; ++a)
-      for (std::int64_t b = box[1][0]; b < box[1][1]; ++b)
-        for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
-          for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
-            for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
-              for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) {
-                element(task, {a, b, c}, {i, j, k}, energies);
-              }
-  }
-
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
-    double bracket = 0.0, paren = 0.0, same_bracket = 0.0, same_paren = 0.0;
-    if (problem_.form == Form::spin_orbital) {
-      // Elements with equal indices are zero by antisymmetry, and their denominators mean nothing.
+    double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
+    if (problem_.formulation == SpinFormulation::spin_orbital) {
+      // Elements with equal indices are zero by antisymmetry. Their denominators have no meaning.
       if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
       double d, s, d_left, s_left;
       spin_orbital(right_, p, h, d, s);
       d_left = d;
       s_left = s;
       if (two_sided_) spin_orbital(left_, p, h, d_left, s_left);
-      bracket = d_left * d;
-      paren = (d_left + s_left) * d;
+      e_bracket_t = d_left * d;
+      e_paren_t = (d_left + s_left) * d;
       if (task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb) {
-        same_bracket = bracket;
-        same_paren = paren;
+        e_bracket_t_same = e_bracket_t;
+        e_paren_t_same = e_paren_t;
       }
     } else {
       if ((p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2])) return;
-      adapted_element(p, h, bracket, paren, same_bracket, same_paren);
+      adapted_element(p, h, e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same);
     }
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = task.factor / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].same_bracket += scale * same_bracket;
-      energies[w].same_paren += scale * same_paren;
-      energies[w].mixed_bracket += scale * (bracket - same_bracket);
-      energies[w].mixed_paren += scale * (paren - same_paren);
+      energies[w].e_bracket_t_same += scale * e_bracket_t_same;
+      energies[w].e_paren_t_same += scale * e_paren_t_same;
+      energies[w].e_bracket_t_mixed += scale * (e_bracket_t - e_bracket_t_same);
+      energies[w].e_paren_t_mixed += scale * (e_paren_t - e_paren_t_same);
     }
   }
 
   /// 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk.
-  void adapted_element(const Triple& p, const Triple& h, double& bracket, double& paren, double& same_bracket,
-                       double& same_paren) const {
-    // W and V of the six orders of abc with ijk as they are; an order of ijk is undone by reordering both.
+  void adapted_element(const Triple& p, const Triple& h, double& e_bracket_t, double& e_paren_t,
+                       double& e_bracket_t_same, double& e_paren_t_same) const {
+    // W and V of the six orders of abc with ijk in their own order. Another order of ijk only permutes these numbers.
     using Table = double[3][3][3];
     Table w, w_left, v_left;
     const auto six = [](auto function) {
@@ -355,13 +340,14 @@ class ReferenceExecutor final : public Executor {
       };
       six([&](int a, int b, int c) {
         const double combination = (4.0 * of(w, a, b, c) + of(w, b, c, a) + of(w, c, a, b)) / 3.0;
-        bracket += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
-        paren += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
+        e_bracket_t += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
+        e_paren_t += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
       });
     });
-    // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude; bbb has the same.
-    same_bracket = 2.0 * same_left * same;
-    same_paren = 2.0 * same_left_v * same;
+    // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude. The bbb energy is
+    // equal.
+    e_bracket_t_same = 2.0 * same_left * same;
+    e_paren_t_same = 2.0 * same_left_v * same;
   }
 
   Problem problem_;
@@ -371,10 +357,13 @@ class ReferenceExecutor final : public Executor {
   bool two_sided_;
 };
 
-}  // namespace
+ReferenceEvaluation::ReferenceEvaluation(const Problem& problem, const TileSpace& tiles)
+    : elements_(std::make_unique<const Elements>(problem, tiles)) {}
 
-std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles) {
-  return std::make_unique<ReferenceExecutor>(problem, tiles);
+ReferenceEvaluation::~ReferenceEvaluation() = default;
+
+void ReferenceEvaluation::evaluate(const Task& task, std::span<TaskEnergy> energies) const {
+  elements_->evaluate(task, energies);
 }
 
 }  // namespace trifuse

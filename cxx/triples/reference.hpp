@@ -1,15 +1,29 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
-#include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
 
-/// The plain evaluation that everything else is compared with: dense arrays over spin orbitals, one element at a time,
-/// the formulas as they stand in the literature, no shared machinery but the table of terms. For small molecules;
-/// memory grows as o v^3 over spin orbitals and time as o^3 v^3 (o + v) at scalar speed. Tasks are those of `tiles`.
-std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles);
+/// A simple evaluation of the energies. Tests compare all executors with it. It stores dense arrays over spin orbitals,
+/// evaluates the formulas of the literature one element at a time, and shares only the table of terms with the
+/// executors. It is for small molecules: with o occupied and v virtual spin orbitals memory grows as o v^3 and time as
+/// o^3 v^3 (o + v).
+class ReferenceEvaluation {
+ public:
+  /// Reads all amplitudes and integrals. `tiles`: the tile space of the tasks. Throws what the sources throw.
+  ReferenceEvaluation(const Problem& problem, const TileSpace& tiles);
+  ~ReferenceEvaluation();
+
+  /// Writes the energies of a task, energies[omega2], one entry for each omega2 of the problem, hartree. Any thread may
+  /// call it.
+  void evaluate(const Task& task, std::span<TaskEnergy> energies) const;
+
+ private:
+  class Elements;
+  std::unique_ptr<const Elements> elements_;
+};
 
 }  // namespace trifuse

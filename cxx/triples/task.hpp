@@ -10,71 +10,79 @@
 
 namespace trifuse {
 
-/// The two ways to write the same energy.
-enum class Form : std::uint8_t {
-  spin_orbital,  ///< any reference: tasks are sextets of spin-orbital tiles
-  spin_adapted,  ///< RHF only: tasks are sextets of alpha (that is, spatial) tiles; 2.25 times fewer operations
+/// The two spin formulations of the same energy.
+enum class SpinFormulation : std::uint8_t {
+  spin_orbital,  ///< for any reference; tasks are sextets of spin-orbital tiles
+  spin_adapted,  ///< for RHF only; tasks are sextets of alpha (= spatial) tiles; 2.25 times fewer operations
 };
 
-/// What is taken where nobody says otherwise.
-inline Form default_form(const TileSpace& orbitals) {
-  return orbitals.restricted() ? Form::spin_adapted : Form::spin_orbital;
+/// The formulation that a run uses if the user chooses none.
+inline SpinFormulation default_formulation(const TileSpace& orbitals) {
+  return orbitals.restricted() ? SpinFormulation::spin_adapted : SpinFormulation::spin_orbital;
 }
 
-/// Terms of the disconnected triples of a task, each with a block of pairs.
-constexpr int pair_terms(Form form) {
-  return form == Form::spin_adapted ? 18 : 9;
+/// Number of terms of the disconnected triples of a task. Each has its own vvoo block.
+constexpr int disconnected_terms(SpinFormulation formulation) {
+  return formulation == SpinFormulation::spin_adapted ? 18 : 9;
 }
 
-/// Spins of the excited electrons.
+/// Spins of the three excited electrons, a = alpha, b = beta.
 enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
 
-/// A sextet of tiles a <= b <= c (particles) and i <= j <= k (holes) whose block of triples does not vanish.
+/// A sextet of tiles a <= b <= c (particles) and i <= j <= k (holes) whose block of triples is not zero.
 struct Task {
   std::array<int, 3> particles;  ///< tiles of a, b, c
   std::array<int, 3> holes;      ///< tiles of i, j, k
-  /// Removes what full rectangular blocks count twice where tiles coincide: 1/6 for three equal tiles, 1/2 for two, for
-  /// particles and for holes; times 2 in a restricted space in spin-orbital form, whose abb and bbb blocks are not
-  /// visited.
+  /// Factor of the task's energies, a product of three factors. The first is 1/6 for three equal particle tiles, 1/2
+  /// for two, else 1, because the block of equal tiles contains each excitation several times. The second is the same
+  /// for holes. The third is 2 in the spin-orbital formulation of a restricted space, which has no tasks abb and bbb,
+  /// else 1.
   double factor;
-  SpinCase spin_case;  ///< in spin-adapted form a task holds all spin cases, and this is aab
+  SpinCase spin_case;  ///< aab in the spin-adapted formulation, although such a task contains all spin cases
 };
 
-/// The energies of one task for one omega2, hartree. Same spin: aaa or bbb; mixed: aab or abb.
+/// The energies of one task for one omega2, hartree. `same`: spin cases aaa and bbb. `mixed`: aab and abb.
 struct TaskEnergy {
-  double same_bracket = 0.0;  ///< E[T]
-  double same_paren = 0.0;    ///< E(T)
-  double mixed_bracket = 0.0;
-  double mixed_paren = 0.0;
+  double e_bracket_t_same = 0.0;   ///< E[T]
+  double e_paren_t_same = 0.0;     ///< E(T)
+  double e_bracket_t_mixed = 0.0;  ///< E[T]
+  double e_paren_t_mixed = 0.0;    ///< E(T)
 
   TaskEnergy& operator+=(const TaskEnergy& other) {
-    same_bracket += other.same_bracket;
-    same_paren += other.same_paren;
-    mixed_bracket += other.mixed_bracket;
-    mixed_paren += other.mixed_paren;
+    e_bracket_t_same += other.e_bracket_t_same;
+    e_paren_t_same += other.e_paren_t_same;
+    e_bracket_t_mixed += other.e_bracket_t_mixed;
+    e_paren_t_mixed += other.e_paren_t_mixed;
     return *this;
   }
 
-  /// To be sent and added up with others.
+  /// The energies as plain numbers, for messages and files.
   static constexpr std::size_t numbers = 4;
-  std::array<double, numbers> as_numbers() const { return {same_bracket, same_paren, mixed_bracket, mixed_paren}; }
+  std::array<double, numbers> as_numbers() const {
+    return {e_bracket_t_same, e_paren_t_same, e_bracket_t_mixed, e_paren_t_mixed};
+  }
   static TaskEnergy of_numbers(const double* n) { return {n[0], n[1], n[2], n[3]}; }
 };
 
-/// Whether the block of a sextet is spin-allowed, symmetry-allowed, kept in a restricted space, and not zero by
-/// antisymmetry (two equal tiles of one orbital, three equal tiles of two).
-bool task_exists(const TileSpace& space, Form form, const std::array<int, 3>& particles,
+/// True if a sextet of tiles is a task: its block is allowed by spin and by symmetry, is not zero by antisymmetry (two
+/// equal tiles of one orbital, three equal tiles of two orbitals), and is not left out in a restricted space.
+/// `particles`, `holes`: tiles of a, b, c and of i, j, k, ascending.
+bool task_exists(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
                  const std::array<int, 3>& holes);
 
-Task make_task(const TileSpace& space, Form form, const std::array<int, 3>& particles, const std::array<int, 3>& holes);
+/// The task of a sextet for which `task_exists` is true.
+Task make_task(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
+               const std::array<int, 3>& holes);
 
-/// All tasks in NWChem's loop order: a outermost, then b, c, i, j, k.
-std::vector<Task> enumerate_tasks(const TileSpace& space, Form form);
+/// All tasks of a space in NWChem's loop order: a is the outermost loop, then b, c, i, j, k.
+std::vector<Task> enumerate_tasks(const TileSpace& space, SpinFormulation formulation);
 
-/// The tiles of a task as the tile numbers of `fine`, a space that `coarse.refined()` made: all tasks of `fine` that
-/// lie inside the task of `coarse` and together have its energy.
-std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, Form form, const Task& task);
+/// Divides a task of `coarse` into tasks of `fine`. The sum of their energies is the energy of the task. `fine` must be
+/// a result of `coarse.refined()`.
+std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, SpinFormulation formulation,
+                              const Task& task);
 
-std::string to_string(Form form);
+/// "spin-orbital" or "spin-adapted".
+std::string to_string(SpinFormulation formulation);
 
 }  // namespace trifuse

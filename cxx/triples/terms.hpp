@@ -5,27 +5,28 @@
 
 /// The 27 terms of the spin-orbital triples correction.
 ///
-/// For the task D[abc,ijk] with antisymmetrised T2 and V2, l summed over holes and d over particles:
+/// T2 and V2 are antisymmetrised. In x[u,u',l,l'] u and u' are upper (bra) indices, l and l' lower (ket) indices. Of
+/// the particles a, b, c one, p, stands alone; p' and p'' are the two others in ascending order. Likewise h is the lone
+/// hole of i, j, k, and h' and h'' are the two others. Sums run over all holes l and all particles d:
 ///
-///     singles           S += sign * t1[p, h]       * v2[pp', hh']  p and h alone in t1
-///     hole doubles      D += sign * t2[pp', h l]   * v2[l p, hh']  h alone in t2, p alone in v2
-///     particle doubles  D += sign * t2[p d, hh']   * v2[pp', h d]  p alone in t2, h alone in v2
+///     singles           S += sign *       t1[p,h]         v2[p',p'',h',h'']
+///     hole doubles      D += sign * sum_l t2[p',p'',h,l]  v2[l,p,h',h'']
+///     particle doubles  D += sign * sum_d t2[p,d,h',h'']  v2[p',p'',h,d]
 ///
-/// Here x[uu', ll'] has upper (bra) indices uu' and lower (ket) indices ll'; `pp'` and `hh'` are the two other indices
-/// in ascending order. So a term is named by its kind, the particle that is alone and the hole that is alone, and its
-/// sign follows from these. Everything that evaluates triples reads this table: executors, the plan, the interfaces and
-/// the tests. Source: Ma et al., J. Chem. Theory Comput. 7, 1316 (2011); NWChem's kernel numbers.
+/// The kind, the lone particle and the lone hole identify a term and determine its sign. Executors, the plan, the
+/// interfaces and the tests all read this table. Source: Ma et al., J. Chem. Theory Comput. 7, 1316 (2011); the numbers
+/// are those of NWChem's kernels.
 namespace trifuse {
 
 enum class TermKind : std::uint8_t { singles, hole_doubles, particle_doubles };
 
-/// Positions in a task: particles a, b, c and holes i, j, k are 0, 1, 2.
+/// One term. Positions in a task: 0, 1, 2 are the particles a, b, c and the holes i, j, k.
 struct Term {
   TermKind kind;
-  std::uint8_t number;    ///< 1..9, the number in NWChem's kernel name (s1_1 ... sd_t_d1_9)
-  std::uint8_t particle;  ///< which of a, b, c is alone
-  std::uint8_t hole;      ///< which of i, j, k is alone
-  std::int8_t sign;
+  std::uint8_t number;    ///< 1..9, number in the name of NWChem's kernel (s1_1 ... sd_t_d1_9)
+  std::uint8_t particle;  ///< position of the lone particle
+  std::uint8_t hole;      ///< position of the lone hole
+  std::int8_t sign;       ///< +1 or -1
 };
 
 namespace detail {
@@ -48,12 +49,13 @@ inline constexpr std::array<Term, 27> terms = [] {
   }};
 }();
 
-/// The two positions left when one of 0, 1, 2 is taken, in ascending order.
+/// The two other positions of 0, 1, 2, in ascending order.
 constexpr std::array<int, 2> others(int alone) {
   return {alone == 0 ? 1 : 0, alone == 2 ? 1 : 2};
 }
 
-/// A product p|pp' h|hh' is antisymmetrised by this sign: the middle index costs an interchange.
+/// Sign of the permutation that moves the lone particle and the lone hole in front of the two others: -1 for each lone
+/// index at position 1.
 constexpr int alone_sign(int particle, int hole) {
   return ((particle == 1) != (hole == 1)) ? -1 : +1;
 }

@@ -39,11 +39,11 @@ class OpenCalculation {
   OpenCalculation& operator=(const OpenCalculation&) = delete;
 
   double energy() {
-    double paren = 0.0;
+    double e_paren_t = 0.0;
     trifuse_run(&status, calculation);
     expect_success(status);
-    if (status.code == TRIFUSE_SUCCESS) trifuse_get_energy(&status, calculation, 0, nullptr, nullptr, &paren);
-    return paren;
+    if (status.code == TRIFUSE_SUCCESS) trifuse_get_energy(&status, calculation, 0, nullptr, nullptr, &e_paren_t);
+    return e_paren_t;
   }
 
   trifuse_status status{};

@@ -149,9 +149,9 @@ TEST_F(Handles, OfAmplitudesMayBeDeletedBeforeTheCalculation) {
   EXPECT_EQ(open.energy(), expected);
   trifuse_run(&open.status, two_sided);
   expect_success(open.status);
-  double paren = 0.0;
-  trifuse_get_energy(&open.status, two_sided, 0, nullptr, nullptr, &paren);
-  EXPECT_NEAR(paren, expected, 1e-14);
+  double e_paren_t = 0.0;
+  trifuse_get_energy(&open.status, two_sided, 0, nullptr, nullptr, &e_paren_t);
+  EXPECT_NEAR(e_paren_t, expected, 1e-14);
   trifuse_delete_calculation(&two_sided);
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 #include "tests/support/refusals.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/panels/panels.hpp"
+#include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/panels.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"
@@ -26,7 +26,7 @@ constexpr double tolerance = 1e-12;
 
 /// Differences are relative to the largest energy of any task, which keeps tiny tasks from asking for the impossible.
 void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {}) {
-  const Plan plan = make_plan(tiles, problem.form);
+  const Plan plan = make_plan(tiles, problem.formulation);
   const auto executor = make_cpu_executor(problem, tiles, limits);
   const auto reference = make_reference_executor(problem, tiles);
   const auto found = task_numbers(*executor, plan, problem.omega2.size());
@@ -38,23 +38,23 @@ void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles
 class CpuExecutorFor : public ::testing::TestWithParam<NamedMolecule> {};
 
 TEST_P(CpuExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
-  for (const Form form : GetParam().forms()) {
-    const OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const OwnedProblem owned(GetParam().molecule, formulation);
     for (const std::int64_t size : {1, 2, 3, 5, 30}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(size));
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(size));
       const TileSpace tiles = owned.right->tiles().retiled(size, size);
       // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
-      if (!make_plan(tiles, form).tasks.empty()) expect_equal_tasks(owned.problem, tiles);
+      if (!make_plan(tiles, formulation).tasks.empty()) expect_equal_tasks(owned.problem, tiles);
     }
   }
 }
 
 TEST_P(CpuExecutorFor, AgreesWithTheReferenceWhenItCutsTilesFurther) {
-  for (const Form form : GetParam().forms()) {
-    const OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const OwnedProblem owned(GetParam().molecule, formulation);
     const TileSpace tiles = owned.right->tiles().retiled(5, 6);
     for (const CpuTiles limits : {CpuTiles{1, 1}, CpuTiles{1, 3}, CpuTiles{2, 2}, CpuTiles{3, 4}}) {
-      SCOPED_TRACE(to_string(form) + ", cut to " + std::to_string(limits.holes) + " and " +
+      SCOPED_TRACE(to_string(formulation) + ", cut to " + std::to_string(limits.holes) + " and " +
                    std::to_string(limits.particles));
       expect_equal_tasks(owned.problem, tiles, limits);
     }
@@ -62,18 +62,18 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceWhenItCutsTilesFurther) {
 }
 
 TEST_P(CpuExecutorFor, AgreesWithTheReferenceForTwoSides) {
-  for (const Form form : GetParam().forms()) {
-    SCOPED_TRACE(to_string(form));
-    OwnedProblem owned(GetParam().molecule, form, true);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    SCOPED_TRACE(to_string(formulation));
+    OwnedProblem owned(GetParam().molecule, formulation, true);
     owned.problem.omega2 = {0.0, 0.1};
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 4));
   }
 }
 
 TEST_P(CpuExecutorFor, AgreesWithTheReferenceForSeveralOmega2) {
-  for (const Form form : GetParam().forms()) {
-    SCOPED_TRACE(to_string(form));
-    OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    SCOPED_TRACE(to_string(formulation));
+    OwnedProblem owned(GetParam().molecule, formulation);
     owned.problem.omega2 = {0.0, 0.05, 0.1, 0.2, 3.0};
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 3));
   }
@@ -83,7 +83,7 @@ class CpuExecutorForOpenShells : public CpuExecutorFor {};
 
 TEST_P(CpuExecutorForOpenShells, AgreesWithTheReferenceWithFockInSingles) {
   for (const bool two_sided : {false, true}) {
-    OwnedProblem owned(GetParam().molecule, Form::spin_orbital, two_sided);
+    OwnedProblem owned(GetParam().molecule, SpinFormulation::spin_orbital, two_sided);
     owned.problem.fock_in_singles = true;
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 5));
   }
@@ -97,8 +97,8 @@ TEST(CpuExecutor, ReadsSourcesInAnyTiles) {
     SyntheticMolecule molecule = closed_shell(5, 7);
     molecule.hole_tile = source_tile;
     molecule.particle_tile = 8 - source_tile;
-    for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-      const OwnedProblem owned(molecule, form);
+    for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+      const OwnedProblem owned(molecule, formulation);
       expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 4));
     }
   }
@@ -106,7 +106,7 @@ TEST(CpuExecutor, ReadsSourcesInAnyTiles) {
 
 TEST(CpuExecutor, ReadsALeftSideInTilesOfItsOwn) {
   SyntheticMolecule molecule = closed_shell(5, 7, 2);
-  OwnedProblem owned(molecule, Form::spin_adapted);
+  OwnedProblem owned(molecule, SpinFormulation::spin_adapted);
   molecule.hole_tile = 1;
   molecule.particle_tile = 2;
   const auto left = make_synthetic_source(other_amplitudes(molecule));
@@ -116,35 +116,35 @@ TEST(CpuExecutor, ReadsALeftSideInTilesOfItsOwn) {
 
 TEST(CpuExecutor, HandlesTilesOfDifferentSizes) {
   // Seven orbitals in tiles of 4 and 3, eleven in 4, 4 and 3: runs that fill no whole vector.
-  const OwnedProblem adapted(closed_shell(5, 11), Form::spin_adapted);
+  const OwnedProblem adapted(closed_shell(5, 11), SpinFormulation::spin_adapted);
   expect_equal_tasks(adapted.problem, adapted.right->tiles().retiled(3, 4));
-  const OwnedProblem open(open_shell(Reference::uhf, {5, 3, 4, 7}), Form::spin_orbital);
+  const OwnedProblem open(open_shell(Reference::uhf, {5, 3, 4, 7}), SpinFormulation::spin_orbital);
   expect_equal_tasks(open.problem, open.right->tiles().retiled(4, 3));
 }
 
 TEST(CpuExecutor, HandlesRunsLongerThanTheWidestVector) {
-  const OwnedProblem owned(closed_shell(2, 21), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(2, 21), SpinFormulation::spin_adapted);
   expect_equal_tasks(owned.problem, owned.right->tiles().retiled(30, 30));
   expect_equal_tasks(owned.problem, owned.right->tiles().retiled(30, 30), {4, 64});
 }
 
 TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
-    for (const Form form : molecule.forms()) {
-      const OwnedProblem owned(molecule.molecule, form);
-      const Plan plan = make_plan(owned.right->tiles(), form);
+    for (const SpinFormulation formulation : molecule.formulations()) {
+      const OwnedProblem owned(molecule.molecule, formulation);
+      const Plan plan = make_plan(owned.right->tiles(), formulation);
       const auto executor = make_cpu_executor(owned.problem, plan.tiles, {30, 30});
       const auto worker = executor->make_worker();
       std::vector<TaskEnergy> energies(1);
       for (const Task& task : plan.tasks) worker->execute({&task, 1}, energies);
-      EXPECT_DOUBLE_EQ(worker->operations(), plan.total_operations) << molecule.name << ", " << to_string(form);
+      EXPECT_DOUBLE_EQ(worker->operations(), plan.total_operations) << molecule.name << ", " << to_string(formulation);
     }
   }
 }
 
 TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
-  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   const auto executor = make_cpu_executor(owned.problem, plan.tiles);
   const auto forward = executor->make_worker(), backward = executor->make_worker();
   std::vector<std::vector<double>> found;
@@ -160,8 +160,8 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
 }
 
 TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
-  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
   problem.omega2 = {0.0, 0.1, 0.2};
   for (const bool reference : {false, true}) {
@@ -175,15 +175,15 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
 
 /// As beside GPUs, whose panels are not cut as cores would cut them.
 TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
-  for (const Form form : GetParam().forms()) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
-      OwnedProblem owned(GetParam().molecule, form, two_sided);
-      owned.problem.fock_in_singles = form == Form::spin_orbital && !two_sided;
-      const Plan plan = make_plan(owned.right->tiles().retiled(5, 6), form);
+      OwnedProblem owned(GetParam().molecule, formulation, two_sided);
+      owned.problem.fock_in_singles = formulation == SpinFormulation::spin_orbital && !two_sided;
+      const Plan plan = make_plan(owned.right->tiles().retiled(5, 6), formulation);
       const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, 1);
       // Tiles of the plan, and tiles of which those that the executor would make are no part.
       for (const TileSpace& panel_tiles : {plan.tiles, plan.tiles.refined(3, 4)}) {
-        SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
+        SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
         const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {2, 3});
         executor->take_panels(std::make_shared<PanelStore>(owned.problem, panel_tiles));
         EXPECT_LT(relative_difference(task_numbers(*executor, plan, 1), reference), tolerance);
@@ -193,10 +193,10 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
 }
 
 TEST(CpuExecutor, GivesTheSameBitsWithAnyNumberOfThreadsTogether) {
-  const OwnedProblem owned(closed_shell(5, 9, 2), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
   problem.omega2 = {0.0, 0.1};
-  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   std::vector<double> alone;
   for (const int threads : {1, 2, 3, 50}) {
     const auto executor = prepare_cpu_executor(problem, plan.tiles, {1, 2}, threads);
@@ -209,8 +209,8 @@ TEST(CpuExecutor, GivesTheSameBitsWithAnyNumberOfThreadsTogether) {
 }
 
 TEST(CpuExecutor, GivesThreadsThatWorkTogetherEnoughTasksAtOnce) {
-  const OwnedProblem owned(closed_shell(5, 9), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles().retiled(1, 2), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(5, 9), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(1, 2), SpinFormulation::spin_adapted);
   std::vector<bool> finished(plan.tasks.size(), false);
   finished.front() = true;
   std::size_t before = finished.size();
@@ -233,8 +233,8 @@ TEST(CpuExecutor, GivesThreadsThatWorkTogetherEnoughTasksAtOnce) {
 
 /// What fails on one of the threads must not end the process.
 TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
-  const OwnedProblem owned(closed_shell(5, 9), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(5, 9), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   class Unreachable final : public SharedArray {
    public:
     explicit Unreachable(std::int64_t size) : own_(static_cast<std::size_t>(size)) {}
@@ -257,7 +257,8 @@ TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
 
 TEST(CpuExecutor, NeedsTheMemoryThatItAnnounces) {
   // Twice the amplitudes on two sides, but integrals are stored once.
-  const OwnedProblem one(closed_shell(6, 12), Form::spin_adapted), two(closed_shell(6, 12), Form::spin_adapted, true);
+  const OwnedProblem one(closed_shell(6, 12), SpinFormulation::spin_adapted),
+      two(closed_shell(6, 12), SpinFormulation::spin_adapted, true);
   const TileSpace& tiles = one.right->tiles();
   const CpuMemory of_one = cpu_executor_memory(one.problem, tiles), of_two = cpu_executor_memory(two.problem, tiles);
   EXPECT_GT(of_two.operands, of_one.operands);

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/recipe.hpp"
 #include "tests/support/calculations.hpp"
 
 /// The vectorised sum over the elements of a task against plain loops over the same arrays.
@@ -112,13 +112,13 @@ class RandomTask {
     term.sign = (particle + hole) % 2 == 0 ? 1.0 : -1.0;
     term.particle = particle;
     term.hole = hole;
-    term.pair_particles = {particle == 0 ? 1 : 0, particle == 2 ? 1 : 2};
-    term.pair_holes = {hole == 0 ? 1 : 0, hole == 2 ? 1 : 2};
+    term.vvoo_particles = {particle == 0 ? 1 : 0, particle == 2 ? 1 : 2};
+    term.vvoo_holes = {hole == 0 ? 1 : 0, hole == 2 ? 1 : 2};
     const auto of = [&](int slot) { return n[static_cast<std::size_t>(slot)]; };
-    term.lone_stride = of(particle) + 3;
-    term.lone = make_array(term.lone_stride * of(3 + hole));
-    term.pairs = make_array(of(term.pair_particles[0]) * of(term.pair_particles[1]) * of(3 + term.pair_holes[0]) *
-                            of(3 + term.pair_holes[1]));
+    term.t1_factor_stride = of(particle) + 3;
+    term.t1_factor = make_array(term.t1_factor_stride * of(3 + hole));
+    term.vvoo = make_array(of(term.vvoo_particles[0]) * of(term.vvoo_particles[1]) * of(3 + term.vvoo_holes[0]) *
+                           of(3 + term.vvoo_holes[1]));
     input_.singles.push_back(term);
   }
   bool vanishes(const std::array<std::int64_t, 6>& x) const {
@@ -135,10 +135,10 @@ class RandomTask {
     const auto of = [&](int slot) { return input_.extent[static_cast<std::size_t>(slot)]; };
     for (const SinglesTerm& t : input_.singles) {
       if (t.target != target) continue;
-      const auto [p1, p2] = t.pair_particles;
-      const auto [h1, h2] = t.pair_holes;
+      const auto [p1, p2] = t.vvoo_particles;
+      const auto [h1, h2] = t.vvoo_holes;
       const std::int64_t pair = at(p2) + of(p2) * (at(p1) + of(p1) * (at(3 + h2) + of(3 + h2) * at(3 + h1)));
-      sum += t.sign * t.lone[at(t.particle) + t.lone_stride * at(3 + t.hole)] * t.pairs[pair];
+      sum += t.sign * t.t1_factor[at(t.particle) + t.t1_factor_stride * at(3 + t.hole)] * t.vvoo[pair];
     }
     return sum;
   }
@@ -154,17 +154,17 @@ class RandomTask {
     const auto six = [](const std::array<double, 6>& v) { return SixTargets{v[0], v[1], v[2], v[3], v[4], v[5]}; };
     Numerators n = input_.targets == 6 ? spin_adapted_numerators(six(left), six(s), six(right))
                                        : spin_orbital_numerators(left[0], s[0], right[0]);
-    if (input_.targets == 1 && input_.same_spin) n = {n.bracket, n.paren, n.bracket, n.paren};
+    if (input_.targets == 1 && input_.same_spin) n = {n.e_bracket_t, n.e_paren_t, n.e_bracket_t, n.e_paren_t};
     double delta = 0.0;
     for (std::size_t slot = 0; slot < 6; ++slot) {
       delta += (slot < 3 ? -1.0 : 1.0) * eps_[slot][static_cast<std::size_t>(x[slot])];
     }
     for (std::size_t w = 0; w < omega2.size(); ++w) {
       const double scale = input_.factor / (delta - 3.0 * omega2[w]);
-      energies[w].same_bracket += scale * n.same_bracket;
-      energies[w].same_paren += scale * n.same_paren;
-      energies[w].mixed_bracket += scale * (n.bracket - n.same_bracket);
-      energies[w].mixed_paren += scale * (n.paren - n.same_paren);
+      energies[w].e_bracket_t_same += scale * n.e_bracket_t_same;
+      energies[w].e_paren_t_same += scale * n.e_paren_t_same;
+      energies[w].e_bracket_t_mixed += scale * (n.e_bracket_t - n.e_bracket_t_same);
+      energies[w].e_paren_t_mixed += scale * (n.e_paren_t - n.e_paren_t_same);
     }
   }
 

@@ -24,29 +24,31 @@ class TheEnergyOf : public ::testing::TestWithParam<NamedMolecule> {
   std::unique_ptr<TileSource> left = make_synthetic_source(other_amplitudes(GetParam().molecule));
 
   /// Each sides' and forms' numbers for two values of omega2.
-  static std::vector<double> numbers(const TileSource& right, const TileSource* left_source, Form form,
-                                     std::optional<std::int64_t> tile_size = {}) {
-    CalculationOptions options = options_for(form, tile_size);
+  static std::vector<double> numbers(const TileSource& right, const TileSource* left_source,
+                                     SpinFormulation formulation, std::optional<std::int64_t> tile_size = {}) {
+    CalculationOptions options = options_for(formulation, tile_size);
     options.omega2 = {0.0, 0.2};
     return numbers_of(calculate(right, options, left_source));
   }
   void expect_same(const TileSource& other_right, const TileSource& other_left) const {
-    for (const Form form : GetParam().forms()) {
-      SCOPED_TRACE(to_string(form));
-      EXPECT_LT(relative_difference(numbers(other_right, nullptr, form), numbers(*source, nullptr, form)), tolerance);
-      EXPECT_LT(relative_difference(numbers(other_right, &other_left, form), numbers(*source, left.get(), form)),
+    for (const SpinFormulation formulation : GetParam().formulations()) {
+      SCOPED_TRACE(to_string(formulation));
+      EXPECT_LT(relative_difference(numbers(other_right, nullptr, formulation), numbers(*source, nullptr, formulation)),
+                tolerance);
+      EXPECT_LT(relative_difference(numbers(other_right, &other_left, formulation),
+                                    numbers(*source, left.get(), formulation)),
                 tolerance);
     }
   }
 };
 
 TEST_P(TheEnergyOf, DoesNotDependOnTheTiles) {
-  for (const Form form : GetParam().forms()) {
-    const auto one = numbers(*source, nullptr, form), two = numbers(*source, left.get(), form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const auto one = numbers(*source, nullptr, formulation), two = numbers(*source, left.get(), formulation);
     for (const std::int64_t size : {1, 2, 3, 4, 30}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(size));
-      EXPECT_LT(relative_difference(numbers(*source, nullptr, form, size), one), tolerance);
-      EXPECT_LT(relative_difference(numbers(*source, left.get(), form, size), two), tolerance);
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(size));
+      EXPECT_LT(relative_difference(numbers(*source, nullptr, formulation, size), one), tolerance);
+      EXPECT_LT(relative_difference(numbers(*source, left.get(), formulation, size), two), tolerance);
     }
   }
 }
@@ -82,20 +84,21 @@ TEST_P(TheOpenShellEnergyOf, DoesNotDependOnTheNamesOfTheSpins) {
   const auto swapped = SwappedSpins(*source).take(), swapped_left = SwappedSpins(*left).take();
   const auto total = [](const TileSource& right, const TileSource* on_the_left) {
     const TriplesEnergy energy = calculate(right, options_for(), on_the_left).energies.front();
-    return std::vector<double>{energy.total.bracket,       energy.total.paren,           energy.spin_cases[0].paren,
-                               energy.spin_cases[1].paren, energy.spin_cases[1].bracket, energy.spin_cases[2].bracket};
+    return std::vector<double>{energy.total.e_bracket_t,         energy.total.e_paren_t,
+                               energy.spin_cases[0].e_paren_t,   energy.spin_cases[1].e_paren_t,
+                               energy.spin_cases[1].e_bracket_t, energy.spin_cases[2].e_bracket_t};
   };
   const auto swap = [](std::vector<double> n, const TriplesEnergy& energy) {
     return std::vector<double>{n[0],
                                n[1],
-                               energy.spin_cases[3].paren,
-                               energy.spin_cases[2].paren,
-                               energy.spin_cases[2].bracket,
-                               energy.spin_cases[1].bracket};
+                               energy.spin_cases[3].e_paren_t,
+                               energy.spin_cases[2].e_paren_t,
+                               energy.spin_cases[2].e_bracket_t,
+                               energy.spin_cases[1].e_bracket_t};
   };
   for (const bool two_sided : {false, true}) {
     const TriplesEnergy energy = calculate(*source, options_for(), two_sided ? left.get() : nullptr).energies.front();
-    const auto expected = swap({energy.total.bracket, energy.total.paren}, energy);
+    const auto expected = swap({energy.total.e_bracket_t, energy.total.e_paren_t}, energy);
     EXPECT_LT(relative_difference(total(*swapped, two_sided ? swapped_left.get() : nullptr), expected), tolerance);
   }
 }
@@ -104,22 +107,23 @@ class TheClosedShellEnergyOf : public TheEnergyOf {};
 
 TEST_P(TheClosedShellEnergyOf, IsTheSameInBothForms) {
   for (const TileSource* on_the_left : {static_cast<TileSource*>(nullptr), left.get()}) {
-    EXPECT_LT(relative_difference(numbers(*source, on_the_left, Form::spin_adapted),
-                                  numbers(*source, on_the_left, Form::spin_orbital)),
+    EXPECT_LT(relative_difference(numbers(*source, on_the_left, SpinFormulation::spin_adapted),
+                                  numbers(*source, on_the_left, SpinFormulation::spin_orbital)),
               tolerance);
   }
 }
 
 TEST_P(TheEnergyOf, IsTheSameWithEqualAmplitudesOnBothSidesAsWithOne) {
-  for (const Form form : GetParam().forms()) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
     const auto same = make_synthetic_source(GetParam().molecule);
-    EXPECT_LT(relative_difference(numbers(*source, same.get(), form), numbers(*source, nullptr, form)), 1e-13);
+    EXPECT_LT(relative_difference(numbers(*source, same.get(), formulation), numbers(*source, nullptr, formulation)),
+              1e-13);
   }
 }
 
 TEST_P(TheEnergyOf, HasTheSameBitsForAnyNumberOfThreadsAndInEveryRun) {
-  for (const Form form : GetParam().forms()) {
-    CalculationOptions options = options_for(form, 2);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    CalculationOptions options = options_for(formulation, 2);
     const auto expected = numbers_of(calculate(*source, options));
     for (const int threads : {1, 2, 3}) {
       options.threads = threads;
@@ -129,8 +133,8 @@ TEST_P(TheEnergyOf, HasTheSameBitsForAnyNumberOfThreadsAndInEveryRun) {
 }
 
 TEST_P(TheEnergyOf, HasTheSameBitsInAListOfOmega2AsAlone) {
-  for (const Form form : GetParam().forms()) {
-    CalculationOptions options = options_for(form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    CalculationOptions options = options_for(formulation);
     options.omega2 = {0.0, 0.1, 0.2, 0.5};
     const CalculationResult together = calculate(*source, options, left.get());
     std::vector<double> alone;
@@ -148,9 +152,9 @@ TEST_P(TheEnergyOf, ShrinksWithOmega2) {
   options.omega2 = {0.0, 0.1, 0.2, 1.0, 1e6};
   const auto energies = calculate(*source, options).energies;
   for (std::size_t w = 0; w < energies.size(); ++w) {
-    EXPECT_LT(energies[w].total.bracket, 0.0) << "E[T] is a sum of squares over negative denominators";
+    EXPECT_LT(energies[w].total.e_bracket_t, 0.0) << "E[T] is a sum of squares over negative denominators";
     if (w == 0) continue;
-    EXPECT_GT(energies[w].total.bracket, energies[w - 1].total.bracket);
+    EXPECT_GT(energies[w].total.e_bracket_t, energies[w - 1].total.e_bracket_t);
   }
 }
 
@@ -168,9 +172,9 @@ TEST(TheEnergy, DoesNotSufferFromZeroDenominatorsOfElementsThatVanish) {
     for (int spin = 0; spin < 2; ++spin) energies.insert(energies.end(), {-1.0, -1.0, 0.1});
     for (int spin = 0; spin < 2; ++spin) energies.insert(energies.end(), {0.0, 0.7, 0.9});
     const auto degenerate = rotated_source(*source, no_rotations(source->tiles()), energies);
-    for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-      if (form == Form::spin_adapted && reference != Reference::rhf) continue;
-      CalculationOptions options = options_for(form);
+    for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+      if (formulation == SpinFormulation::spin_adapted && reference != Reference::rhf) continue;
+      CalculationOptions options = options_for(formulation);
       options.omega2 = {0.1};
       const auto found = numbers_of(calculate(*degenerate, options));
       options.executor = ExecutorKind::reference;

@@ -63,7 +63,7 @@ class Watched final : public TileSource {
   bool concurrent_;
 };
 
-class Loading : public ::testing::TestWithParam<Form> {
+class Loading : public ::testing::TestWithParam<SpinFormulation> {
  protected:
   void SetUp() override { omp_set_num_threads(4); }
   void TearDown() override { omp_set_num_threads(before_); }
@@ -71,9 +71,9 @@ class Loading : public ::testing::TestWithParam<Form> {
   std::vector<double> energies(const TileSource& read) const {
     Problem problem;
     problem.right = &read;
-    problem.form = GetParam();
+    problem.formulation = GetParam();
     problem.fock_in_singles = true;
-    const Plan plan = make_plan(read.tiles().retiled(3, 5), problem.form);
+    const Plan plan = make_plan(read.tiles().retiled(3, 5), problem.formulation);
     const auto executor = make_cpu_executor(problem, plan.tiles);
     std::vector<TaskEnergy> found(plan.tasks.size());
     executor->make_worker()->execute(plan.tasks, found);
@@ -115,8 +115,11 @@ TEST_P(Loading, PassesOnWhatReadingThrew) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Form, Loading, ::testing::Values(Form::spin_orbital, Form::spin_adapted),
-                         [](const auto& test) { return test.param == Form::spin_orbital ? "orbital" : "adapted"; });
+INSTANTIATE_TEST_SUITE_P(SpinFormulation, Loading,
+                         ::testing::Values(SpinFormulation::spin_orbital, SpinFormulation::spin_adapted),
+                         [](const auto& test) {
+                           return test.param == SpinFormulation::spin_orbital ? "orbital" : "adapted";
+                         });
 
 }  // namespace
 }  // namespace trifuse

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/recipe.hpp"
-#include "cxx/triples/reference.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -32,20 +32,20 @@ class MissingIrreps : public ::testing::Test {
   }
   static bool lacks_products(const Plan& plan) {
     return std::any_of(plan.tasks.begin(), plan.tasks.end(), [&](const Task& task) {
-      Recipe recipe;
-      write_recipe(plan.tiles, plan.form, task, recipe);
-      return recipe.products.empty();
+      ContractionList contractions;
+      list_contractions(plan.tiles, plan.formulation, task, contractions);
+      return contractions.products.empty();
     });
   }
   /// Compares a random molecule with these irreps; says whether it had a task without any product.
-  static bool expect_agreement(const OrbitalSet& orbitals, Form form, bool two_sided) {
+  static bool expect_agreement(const OrbitalSet& orbitals, SpinFormulation formulation, bool two_sided) {
     const MemorySource right = memory_source(DenseMolecule(orbitals, 1), 2, 2);
     const MemorySource left = memory_source(DenseMolecule(orbitals, 2), 2, 2);
     Problem problem;
     problem.right = &right;
     problem.left = two_sided ? &left : nullptr;
-    problem.form = form;
-    const Plan plan = make_plan(right.tiles(), form);
+    problem.formulation = formulation;
+    const Plan plan = make_plan(right.tiles(), formulation);
     const auto expected = energies(*make_reference_executor(problem, plan.tiles), plan);
     const auto found = energies(*make_cpu_executor(problem, plan.tiles), plan);
     if (std::all_of(expected.begin(), expected.end(), [](double x) { return x == 0.0; })) {
@@ -61,8 +61,8 @@ TEST_F(MissingIrreps, MayLeaveATaskWithoutAnyProduct) {
   // i, j, k of irreps 1, 2 and, beta, 0; a, b, c of irreps 4, 5 and, beta, 2: no orbital can be summed over. With two
   // beta electrons there are products.
   const OrbitalSet orbitals = {Reference::uhf, {{{1, 2, 4}, {0, 0}, {4, 5, 5}, {2, 2}}}};
-  EXPECT_TRUE(expect_agreement(orbitals, Form::spin_orbital, false));
-  EXPECT_TRUE(expect_agreement(orbitals, Form::spin_orbital, true));
+  EXPECT_TRUE(expect_agreement(orbitals, SpinFormulation::spin_orbital, false));
+  EXPECT_TRUE(expect_agreement(orbitals, SpinFormulation::spin_orbital, true));
 }
 
 TEST_F(MissingIrreps, AreHandledInMoleculesOfAnySymmetry) {
@@ -78,10 +78,10 @@ TEST_F(MissingIrreps, AreHandledInMoleculesOfAnySymmetry) {
     SCOPED_TRACE("round " + std::to_string(round));
     const bool two_sided = round % 2 == 1;
     OrbitalSet open = {Reference::uhf, {irreps(5), irreps(4), irreps(5), irreps(4)}};
-    without_products += expect_agreement(open, Form::spin_orbital, two_sided) ? 1 : 0;
+    without_products += expect_agreement(open, SpinFormulation::spin_orbital, two_sided) ? 1 : 0;
     const OrbitalSet closed = closed_shell(irreps(4), irreps(4));
-    expect_agreement(closed, Form::spin_orbital, two_sided);
-    expect_agreement(closed, Form::spin_adapted, two_sided);
+    expect_agreement(closed, SpinFormulation::spin_orbital, two_sided);
+    expect_agreement(closed, SpinFormulation::spin_adapted, two_sided);
   }
   EXPECT_GT(without_products, 0);
 }

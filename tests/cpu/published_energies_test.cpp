@@ -26,14 +26,14 @@ std::unique_ptr<TileSource> open_path(const std::filesystem::path& path, bool in
   return open_source(location);
 }
 
-std::vector<Form> forms_of(const TileSource& source) {
-  if (!source.tiles().restricted()) return {Form::spin_orbital};
-  return {Form::spin_orbital, Form::spin_adapted};
+std::vector<SpinFormulation> formulations_of(const TileSource& source) {
+  if (!source.tiles().restricted()) return {SpinFormulation::spin_orbital};
+  return {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted};
 }
 
 void expect_near(const EnergyPair& found, const EnergyPair& expected) {
-  EXPECT_NEAR(found.bracket, expected.bracket, tolerance);
-  EXPECT_NEAR(found.paren, expected.paren, tolerance);
+  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
+  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
 
 class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
@@ -41,8 +41,8 @@ class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<TileSource> source = open_path(nwchem_data() / GetParam() / "c");
   ExpectedEnergies expected = expected_energies(GetParam());
 
-  CalculationOptions options(Form form, std::optional<std::int64_t> tile_size) const {
-    CalculationOptions chosen = options_for(form, tile_size);
+  CalculationOptions options(SpinFormulation formulation, std::optional<std::int64_t> tile_size) const {
+    CalculationOptions chosen = options_for(formulation, tile_size);
     chosen.omega2 = {0.0};
     for (const auto& [omega2, energies] : expected.regularised) chosen.omega2.push_back(omega2);
     return chosen;
@@ -50,11 +50,11 @@ class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(EnergyFromNwchemsFiles, IsThePrintedOneInEveryFormAndInTilesOfAnySize) {
-  for (const Form form : forms_of(*source)) {
+  for (const SpinFormulation formulation : formulations_of(*source)) {
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {1}, {7}}) {
       if (size == 1 && source->tiles().orbitals() > 30) continue;  // many tasks, and nothing new
-      SCOPED_TRACE(to_string(form) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
-      const auto energies = calculate(*source, options(form, size)).energies;
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
+      const auto energies = calculate(*source, options(formulation, size)).energies;
       expect_near(energies.front().total, expected.plain);
       for (std::size_t n = 0; n < expected.regularised.size(); ++n) {
         SCOPED_TRACE("omega2 = " + std::to_string(expected.regularised[n].first));
@@ -80,7 +80,7 @@ class StandardRohfEnergyFromNwchemsFiles : public EnergyFromNwchemsFiles {
   double standard(const TileSource& from) const {
     CalculationOptions chosen = options_for();
     chosen.rohf = RohfOrbitals::semicanonical;
-    return calculate(from, chosen).energies.front().total.paren;
+    return calculate(from, chosen).energies.front().total.e_paren_t;
   }
 };
 
@@ -120,9 +120,9 @@ TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgram) {
   const nlohmann::json dumps = pyscf_energies("one_sided");
   for (const auto& [name, entry] : dumps.items()) {
     const auto source = open_path(pyscf_data() / name);
-    for (const Form form : forms_of(*source)) {
-      SCOPED_TRACE(name + ", " + to_string(form));
-      CalculationOptions options = options_for(form);
+    for (const SpinFormulation formulation : formulations_of(*source)) {
+      SCOPED_TRACE(name + ", " + to_string(formulation));
+      CalculationOptions options = options_for(formulation);
       if (source->info().reference == Reference::rohf) options.rohf = RohfOrbitals::semicanonical;
       expect_near(calculate(*source, options).energies.front().total, brute_force(entry));
     }
@@ -133,9 +133,9 @@ TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgramForTwoSides) {
   for (const auto& entry : pyscf_energies("two_sided")) {
     const auto right = open_path(pyscf_data() / entry.at("dump").get<std::string>());
     const auto left = open_path(pyscf_data() / entry.at("left").get<std::string>(), false);
-    for (const Form form : forms_of(*right)) {
-      SCOPED_TRACE(entry.at("left").get<std::string>() + ", " + to_string(form));
-      const TriplesEnergy energy = calculate(*right, options_for(form), left.get()).energies.front();
+    for (const SpinFormulation formulation : formulations_of(*right)) {
+      SCOPED_TRACE(entry.at("left").get<std::string>() + ", " + to_string(formulation));
+      const TriplesEnergy energy = calculate(*right, options_for(formulation), left.get()).energies.front();
       EXPECT_EQ(energy.omega2, entry.at("omega2").get<double>());
       expect_near(energy.total, brute_force(entry));
     }

@@ -1,4 +1,4 @@
-#include "cxx/cuda/arena.hpp"
+#include "cxx/cuda/schedule/arena.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cxx/cuda/boxes.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -149,22 +149,22 @@ TaskData random_task(int equal_particles, int equal_holes, std::mt19937& random)
 }
 
 /// Whether indices are in ascending order where tiles coincide: the elements that are to be computed.
-bool ascending(Form form, int equal, int x, int y, int z) {
+bool ascending(SpinFormulation formulation, int equal, int x, int y, int z) {
   const auto in_order = [&](int lower, int upper) {
-    return form == Form::spin_orbital ? lower < upper : lower <= upper;
+    return formulation == SpinFormulation::spin_orbital ? lower < upper : lower <= upper;
   };
   return ((equal & 1) == 0 || in_order(x, y)) && ((equal & 2) == 0 || in_order(y, z));
 }
 
 TEST(Items, HoldEveryElementInAscendingOrderOnce) {
   std::mt19937 random(11);
-  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     for (const Shape& shape : shapes) {
       BoxCover cover(shape);
       for (int equal = 0; equal < 16; ++equal) {
         const TaskData task = random_task(equal % 4, equal / 4, random);
         std::vector<Item> items;
-        const double share = append_items(5, task, form, shape, cover, items);
+        const double share = append_items(5, task, formulation, shape, cover, items);
         const std::vector<int> times = times_covered(task, shape, items);
         const auto& n = task.extent;
         std::size_t element = 0;
@@ -175,13 +175,16 @@ TEST(Items, HoldEveryElementInAscendingOrderOnce) {
               for (int i = 0; i < n[3]; ++i)
                 for (int j = 0; j < n[4]; ++j)
                   for (int k = 0; k < n[5]; ++k, ++element) {
-                    const bool wanted = ascending(form, equal % 4, a, b, c) && ascending(form, equal / 4, i, j, k);
+                    const bool wanted =
+                        ascending(formulation, equal % 4, a, b, c) && ascending(formulation, equal / 4, i, j, k);
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
-        EXPECT_TRUE(complete) << to_string(form) << ", tiles that coincide: " << equal;
+        EXPECT_TRUE(complete) << to_string(formulation) << ", tiles that coincide: " << equal;
         double covered = 0.0;
         for (const Item& item : items) {
-          double elements = form == Form::spin_adapted ? computed_targets(equal_hole_blocks(task, item)) / 6.0 : 1.0;
+          double elements = formulation == SpinFormulation::spin_adapted
+                                ? computed_targets(equal_hole_blocks(task, item)) / 6.0
+                                : 1.0;
           for (int q = 0; q < 3; ++q) {
             elements *= std::min(item.warps[q] * shape.sub[q], n[q] - item.particle[q]);
             elements *= std::min(hole_block, n[3 + q] - hole_block * item.hole_block[q]);
@@ -223,11 +226,11 @@ TEST(Items, LeaveOutWhatHasNoElementInAscendingOrder) {
   task.equal_particles = task.equal_holes = 3;
   std::vector<Item> items;
   // Of the four blocks of each hole 20 of 64 triples are left, those on diagonals whole; boxes of particles are larger.
-  EXPECT_LE(append_items(0, task, Form::spin_orbital, shapes[0], cover, items), 20.0 / 64.0 * 0.75);
+  EXPECT_LE(append_items(0, task, SpinFormulation::spin_orbital, shapes[0], cover, items), 20.0 / 64.0 * 0.75);
   // Three holes in ascending order do not fit into a tile of two.
   for (int q = 3; q < 6; ++q) task.extent[q] = 2;
   items.clear();
-  EXPECT_EQ(append_items(0, task, Form::spin_orbital, shapes[0], cover, items), 0.0);
+  EXPECT_EQ(append_items(0, task, SpinFormulation::spin_orbital, shapes[0], cover, items), 0.0);
   EXPECT_TRUE(items.empty());
 }
 
@@ -236,9 +239,9 @@ TEST(Items, AreAppended) {
   std::mt19937 random(1);
   const TaskData task = random_task(0, 0, random);
   std::vector<Item> items;
-  append_items(0, task, Form::spin_adapted, shapes[0], cover, items);
+  append_items(0, task, SpinFormulation::spin_adapted, shapes[0], cover, items);
   const std::size_t one = items.size();
-  append_items(1, task, Form::spin_adapted, shapes[0], cover, items);
+  append_items(1, task, SpinFormulation::spin_adapted, shapes[0], cover, items);
   ASSERT_EQ(items.size(), 2 * one);
   EXPECT_EQ(items[one - 1].task, 0u);
   EXPECT_EQ(items[one].task, 1u);

@@ -1,4 +1,4 @@
-#include "cxx/choose_devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"

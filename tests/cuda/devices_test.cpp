@@ -1,4 +1,4 @@
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 
 #include <gtest/gtest.h>
 

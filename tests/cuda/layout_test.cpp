@@ -1,4 +1,4 @@
-#include "cxx/cuda/layout.hpp"
+#include "cxx/cuda/schedule/layout.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cxx/cuda/phases.hpp"
+#include "cxx/cuda/schedule/phases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cxx/cuda/task_program.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/reference.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"
@@ -38,23 +38,23 @@ struct View {
   }
 };
 
-View view_of(const PanelStore& panels, Form form, const PanelName& name) {
+View view_of(const PanelStore& panels, SpinFormulation formulation, const PanelName& name) {
   const auto& t = name.tiles;
   if (name.kind == PanelKind::pairs) {
     return {panels.pair_block(panels.disconnected()[name.set], t[0], t[1], t[2], t[3]).data(),
-            packing_of(panels.tiles(), form, name, 1)};
+            packing_of(panels.tiles(), formulation, name, 1)};
   }
   const PanelTiles tiles{t[0], t[1], t[2]};
   const Panel panel = name.kind == PanelKind::left ? panels.left(tiles, name.side) : panels.right(tiles, name.side);
-  return {panel.data, packing_of(panels.tiles(), form, name, panel.stride)};
+  return {panel.data, packing_of(panels.tiles(), formulation, name, panel.stride)};
 }
 
 /// The sets of a full block for which an element in ascending order stands; 0 for all others.
-double multiplicity(Form form, int equal, int x, int y, int z) {
+double multiplicity(SpinFormulation formulation, int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
   if ((xy && x > y) || (yz && y > z)) return 0.0;
   const int pairs_alike = (xy && x == y ? 1 : 0) + (yz && y == z ? 1 : 0);
-  if (form == Form::spin_orbital) return pairs_alike == 0 ? 1.0 : 0.0;
+  if (formulation == SpinFormulation::spin_orbital) return pairs_alike == 0 ? 1.0 : 0.0;
   return pairs_alike == 0 ? 1.0 : pairs_alike == 1 ? 0.5 : 0.0;
 }
 
@@ -91,8 +91,8 @@ class Evaluation {
  private:
   using Element = std::array<int, 6>;  ///< a, b, c, i, j, k inside their tiles
 
-  View view(const PanelName& name) const { return view_of(panels_, problem_.form, name); }
-  bool adapted() const { return problem_.form == Form::spin_adapted; }
+  View view(const PanelName& name) const { return view_of(panels_, problem_.formulation, name); }
+  bool adapted() const { return problem_.formulation == SpinFormulation::spin_adapted; }
 
   /// The sum of a target's products, negated between phases in spin-orbital form.
   double target(const Element& e, int t) const {
@@ -142,8 +142,8 @@ class Evaluation {
     if (!adapted()) {
       Numerators sum = spin_orbital_numerators(target(e, 0), singles(e, 0), target(e, right));
       if (spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb) {
-        sum.same_bracket = sum.bracket;
-        sum.same_paren = sum.paren;
+        sum.e_bracket_t_same = sum.e_bracket_t;
+        sum.e_paren_t_same = sum.e_paren_t;
       }
       return sum;
     }
@@ -156,8 +156,8 @@ class Evaluation {
 
   void add(const Element& e, std::vector<TaskEnergy>& energies) const {
     const TaskData& data = program_.data;
-    const double weight = multiplicity(problem_.form, data.equal_particles, e[0], e[1], e[2]) *
-                          multiplicity(problem_.form, data.equal_holes, e[3], e[4], e[5]) * data.factor;
+    const double weight = multiplicity(problem_.formulation, data.equal_particles, e[0], e[1], e[2]) *
+                          multiplicity(problem_.formulation, data.equal_holes, e[3], e[4], e[5]) * data.factor;
     if (weight == 0.0) return;
     const Numerators sum = numerators(e);
     double delta = 0.0;
@@ -167,10 +167,10 @@ class Evaluation {
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].same_bracket += scale * sum.same_bracket;
-      energies[w].same_paren += scale * sum.same_paren;
-      energies[w].mixed_bracket += scale * (sum.bracket - sum.same_bracket);
-      energies[w].mixed_paren += scale * (sum.paren - sum.same_paren);
+      energies[w].e_bracket_t_same += scale * sum.e_bracket_t_same;
+      energies[w].e_paren_t_same += scale * sum.e_paren_t_same;
+      energies[w].e_bracket_t_mixed += scale * (sum.e_bracket_t - sum.e_bracket_t_same);
+      energies[w].e_paren_t_mixed += scale * (sum.e_paren_t - sum.e_paren_t_same);
     }
   }
 
@@ -184,13 +184,13 @@ class Evaluation {
 };
 
 void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
-  const Plan plan = make_plan(tiles, problem.form);
+  const Plan plan = make_plan(tiles, problem.formulation);
   const PanelStore panels(problem, tiles);
-  Recipe recipe;
+  ContractionList contractions;
   TaskProgram program;
   std::vector<double> found;
   for (const Task& task : plan.tasks) {
-    write_program(problem, tiles, task, step, recipe, program);
+    write_program(problem, tiles, task, step, contractions, program);
     const auto energies = Evaluation(problem, panels, program, task.spin_case).energies();
     found.insert(found.end(), energies.begin(), energies.end());
   }
@@ -202,29 +202,30 @@ void expect_energies_of_the_reference(const Problem& problem, const TileSpace& t
 class ProgramFor : public ::testing::TestWithParam<NamedMolecule> {};
 
 TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceInTilesOfAnySize) {
-  for (const Form form : GetParam().forms()) {
-    const OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const OwnedProblem owned(GetParam().molecule, formulation);
     for (const auto& [holes, particles] : {TileSizes{2, 2}, {1, 3}, {5, 4}, {30, 30}}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
+                   std::to_string(particles));
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles));
     }
   }
 }
 
 TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForTwoSidesAndSeveralOmega2) {
-  for (const Form form : GetParam().forms()) {
-    SCOPED_TRACE(to_string(form));
-    OwnedProblem owned(GetParam().molecule, form, true);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    SCOPED_TRACE(to_string(formulation));
+    OwnedProblem owned(GetParam().molecule, formulation, true);
     owned.problem.omega2 = {0.0, 0.1, 0.2};
     expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 4));
   }
 }
 
 TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceWithFockInSingles) {
-  for (const Form form : GetParam().forms()) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
-      SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
-      OwnedProblem owned(GetParam().molecule, form, two_sided);
+      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
+      OwnedProblem owned(GetParam().molecule, formulation, two_sided);
       owned.problem.fock_in_singles = true;
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 5));
     }
@@ -236,17 +237,17 @@ INSTANTIATE_TEST_SUITE_P(Every, ProgramFor, ::testing::ValuesIn(molecules_of_eve
 // The operations of a full block are those of the plan, which counts what coinciding tiles have in common once.
 TEST(Program, CountsTheOperationsOfAnElement) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
-    for (const Form form : molecule.forms()) {
-      const OwnedProblem owned(molecule.molecule, form);
-      const Plan plan = make_plan(owned.right->tiles().retiled(2, 2), form);
-      Recipe recipe;
+    for (const SpinFormulation formulation : molecule.formulations()) {
+      const OwnedProblem owned(molecule.molecule, formulation);
+      const Plan plan = make_plan(owned.right->tiles().retiled(2, 2), formulation);
+      ContractionList contractions;
       TaskProgram program;
       for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        write_program(owned.problem, plan.tiles, plan.tasks[t], step, recipe, program);
+        write_program(owned.problem, plan.tiles, plan.tasks[t], step, contractions, program);
         if (program.data.equal_particles != 0 || program.data.equal_holes != 0) continue;
         double operations = program.operations_of_element;
         for (const std::int32_t extent : program.data.extent) operations *= extent;
-        EXPECT_DOUBLE_EQ(operations, plan.operations[t]) << molecule.name << ", " << to_string(form);
+        EXPECT_DOUBLE_EQ(operations, plan.operations[t]) << molecule.name << ", " << to_string(formulation);
       }
     }
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
-#include "cxx/triples/recipe.hpp"
-#include "cxx/triples/reference.hpp"
+#include "cxx/cpu/reference_executor.hpp"
+#include "cxx/triples/contraction_list.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// Every kernel that the device can run against the reference, and against the CPU where molecules are larger, task by
@@ -30,10 +30,11 @@ class CudaExecutorFor : public OnGpuForMolecule {};
 // Executors take their time to begin with, so not everything is tried with every kernel.
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
-  for (const Form form : GetParam().forms()) {
-    const OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const OwnedProblem owned(GetParam().molecule, formulation);
     for (const auto& [holes, particles] : {TileSizes{1, 1}, {2, 2}, {3, 3}, {5, 5}, {1, 8}, {8, 1}, {3, 5}}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
+                   std::to_string(particles));
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles),
                                        {usable_kernels().front()});
     }
@@ -41,29 +42,30 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
 }
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithEveryKernel) {
-  for (const Form form : GetParam().forms()) {
-    const OwnedProblem owned(GetParam().molecule, form);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    const OwnedProblem owned(GetParam().molecule, formulation);
     for (const auto& [holes, particles] : {TileSizes{8, 8}, {5, 2}}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + std::to_string(holes) + " and " + std::to_string(particles));
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
+                   std::to_string(particles));
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles));
     }
   }
 }
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceForTwoSidesAndSeveralOmega2) {
-  for (const Form form : GetParam().forms()) {
-    SCOPED_TRACE(to_string(form));
-    OwnedProblem owned(GetParam().molecule, form, true);
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    SCOPED_TRACE(to_string(formulation));
+    OwnedProblem owned(GetParam().molecule, formulation, true);
     owned.problem.omega2 = {0.0, 0.1, 0.2};
     expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 4));
   }
 }
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithFockInSingles) {
-  for (const Form form : GetParam().forms()) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
-      SCOPED_TRACE(to_string(form) + (two_sided ? ", two sides" : ""));
-      OwnedProblem owned(GetParam().molecule, form, two_sided);
+      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
+      OwnedProblem owned(GetParam().molecule, formulation, two_sided);
       owned.problem.fock_in_singles = true;
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5),
                                        two_sided ? usable_kernels() : std::vector{usable_kernels().front()});
@@ -80,14 +82,14 @@ TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
   bool vanished = false;
   for (const NamedMolecule& molecule :
        {NamedMolecule{"closed shell", closed_shell(3, 4, 8)}, {"UHF", open_shell(Reference::uhf, {3, 2, 4, 5}, 8)}}) {
-    for (const Form form : molecule.forms()) {
-      SCOPED_TRACE(molecule.name + ", " + to_string(form));
-      const OwnedProblem owned(molecule.molecule, form);
+    for (const SpinFormulation formulation : molecule.formulations()) {
+      SCOPED_TRACE(molecule.name + ", " + to_string(formulation));
+      const OwnedProblem owned(molecule.molecule, formulation);
       const TileSpace& tiles = owned.right->tiles();
-      for (const Task& task : make_plan(tiles, form).tasks) {
-        Recipe recipe;
-        write_recipe(tiles, form, task, recipe, Aliases::spelled_out);
-        vanished = vanished || recipe.products.size() < 9;
+      for (const Task& task : make_plan(tiles, formulation).tasks) {
+        ContractionList contractions;
+        list_contractions(tiles, formulation, task, contractions, EquivalentTargets::computed);
+        vanished = vanished || contractions.products.size() < 9;
       }
       expect_energies_of_the_reference(owned.problem, tiles);
     }
@@ -98,25 +100,25 @@ TEST_F(CudaExecutorOnGpu, SumsNothingWhereThereIsNothingToSum) {
 TEST_F(CudaExecutorOnGpu, AgreesWithTheReferenceForASingleOrbitalOfAKind) {
   // Extents of 1 in every position, and one particle or one hole of a spin in all.
   for (const OpenShell& n : {OpenShell{2, 1, 2, 1}, {1, 2, 5, 3}, {4, 3, 1, 2}, {3, 3, 9, 1}}) {
-    const OwnedProblem owned(open_shell(Reference::uhf, n), Form::spin_orbital);
+    const OwnedProblem owned(open_shell(Reference::uhf, n), SpinFormulation::spin_orbital);
     for (const std::int64_t size : {1, 9}) {
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(size, size));
     }
   }
-  const OwnedProblem owned(closed_shell(2, 2), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(2, 2), SpinFormulation::spin_adapted);
   for (const std::int64_t size : {1, 2}) {
     expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(size, size));
   }
 }
 
 TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerClosedShells) {
-  const OwnedProblem adapted(closed_shell(9, 37), Form::spin_adapted);
+  const OwnedProblem adapted(closed_shell(9, 37), SpinFormulation::spin_adapted);
   for (const auto& [holes, particles] : {TileSizes{9, 37}, {4, 16}, {7, 23}}) {
     SCOPED_TRACE(std::to_string(holes) + " and " + std::to_string(particles));
     expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(holes, particles));
   }
   expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, cuda_granule));
-  const OwnedProblem orbital(closed_shell(6, 21, 2), Form::spin_orbital);
+  const OwnedProblem orbital(closed_shell(6, 21, 2), SpinFormulation::spin_orbital);
   expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(6, 21));
   expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(3, 8));
 }
@@ -124,27 +126,27 @@ TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerClosedShells) {
 TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerOpenShellsAndTwoSides) {
   for (const int irreps : {1, 4}) {
     SCOPED_TRACE(std::to_string(irreps) + " irreps");
-    OwnedProblem owned(open_shell(Reference::uhf, {8, 6, 22, 25}, irreps), Form::spin_orbital, true);
+    OwnedProblem owned(open_shell(Reference::uhf, {8, 6, 22, 25}, irreps), SpinFormulation::spin_orbital, true);
     owned.problem.omega2 = {0.0, 0.2};
     owned.problem.fock_in_singles = true;
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(8, 25));
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 13));
   }
-  const OwnedProblem adapted(closed_shell(7, 26), Form::spin_adapted, true);
+  const OwnedProblem adapted(closed_shell(7, 26), SpinFormulation::spin_adapted, true);
   expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(7, 26));
 }
 
 // Long inner sums of few free indices: many chunks of each panel follow each other.
 TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLongSums) {
-  const OwnedProblem owned(closed_shell(3, 150), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(3, 150), SpinFormulation::spin_adapted);
   expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 50));
 }
 
 TEST_F(CudaExecutorOnGpu, GivesTheSameEnergiesOnEveryDevice) {
   const auto devices = visible_devices();
   if (devices.size() < 2) GTEST_SKIP() << "This needs two GPUs.";
-  const OwnedProblem owned(closed_shell(6, 17), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles().retiled(3, 6), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(6, 17), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(3, 6), SpinFormulation::spin_adapted);
   std::vector<std::vector<double>> found;
   CudaOptions options;
   for (const DeviceInfo& device : devices) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/broken_device.hpp"
 #include "tests/support/calculations.hpp"

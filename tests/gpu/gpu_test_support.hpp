@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/cuda_executor.hpp"
-#include "cxx/cuda/devices.hpp"
-#include "cxx/cuda/kernel_bench.hpp"
+#include "cxx/cuda/runtime/cuda_executor.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/problems.hpp"
 
@@ -128,7 +128,7 @@ inline std::vector<std::vector<double>> numbers_of_all_workers(const Executor& e
 inline void expect_agreement(
     const Problem& problem, const TileSpace& tiles, const std::vector<std::string>& kernels,
     const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected) {
-  const Plan plan = make_plan(tiles, problem.form);
+  const Plan plan = make_plan(tiles, problem.formulation);
   // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
   if (plan.tasks.empty()) return;
   const std::size_t omega2_values = problem.omega2.size();

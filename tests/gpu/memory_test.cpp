@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/refusals.hpp"
@@ -20,8 +20,8 @@ class LittleDeviceMemory : public OnGpu {
   /// Both forms; panels take many times the smallest budget that is left for them.
   static std::vector<OwnedProblem> problems() {
     std::vector<OwnedProblem> problems;
-    problems.emplace_back(closed_shell(8, 40), Form::spin_adapted);
-    problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), Form::spin_orbital, true);
+    problems.emplace_back(closed_shell(8, 40), SpinFormulation::spin_adapted);
+    problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), SpinFormulation::spin_orbital, true);
     return problems;
   }
   static std::vector<double> cpu_numbers(const Problem& problem, const Plan& plan) {
@@ -33,9 +33,9 @@ class LittleDeviceMemory : public OnGpu {
 // wait for ever.
 TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
   for (const OwnedProblem& owned : problems()) {
-    SCOPED_TRACE(to_string(owned.problem.form));
+    SCOPED_TRACE(to_string(owned.problem.formulation));
     // Tiles that need not be cut any further.
-    const Plan plan = make_plan(owned.right->tiles().retiled(4, 4), owned.problem.form);
+    const Plan plan = make_plan(owned.right->tiles().retiled(4, 4), owned.problem.formulation);
     const auto expected = cpu_numbers(owned.problem, plan);
     const std::int64_t least = least_budget(owned.problem, plan.tiles);
     for (const int more : {0, 1, 3}) {
@@ -54,9 +54,9 @@ TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
 
 TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
   for (const OwnedProblem& owned : problems()) {
-    SCOPED_TRACE(to_string(owned.problem.form));
+    SCOPED_TRACE(to_string(owned.problem.formulation));
     // One tile of each class and irrep, far too large for the smallest budget.
-    const Plan plan = make_plan(owned.right->tiles().retiled(40, 40), owned.problem.form);
+    const Plan plan = make_plan(owned.right->tiles().retiled(40, 40), owned.problem.formulation);
     const auto expected = cpu_numbers(owned.problem, plan);
     const std::int64_t least = least_budget(owned.problem, plan.tiles);
     for (const int more : {0, 5, 20}) {
@@ -69,7 +69,7 @@ TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
 
 TEST_F(LittleDeviceMemory, IsEnoughForAWholeCalculation) {
   const auto source = make_synthetic_source(closed_shell(8, 40));
-  CalculationOptions options = options_for(Form::spin_adapted);
+  CalculationOptions options = options_for(SpinFormulation::spin_adapted);
   const auto expected = numbers_of(calculate(*source, options));
   options.executor = ExecutorKind::cuda;
   const Calculation roomy(*source, nullptr, options);
@@ -87,8 +87,8 @@ TEST_F(LittleDeviceMemory, IsRefusedWhereNoTaskFits) {
 }
 
 TEST_F(LittleDeviceMemory, IsNoneWhereMoreIsAskedThanThereIs) {
-  const OwnedProblem owned(closed_shell(4, 6), Form::spin_adapted);
-  const Plan plan = make_plan(owned.right->tiles(), Form::spin_adapted);
+  const OwnedProblem owned(closed_shell(4, 6), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(std::int64_t{1} << 50));
   EXPECT_LT(executor->report().memory_budget, visible_devices().front().total_memory);
   expect_same_energies(batch_numbers(*executor, plan, 1), cpu_numbers(owned.problem, plan), 1);
@@ -97,7 +97,7 @@ TEST_F(LittleDeviceMemory, IsNoneWhereMoreIsAskedThanThereIs) {
 class RefusedCudaOptions : public OnGpu {
  protected:
   static void expect_refusal(const CudaOptions& options, const std::string& part) {
-    const OwnedProblem owned(closed_shell(3, 4), Form::spin_adapted);
+    const OwnedProblem owned(closed_shell(3, 4), SpinFormulation::spin_adapted);
     expect_failure<UsageError>([&] { make_cuda_executor(owned.problem, owned.right->tiles(), options); }, part);
   }
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/expected_energies.hpp"
 
@@ -21,8 +21,8 @@ constexpr double tolerance = 1e-10;  // hartree
 constexpr double relative_tolerance = 1e-12;
 
 void expect_near(const EnergyPair& found, const EnergyPair& expected) {
-  EXPECT_NEAR(found.bracket, expected.bracket, tolerance);
-  EXPECT_NEAR(found.paren, expected.paren, tolerance);
+  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
+  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
 
 /// The result of a GPU, once compared with the CPU's.
@@ -47,12 +47,12 @@ class GpuEnergyFromNwchemsFiles : public OnGpuForDump {
 };
 
 TEST_P(GpuEnergyFromNwchemsFiles, IsThePrintedOne) {
-  std::vector<Form> forms = {Form::spin_orbital};
-  if (source->tiles().restricted()) forms.push_back(Form::spin_adapted);
-  for (const Form form : forms) {
+  std::vector<SpinFormulation> formulations = {SpinFormulation::spin_orbital};
+  if (source->tiles().restricted()) formulations.push_back(SpinFormulation::spin_adapted);
+  for (const SpinFormulation formulation : formulations) {
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {3}}) {
-      SCOPED_TRACE(to_string(form) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
-      CalculationOptions options = options_for(form, size);
+      SCOPED_TRACE(to_string(formulation) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
+      CalculationOptions options = options_for(formulation, size);
       options.omega2 = {0.0};
       for (const auto& [omega2, energies] : expected.regularised) options.omega2.push_back(omega2);
       const auto found = compared_with_the_cpu(*source, options).energies;
@@ -77,7 +77,7 @@ TEST_P(StandardRohfGpuEnergyFromNwchemsFiles, IsThatOfOtherPrograms) {
   CalculationOptions options = options_for();
   options.rohf = RohfOrbitals::semicanonical;
   const auto found = compared_with_the_cpu(*source, options).energies;
-  EXPECT_NEAR(found.front().total.paren, *expected.standard_rohf, tolerance);
+  EXPECT_NEAR(found.front().total.e_paren_t, *expected.standard_rohf, tolerance);
 }
 
 std::vector<std::string> rohf_dumps() {

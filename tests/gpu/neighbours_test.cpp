@@ -5,7 +5,7 @@
 
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/calculations.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 /// GPUs of several ranks, here threads, that keep packed panels for each other.
 namespace trifuse {
@@ -24,19 +24,19 @@ class NeighbourGpus : public OnGpu {
     std::vector<CalculationResult> results(ranks);
     const auto failures = failures_of_ranks(
         ranks,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           CalculationOptions mine = options;
-          mine.devices = {team.rank() % gpus};
+          mine.devices = {communicator.rank() % gpus};
           Calculation calculation(source, left, mine);
-          calculation.join(team, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
-          results[static_cast<std::size_t>(team.rank())] = calculation.run();
+          calculation.join(communicator, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
+          results[static_cast<std::size_t>(communicator.rank())] = calculation.run();
         },
         true);
     EXPECT_EQ(failures, std::vector<std::string>(ranks));
     return results;
   }
-  static CalculationOptions on_gpu(Form form, std::int64_t memory) {
-    CalculationOptions options = options_for(form, 8);
+  static CalculationOptions on_gpu(SpinFormulation formulation, std::int64_t memory) {
+    CalculationOptions options = options_for(formulation, 8);
     options.executor = ExecutorKind::cuda;
     options.devices = {0};
     options.memory = memory;
@@ -46,12 +46,12 @@ class NeighbourGpus : public OnGpu {
 
 TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
   std::vector<OwnedProblem> problems;
-  problems.emplace_back(closed_shell(8, 60), Form::spin_adapted);
-  problems.emplace_back(closed_shell(6, 40), Form::spin_adapted, true);
-  problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), Form::spin_orbital, true);
+  problems.emplace_back(closed_shell(8, 60), SpinFormulation::spin_adapted);
+  problems.emplace_back(closed_shell(6, 40), SpinFormulation::spin_adapted, true);
+  problems.emplace_back(open_shell(Reference::uhf, {7, 6, 24, 20}, 2), SpinFormulation::spin_orbital, true);
   for (const OwnedProblem& owned : problems) {
-    SCOPED_TRACE(to_string(owned.problem.form));
-    const CalculationOptions options = on_gpu(owned.problem.form, 4096 * mebibyte);
+    SCOPED_TRACE(to_string(owned.problem.formulation));
+    const CalculationOptions options = on_gpu(owned.problem.formulation, 4096 * mebibyte);
     const CalculationResult alone = calculate(*owned.right, options, owned.left.get());
     EXPECT_EQ(alone.cuda->panels_kept, 0);
     EXPECT_EQ(alone.cuda->panels_from_neighbours, 0);
@@ -69,8 +69,8 @@ TEST_F(NeighbourGpus, GiveTheBitsOfOneAlone) {
 }
 
 TEST_F(NeighbourGpus, MayHaveLittleMemory) {
-  const OwnedProblem owned(closed_shell(16, 90), Form::spin_adapted);
-  CalculationOptions options = on_gpu(Form::spin_adapted, 4096 * mebibyte);
+  const OwnedProblem owned(closed_shell(16, 90), SpinFormulation::spin_adapted);
+  CalculationOptions options = on_gpu(SpinFormulation::spin_adapted, 4096 * mebibyte);
   const std::vector<double> expected = numbers_of(calculate(*owned.right, options));
   const std::int64_t least = least_budget(owned.problem, Calculation(*owned.right, nullptr, options).plan().tiles);
   bool dropped = false, kept_none = false;

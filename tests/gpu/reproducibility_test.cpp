@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// What a task gets depends on that task alone, to the last bit.
@@ -18,12 +18,12 @@ class SameBits : public OnGpu {
  protected:
   template <typename Function>
   static void for_every_kernel_and_form(Function function) {
-    for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-      OwnedProblem owned(closed_shell(6, 15, 2), form, form == Form::spin_orbital);
+    for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+      OwnedProblem owned(closed_shell(6, 15, 2), formulation, formulation == SpinFormulation::spin_orbital);
       owned.problem.omega2 = {0.0, 0.1};
-      const Plan plan = make_plan(owned.right->tiles().retiled(3, 5), form);
+      const Plan plan = make_plan(owned.right->tiles().retiled(3, 5), formulation);
       for (const std::string& kernel : usable_kernels()) {
-        SCOPED_TRACE(to_string(form) + ", " + kernel);
+        SCOPED_TRACE(to_string(formulation) + ", " + kernel);
         const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_kernel(kernel));
         function(*executor, plan, owned.problem);
       }
@@ -80,7 +80,7 @@ TEST_F(SameBits, AreGivenToWorkersThatWorkAtTheSameTime) {
 
 TEST_F(SameBits, AreGivenByWholeCalculations) {
   const auto source = make_synthetic_source(closed_shell(6, 15));
-  CalculationOptions options = options_for(Form::spin_adapted, 4);
+  CalculationOptions options = options_for(SpinFormulation::spin_adapted, 4);
   options.executor = ExecutorKind::cuda;
   const auto first = numbers_of(calculate(*source, options));
   EXPECT_EQ(numbers_of(calculate(*source, options)), first);

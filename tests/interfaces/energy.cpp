@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tce_tiles/open_source.hpp"
 #include "tce_tiles/source_check.hpp"
 
@@ -16,14 +16,14 @@ int main(int argc, char** argv) try {
 
   trifuse::CalculationOptions options;
   options.omega2 = {0.0, 0.1};
-  options.executor = trifuse::choose_executor(water->tiles(), options.form);
+  options.executor = trifuse::choose_executor(water->tiles(), options.formulation);
   const trifuse::CalculationResult result = trifuse::Calculation(*water, nullptr, options).run();
   for (const trifuse::TriplesEnergy& energy : result.energies) {
-    std::printf("omega2 %.2f  E[T] %.12f  E(T) %.12f  %s\n", energy.omega2, energy.total.bracket, energy.total.paren,
-                energy.method.c_str());
+    std::printf("omega2 %.2f  E[T] %.12f  E(T) %.12f  %s\n", energy.omega2, energy.total.e_bracket_t,
+                energy.total.e_paren_t, energy.method.c_str());
   }
-  const bool right = std::abs(result.energies.at(0).total.paren - -0.00306002229317) < 1e-10 &&
-                     std::abs(result.energies.at(1).total.paren - -0.00292160472672) < 1e-10;
+  const bool right = std::abs(result.energies.at(0).total.e_paren_t - -0.00306002229317) < 1e-10 &&
+                     std::abs(result.energies.at(1).total.e_paren_t - -0.00292160472672) < 1e-10;
   return right ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("%s\n", error.what());

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "tests/nwchem/symbols.hpp"
 
 /// Begins as NWChem does: with the device that the environment asks for, cores or a GPU.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/devices.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "tests/nwchem/symbols_test_support.hpp"
 #include "tests/support/broken_device.hpp"
 

@@ -25,7 +25,7 @@ TEST_F(NwchemOptions, HaveDefaults) {
   const auto options = read_options("");
   EXPECT_EQ(options.device, Device::automatic);
   EXPECT_EQ(options.omega2, std::vector<double>{0.0});
-  EXPECT_FALSE(options.form || options.memory || options.tile_size);
+  EXPECT_FALSE(options.formulation || options.memory || options.tile_size);
 }
 
 TEST_F(NwchemOptions, ComeFromTheInput) {
@@ -33,19 +33,19 @@ TEST_F(NwchemOptions, ComeFromTheInput) {
       "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cuda);
   EXPECT_EQ(options.omega2, (std::vector<double>{0.0, 0.1, 2.0}));
-  EXPECT_EQ(options.form, Form::spin_orbital);
+  EXPECT_EQ(options.formulation, SpinFormulation::spin_orbital);
   EXPECT_EQ(options.memory, std::int64_t{3} << 29);
   EXPECT_EQ(options.tile_size, 24);
 }
 
 TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
   const EnvironmentVariable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
-      form("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
+      formulation("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
   const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cpu);
   EXPECT_EQ(read_options("").device, Device::cpu);
   EXPECT_EQ(options.omega2, std::vector<double>{0.3});
-  EXPECT_EQ(options.form, Form::spin_adapted);
+  EXPECT_EQ(options.formulation, SpinFormulation::spin_adapted);
   EXPECT_EQ(options.memory, 20'000'000'000);
   EXPECT_EQ(options.tile_size, 8);
 }

@@ -5,7 +5,7 @@
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/nwchem_program.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 /// The C interface that the file for NWChem calls, with threads for ranks. Whole molecules through Global Arrays:
 /// standin/.
@@ -14,8 +14,8 @@ namespace {
 
 /// One rank of a host program.
 struct Host {
-  Host(const ThreadTeam& of, const NwchemProgram& what) : team(of), program(what) {}
-  ThreadTeam team;
+  Host(const ThreadCommunicator& of, const NwchemProgram& what) : communicator(of), program(what) {}
+  ThreadCommunicator communicator;
   const NwchemProgram& program;
   std::thread::id thread = std::this_thread::get_id();
   bool cannot_read = false;
@@ -33,12 +33,12 @@ std::int64_t read(void* context, std::int64_t vector, std::int64_t offset, std::
 std::int64_t fetch_add(void* context, std::int64_t counter, std::int64_t amount) {
   auto& host = *static_cast<Host*>(context);
   EXPECT_EQ(std::this_thread::get_id(), host.thread);
-  return host.team.fetch_add(static_cast<int>(counter), amount);
+  return host.communicator.fetch_add(static_cast<int>(counter), amount);
 }
 void sum(void* context, std::int64_t count, double* values) {
   auto& host = *static_cast<Host*>(context);
   EXPECT_EQ(std::this_thread::get_id(), host.thread);
-  host.team.sum(std::span(values, static_cast<std::size_t>(count)));
+  host.communicator.allreduce_sum(std::span(values, static_cast<std::size_t>(count)));
 }
 void print(void* context, std::int64_t length, const char* line) {
   auto& host = *static_cast<Host*>(context);
@@ -52,7 +52,7 @@ class Routine : public ::testing::Test {
 
   struct Answer {
     trifuse_status status{};
-    double bracket = 0.0, paren = 0.0;
+    double e_bracket_t = 0.0, e_paren_t = 0.0;
     std::string printed;
   };
 
@@ -67,7 +67,7 @@ class Routine : public ::testing::Test {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        Host host(ThreadTeam(shared, rank), program);
+        Host host(ThreadCommunicator(shared, rank), program);
         trifuse_nwchem_job job{};
         job.noa = program.counts[0];
         job.nob = program.counts[1];
@@ -96,7 +96,7 @@ class Routine : public ::testing::Test {
         job.print = print;
         change(rank, host, job);
         Answer& answer = found[static_cast<std::size_t>(rank)];
-        trifuse_nwchem_triples(&answer.status, &job, settings.c_str(), &answer.bracket, &answer.paren);
+        trifuse_nwchem_triples(&answer.status, &job, settings.c_str(), &answer.e_bracket_t, &answer.e_paren_t);
         answer.printed = host.printed;
       });
     }
@@ -112,13 +112,13 @@ TEST_F(Routine, ComputesTheEnergiesOnAllRanks) {
   const ExpectedEnergies expected = expected_energies(dump);
   const auto alone = answers(1).front();
   ASSERT_STREQ(alone.status.message, "");
-  EXPECT_NEAR(alone.bracket, expected.plain.bracket, 1e-10);
-  EXPECT_NEAR(alone.paren, expected.plain.paren, 1e-10);
+  EXPECT_NEAR(alone.e_bracket_t, expected.plain.e_bracket_t, 1e-10);
+  EXPECT_NEAR(alone.e_paren_t, expected.plain.e_paren_t, 1e-10);
   for (const int ranks : {2, 4}) {
     for (const Answer& answer : answers(ranks)) {
       EXPECT_STREQ(answer.status.message, "");
-      EXPECT_EQ(answer.bracket, alone.bracket);
-      EXPECT_EQ(answer.paren, alone.paren);
+      EXPECT_EQ(answer.e_bracket_t, alone.e_bracket_t);
+      EXPECT_EQ(answer.e_paren_t, alone.e_paren_t);
     }
   }
 }
@@ -130,7 +130,7 @@ TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
   const auto found = answers(2, "omega2=" + std::to_string(omega2) + ",0\n");
   for (const Answer& answer : found) {
     EXPECT_STREQ(answer.status.message, "");
-    EXPECT_NEAR(answer.paren, energies.paren, 1e-10);
+    EXPECT_NEAR(answer.e_paren_t, energies.e_paren_t, 1e-10);
   }
   for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n        0-1  ", " core", "TF/s",
                            "denominator-shifted CCSD(T), omega2 = ", "\nCCSD(T), omega2 = 0: E[T] = "}) {

@@ -62,21 +62,21 @@ class TaskOfBoth {
                 nullptr, nullptr);
     dev_release_();
     ASSERT_EQ(take_failure(), "");
-    double bracket = 0.0, paren = 0.0, largest = 0.0;
+    double e_bracket_t = 0.0, e_paren_t = 0.0, largest = 0.0;
     std::size_t n = 0;
     for_each_element([&](const Tiles& x, const Tiles& y) {
       double denominator = 0.0;
       for (std::size_t q = 0; q < 3; ++q) {
         denominator += eps_h_[q][static_cast<std::size_t>(y[q])] - eps_p_[q][static_cast<std::size_t>(x[q])];
       }
-      bracket += d_[n] * d_[n] / denominator;
-      paren += d_[n] * (d_[n] + s_[n]) / denominator;
+      e_bracket_t += d_[n] * d_[n] / denominator;
+      e_paren_t += d_[n] * (d_[n] + s_[n]) / denominator;
       largest += std::abs(d_[n]) * (std::abs(d_[n]) + std::abs(s_[n])) / std::abs(denominator);
       ++n;
     });
-    EXPECT_NEAR(energy[0], factor * bracket, 1e-13 * std::abs(largest) + 1e-300);
-    EXPECT_NEAR(energy[1], factor * paren, 1e-13 * std::abs(largest) + 1e-300);
-    EXPECT_NE(bracket, 0.0);
+    EXPECT_NEAR(energy[0], factor * e_bracket_t, 1e-13 * std::abs(largest) + 1e-300);
+    EXPECT_NEAR(energy[1], factor * e_paren_t, 1e-13 * std::abs(largest) + 1e-300);
+    EXPECT_NE(e_bracket_t, 0.0);
   }
 
  private:

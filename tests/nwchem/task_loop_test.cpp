@@ -14,8 +14,8 @@ TEST_P(EnergyThroughNwchemsSymbols, IsThePrintedOne) {
   const ExpectedEnergies expected = expected_energies(GetParam());
   const std::array<double, 2> found = TaskLoop(*source).energies();
   EXPECT_EQ(take_failure(), "");
-  EXPECT_NEAR(found[0], expected.plain.bracket, 1e-10);
-  EXPECT_NEAR(found[1], expected.plain.paren, 1e-10);
+  EXPECT_NEAR(found[0], expected.plain.e_bracket_t, 1e-10);
+  EXPECT_NEAR(found[1], expected.plain.e_paren_t, 1e-10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, EnergyThroughNwchemsSymbols, ::testing::ValuesIn(good_dumps()),

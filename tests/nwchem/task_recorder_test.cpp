@@ -154,9 +154,9 @@ class Recorder : public ::testing::Test {
     job.record(recorder);
     const Energies found = recorder.execute(job.factor, job.eps), expected = job.expected();
     recorder.clear();
-    const double scale = std::abs(expected.bracket) + std::abs(expected.paren);
-    EXPECT_NEAR(found.bracket, expected.bracket, 1e-12 * scale);
-    EXPECT_NEAR(found.paren, expected.paren, 1e-12 * scale);
+    const double scale = std::abs(expected.e_bracket_t) + std::abs(expected.e_paren_t);
+    EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, 1e-12 * scale);
+    EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, 1e-12 * scale);
     EXPECT_GT(scale, 0.0);
   }
 

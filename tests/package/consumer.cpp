@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
-#include "cxx/triples/reference.hpp"
+#include "cxx/cpu/reference_executor.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 #include "trifuse_config.hpp"
 
@@ -19,7 +19,7 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
   for (const trifuse::Task& task : tasks) {
     trifuse::TaskEnergy energy;
     worker->execute({&task, 1}, {&energy, 1});
-    sum += energy.same_paren + energy.mixed_paren;
+    sum += energy.e_paren_t_same + energy.e_paren_t_mixed;
   }
   return sum;
 }
@@ -41,7 +41,7 @@ int main() {
   problem.right = source.get();
   problem.omega2 = {0.1};
   const trifuse::TileSpace& tiles = source->tiles();
-  const auto tasks = trifuse::enumerate_tasks(tiles, problem.form);
+  const auto tasks = trifuse::enumerate_tasks(tiles, problem.formulation);
   const double reference = triples_energy(*trifuse::make_reference_executor(problem, tiles), tasks);
   const double cpu = triples_energy(*trifuse::make_cpu_executor(problem, tiles), tasks);
   std::printf("Trifuse %s, %zu tasks: E(T) = %.15f (reference), %.15f (cpu)\n", trifuse::version, tasks.size(),

@@ -15,7 +15,7 @@
 #include "tests/support/failing_executor.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// GPUs that fail in the middle of a run: made-up ones.
@@ -28,7 +28,7 @@ using Role = TeamShare::Role;
 class DeviceFailure : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
   std::atomic<std::size_t> executed{0}, fallbacks{0};
   std::mutex mutex;
   std::vector<std::string> warnings;
@@ -39,11 +39,11 @@ class DeviceFailure : public ::testing::Test {
   };
   int last_batch = static_cast<int>(plan.tasks.size()) - 1;
 
-  RunSettings settings(int threads, Team* team = nullptr) {
+  RunSettings settings(int threads, Communicator* communicator = nullptr) {
     RunSettings chosen;
     chosen.threads = threads;
     chosen.threads_on_cores = 2;
-    chosen.team = team;
+    chosen.communicator = communicator;
     chosen.on_cores = [this] {
       ++fallbacks;
       return std::make_unique<MadeUpExecutor>(action);
@@ -194,11 +194,11 @@ class DeviceFailureInATeam : public DeviceFailure {
   void expect_all_done(const std::vector<int>& failing, int first, const std::vector<double>& wanted) {
     SCOPED_TRACE("batch " + std::to_string(first) + " of " + std::to_string(failing.size()) + " ranks");
     executed = fallbacks = 0;
-    const auto failures = failures_of_ranks(3, [&](Team& team) {
-      const bool fails = std::find(failing.begin(), failing.end(), team.rank()) != failing.end();
+    const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+      const bool fails = std::find(failing.begin(), failing.end(), communicator.rank()) != failing.end();
       const FailingExecutor executor(
           action, fails ? from_batch(first) : [](int, int) { return false; });
-      RunSettings chosen = settings(2, &team);
+      RunSettings chosen = settings(2, &communicator);
       chosen.share = {.role = Role::worker, .rate = 1.0, .threads = 2, .rate_on_cores = 0.1};
       const RunOutcome outcome = run_tasks(plan, executor, 1, chosen);
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
@@ -232,13 +232,13 @@ TEST_F(DeviceFailureInATeam, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
   const auto wanted = expected();
   for (const bool at_once : {true, false}) {
     executed = 0;
-    const auto failures = failures_of_ranks(3, [&](Team& team) {
-      RunSettings chosen = settings(1, &team);
+    const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+      RunSettings chosen = settings(1, &communicator);
       chosen.share = {.role = Role::helper, .rate = 1.0, .threads = 1};
       const FailingExecutor gpu(action, from_batch(3));
       const MadeUpExecutor cores(action);
       const Executor* executor = &cores;
-      if (team.rank() == 0) {
+      if (communicator.rank() == 0) {
         chosen.share = {.role = Role::worker, .rate = 1e6, .threads = 1, .rate_on_cores = 1.0};
         executor = at_once ? nullptr : static_cast<const Executor*>(&gpu);
         if (at_once) chosen.failed_device = "GPU 0 gives wrong numbers.";
@@ -255,11 +255,11 @@ TEST_F(DeviceFailureInATeam, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
 }
 
 TEST_F(DeviceFailureInATeam, EndsAllWhereNothingTakesItsPlace) {
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
-    RunSettings chosen = settings(1, &team);
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+    RunSettings chosen = settings(1, &communicator);
     chosen.on_cores = {};
     const FailingExecutor executor(
-        action, team.rank() == 1 ? from_batch(-1) : [](int, int) { return false; });
+        action, communicator.rank() == 1 ? from_batch(-1) : [](int, int) { return false; });
     run_tasks(plan, executor, 1, chosen);
   });
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: GPU 0 fell off the bus.", "GPU 0 fell off the bus.",
@@ -270,12 +270,12 @@ TEST_F(DeviceFailureInATeam, IsNoObstacleToAJournal) {
   const auto wanted = expected();
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "journal").string();
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
-    Journal journal(path, key(), &team);
-    RunSettings chosen = settings(2, &team);
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+    Journal journal(path, key(), &communicator);
+    RunSettings chosen = settings(2, &communicator);
     chosen.journal = &journal;
     const FailingExecutor executor(
-        action, team.rank() == 2 ? from_batch(4) : [](int, int) { return false; });
+        action, communicator.rank() == 2 ? from_batch(4) : [](int, int) { return false; });
     EXPECT_EQ(numbers_of(run_tasks(plan, executor, 1, chosen).energies), wanted);
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// What tells the journals of one calculation from those of others.
@@ -15,7 +15,7 @@ namespace trifuse::testing {
 namespace {
 
 TEST(FingerprintOfAProblem, IsTheSameForAnyNumberOfRanksAndThreads) {
-  const OwnedProblem owned(open_shell(Reference::uhf, {5, 4, 8, 7}, 2), Form::spin_orbital, true);
+  const OwnedProblem owned(open_shell(Reference::uhf, {5, 4, 8, 7}, 2), SpinFormulation::spin_orbital, true);
   const auto dump = open_dump_of("ch2_631g_c2v_rohf_t3");
   Problem of_files;
   of_files.right = dump.get();
@@ -26,8 +26,8 @@ TEST(FingerprintOfAProblem, IsTheSameForAnyNumberOfRanksAndThreads) {
     EXPECT_EQ(fingerprint(problem), alone);
     omp_set_num_threads(threads);
     for (const int ranks : {1, 2, 5}) {
-      const auto failures =
-          failures_of_ranks(ranks, [&](Team& team) { EXPECT_EQ(fingerprint(problem, &team), alone); });
+      const auto failures = failures_of_ranks(
+          ranks, [&](Communicator& communicator) { EXPECT_EQ(fingerprint(problem, &communicator), alone); });
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
     }
   }
@@ -37,17 +37,17 @@ TEST(FingerprintOfAProblem, TellsCalculationsApart) {
   std::vector<Fingerprint> all;
   const auto add = [&](const OwnedProblem& owned) { all.push_back(fingerprint(owned.problem)); };
   SyntheticMolecule molecule = closed_shell(4, 7);
-  add(OwnedProblem(molecule, Form::spin_adapted));
-  add(OwnedProblem(molecule, Form::spin_orbital));
-  add(OwnedProblem(molecule, Form::spin_adapted, true));
-  OwnedProblem other_omega2(molecule, Form::spin_adapted);
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted));
+  add(OwnedProblem(molecule, SpinFormulation::spin_orbital));
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted, true));
+  OwnedProblem other_omega2(molecule, SpinFormulation::spin_adapted);
   other_omega2.problem.omega2 = {0.1};
   add(other_omega2);
-  OwnedProblem with_fock(molecule, Form::spin_adapted);
+  OwnedProblem with_fock(molecule, SpinFormulation::spin_adapted);
   with_fock.problem.fock_in_singles = true;
   add(with_fock);
   ++molecule.seed;
-  add(OwnedProblem(molecule, Form::spin_adapted));
+  add(OwnedProblem(molecule, SpinFormulation::spin_adapted));
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
 }

@@ -1,4 +1,4 @@
-#include "cxx/panel_neighbours.hpp"
+#include "cxx/parallel/panel_neighbours.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -53,9 +53,9 @@ class MadeUpExchange final : public PanelExchange {
 };
 
 /// As a run does: a device that fails is warned of, and the rank goes on.
-auto swallow(Team& team, int& failures) {
+auto swallow(Communicator& communicator, int& failures) {
   return [&](const std::function<void()>& body) {
-    together(&team, [&] {
+    run_collectively(&communicator, [&] {
       try {
         body();
       } catch (const DeviceError&) {
@@ -66,16 +66,16 @@ auto swallow(Team& team, int& failures) {
 }
 
 TEST(PanelNeighbours, GetTheOffersOfAll) {
-  const auto failures = failures_of_ranks(4, [](Team& team) {
+  const auto failures = failures_of_ranks(4, [](Communicator& communicator) {
     MadeUpExchange exchange;
-    const bool takes_part = team.rank() != 1;
+    const bool takes_part = communicator.rank() != 1;
     int failed = 0;
-    meet_neighbours(team, takes_part ? &exchange : nullptr, swallow(team, failed));
+    meet_neighbours(communicator, takes_part ? &exchange : nullptr, swallow(communicator, failed));
     EXPECT_EQ(failed, 0);
     EXPECT_EQ(exchange.homes, takes_part ? Homes({0, 0, 2, 3}) : Homes());
     const std::vector<std::string> all = {"offer of 0", "", "offer of 2", "offer of 3"};
     EXPECT_EQ(exchange.taken, takes_part ? all : std::vector<std::string>());
-    EXPECT_EQ(leave_neighbours(team, takes_part ? &exchange : nullptr), takes_part ? 17 : 0);
+    EXPECT_EQ(leave_neighbours(communicator, takes_part ? &exchange : nullptr), takes_part ? 17 : 0);
     EXPECT_TRUE(exchange.taken.empty());
   });
   EXPECT_EQ(failures, std::vector<std::string>(4));
@@ -83,37 +83,38 @@ TEST(PanelNeighbours, GetTheOffersOfAll) {
 
 TEST(PanelNeighbours, GoOnWithoutThoseThatFail) {
   for (const int step : {1, 2}) {
-    const auto failures = failures_of_ranks(3, [&](Team& team) {
-      MadeUpExchange exchange(team.rank() == 1 ? step : 0);
+    const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+      MadeUpExchange exchange(communicator.rank() == 1 ? step : 0);
       int failed = 0;
-      meet_neighbours(team, &exchange, swallow(team, failed));
-      EXPECT_EQ(failed, team.rank() == 1 ? 1 : 0);
-      if (team.rank() == 1) {
+      meet_neighbours(communicator, &exchange, swallow(communicator, failed));
+      EXPECT_EQ(failed, communicator.rank() == 1 ? 1 : 0);
+      if (communicator.rank() == 1) {
         EXPECT_TRUE(exchange.taken.empty());
       } else {
         EXPECT_EQ(exchange.taken.at(1), step == 1 ? "" : "offer of 1");
         EXPECT_EQ(exchange.taken.at(2), "offer of 2");
       }
-      leave_neighbours(team, &exchange);
+      leave_neighbours(communicator, &exchange);
     });
     EXPECT_EQ(failures, std::vector<std::string>(3));
   }
 }
 
 TEST(PanelNeighbours, AllFailWhereOneDoesOtherwise) {
-  const auto failures = failures_of_ranks(3, [](Team& team) {
-    MadeUpExchange exchange(team.rank() == 2 ? 1 : 0);
-    meet_neighbours(team, &exchange, [&](const std::function<void()>& body) { together(&team, body); });
+  const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
+    MadeUpExchange exchange(communicator.rank() == 2 ? 1 : 0);
+    meet_neighbours(communicator, &exchange,
+                    [&](const std::function<void()>& body) { run_collectively(&communicator, body); });
   });
   EXPECT_EQ(failures,
             (std::vector<std::string>{"Rank 2 failed: it is gone", "Rank 2 failed: it is gone", "it is gone"}));
 }
 
 TEST(PanelNeighbours, AreNotAskedWhereOneIsAlone) {
-  const auto failures = failures_of_ranks(2, [](Team& team) {
+  const auto failures = failures_of_ranks(2, [](Communicator& communicator) {
     MadeUpExchange exchange(1);
     int failed = 0;
-    meet_neighbours(team, team.rank() == 0 ? &exchange : nullptr, swallow(team, failed));
+    meet_neighbours(communicator, communicator.rank() == 0 ? &exchange : nullptr, swallow(communicator, failed));
     EXPECT_EQ(failed, 0);
   });
   EXPECT_EQ(failures, std::vector<std::string>(2));

@@ -13,7 +13,7 @@
 #include "cxx/base/error.hpp"
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -58,12 +58,12 @@ TEST(RankResources, OfThisProcessArePlausible) {
 }
 
 TEST(RankResources, AreGathered) {
-  const auto failures = failures_of_ranks(3, [](Team& team) {
-    RankResources mine = on_cores("node" + std::to_string(team.rank()), "0-3,8-11", 8);
-    mine.threads_asked = team.rank();
+  const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
+    RankResources mine = on_cores("node" + std::to_string(communicator.rank()), "0-3,8-11", 8);
+    mine.threads_asked = communicator.rank();
     mine.working_bytes = 0.5 * gib;
-    if (team.rank() == 1) mine.gpu = "NVIDIA H200";
-    const auto all = gather(team, mine);
+    if (communicator.rank() == 1) mine.gpu = "NVIDIA H200";
+    const auto all = allgather(communicator, mine);
     ASSERT_EQ(all.size(), 3u);
     EXPECT_EQ(all[2].host, "node2");
     EXPECT_EQ(all[2].cores, "0-3,8-11");
@@ -82,14 +82,16 @@ TEST(ThreadsOfEach, AreAnEvenShareOfTheCoresUnlessAskedFor) {
   for (const char* asked : {static_cast<const char*>(nullptr), "5"}) {
     const EnvironmentVariable variable("OMP_NUM_THREADS", asked);
     const int cores = resources_of_this_process().core_count;
-    const auto failures = failures_of_ranks(
-        3, [&](Team& team) { EXPECT_EQ(threads_of_each(team), asked != nullptr ? 5 : std::max(1, cores / 3)); });
+    const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+      EXPECT_EQ(threads_of_each(communicator), asked != nullptr ? 5 : std::max(1, cores / 3));
+    });
     EXPECT_EQ(failures, std::vector<std::string>(3));
   }
 }
 
 TEST(RankOnHost, CountsTheRanksBeforeIt) {
-  const auto failures = failures_of_ranks(3, [](Team& team) { EXPECT_EQ(rank_on_host(team), team.rank()); });
+  const auto failures = failures_of_ranks(
+      3, [](Communicator& communicator) { EXPECT_EQ(rank_on_host(communicator), communicator.rank()); });
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
@@ -254,7 +256,7 @@ TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   const std::vector<int> pieces = {4, 0, 4, 0, 4, 4, 1};
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     EXPECT_EQ(shares[r].operands.share, expected[r]) << r;
-    EXPECT_EQ(shares[r].operands.pieces, pieces[r]) << r;
+    EXPECT_EQ(shares[r].operands.segments, pieces[r]) << r;
     EXPECT_GE(shares[r].memory, expected[r] / 7 * gib) << r;
   }
   // All ranks of the first host have the same cores, and two of them read.

@@ -1,4 +1,4 @@
-#include "cxx/panels/remote_panels.hpp"
+#include "cxx/operands/remote_panels.hpp"
 
 #include <gtest/gtest.h>
 

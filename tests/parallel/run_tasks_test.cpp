@@ -37,7 +37,7 @@ JournalKey key_of(const Plan& plan, std::size_t energies_per_task) {
 class TaskRun : public ::testing::TestWithParam<int> {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
 
   RunSettings settings() const {
     RunSettings settings;
@@ -197,7 +197,7 @@ TEST_P(TaskRun, ExecutesNothingWhenTheJournalHasEverything) {
 }
 
 TEST_P(TaskRun, OfNoTasksIsDone) {
-  const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), Form::spin_orbital);
+  const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), SpinFormulation::spin_orbital);
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
 }
 
@@ -339,7 +339,7 @@ TEST_F(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
   refused(*source, nullptr, [](CalculationOptions& o) { o.omega2 = {0.1}; });
   refused(
       *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was begun with tiles of 4 occupied and 16");
-  refused(*source, nullptr, [](CalculationOptions& o) { o.form = Form::spin_orbital; });
+  refused(*source, nullptr, [](CalculationOptions& o) { o.formulation = SpinFormulation::spin_orbital; });
   CalculationOptions more_threads = options;
   more_threads.threads = 3;  // no bit depends on them
   EXPECT_EQ(numbers_of(calculate(*source, more_threads)), expected);

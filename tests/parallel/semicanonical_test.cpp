@@ -1,4 +1,4 @@
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "cxx/base/error.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/support/transformed_source.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
@@ -146,15 +146,15 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
       std::atomic<std::int64_t> all{0}, most{0};
       const auto failures = failures_of_ranks(
           ranks,
-          [&](Team& team) {
+          [&](Communicator& communicator) {
             SemicanonicalSource result(*rotated, *rotated);
-            result.rotate(&team);
+            result.rotate(&communicator);
             EXPECT_EQ(everything_in(result), expected) << ranks << " ranks";
             all += result.own_bytes();
             for (std::int64_t seen = most; seen < result.own_bytes();) {
               if (most.compare_exchange_weak(seen, result.own_bytes())) break;
             }
-            together(&team, [] {});  // others may still read what this rank has
+            run_collectively(&communicator, [] {});  // others may still read what this rank has
           },
           arrays);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
@@ -173,18 +173,18 @@ TEST(SemicanonicalOrbitals, AreThoseOfTheFirstRankWhereOthersFindOtherOnes) {
   const std::vector<double> expected = everything_in(alone);
   const auto failures = failures_of_ranks(
       3,
-      [&](Team& team) {
+      [&](Communicator& communicator) {
         // As if LAPACK turned orbitals otherwise on its processor.
         OddSource odd(*source);
-        odd.negative_fock = team.rank() == 1;
+        odd.negative_fock = communicator.rank() == 1;
         SemicanonicalSource result(odd, odd);
         odd.negative_fock = false;
-        if (team.rank() == 1) {
+        if (communicator.rank() == 1) {
           EXPECT_NE(result.orbital_energies().front(), expected.front());
         }
-        result.rotate(&team);
-        EXPECT_EQ(everything_in(result), expected) << "rank " << team.rank();
-        together(&team, [] {});
+        result.rotate(&communicator);
+        EXPECT_EQ(everything_in(result), expected) << "rank " << communicator.rank();
+        run_collectively(&communicator, [] {});
       },
       true);
   EXPECT_EQ(failures, std::vector<std::string>(3));
@@ -193,11 +193,11 @@ TEST(SemicanonicalOrbitals, AreThoseOfTheFirstRankWhereOthersFindOtherOnes) {
 TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
   const auto failures = failures_of_ranks(
       3,
-      [](Team& team) {
+      [](Communicator& communicator) {
         const auto sound = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}));
         OddSource source(*sound);
-        source.unreadable = team.rank() == 1;
-        SemicanonicalSource(source, source).rotate(&team);
+        source.unreadable = communicator.rank() == 1;
+        SemicanonicalSource(source, source).rotate(&communicator);
         ADD_FAILURE() << "a rank went on";
       },
       true);
@@ -210,8 +210,8 @@ TEST(SemicanonicalOrbitals, StopTogetherWhereARankIsToldTo) {
   const std::atomic<bool> stop{true};
   const auto failures = failures_of_ranks(
       3,
-      [&](Team& team) {
-        SemicanonicalSource(*source, *source).rotate(&team, team.rank() == 2 ? &stop : nullptr);
+      [&](Communicator& communicator) {
+        SemicanonicalSource(*source, *source).rotate(&communicator, communicator.rank() == 2 ? &stop : nullptr);
         ADD_FAILURE() << "a rank went on";
       },
       true);
@@ -255,12 +255,12 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   const auto run_in_team = [&](const TeamShare& share) {
     return failures_of_ranks(
         4,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           CalculationOptions mine = options;
-          mine.sharers = team.size();
+          mine.sharers = communicator.size();
           Calculation calculation(*source, nullptr, mine);
           EXPECT_NEAR(static_cast<double>(calculation.rotated_bytes()), bytes, 1.0);
-          calculation.join(team, share);
+          calculation.join(communicator, share);
           EXPECT_EQ(numbers_of(calculation.run()), alone);
         },
         true);

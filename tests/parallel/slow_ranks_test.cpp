@@ -11,7 +11,7 @@
 #include "cxx/parallel/run_tasks.hpp"
 #include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 /// Ranks of different speeds, which sleep as long as a task would take them.
 namespace trifuse::testing {
@@ -29,7 +29,7 @@ struct Rank {
 class SlowRanks : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(6, 11, 1));
-  Plan plan = make_plan(source->tiles().retiled(2, 3), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 3), SpinFormulation::spin_orbital);
   std::map<std::array<int, 6>, double> operations = [this] {
     std::map<std::array<int, 6>, double> all;
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) all[tiles_of(plan.tasks[t])] = plan.operations[t];
@@ -48,8 +48,8 @@ class SlowRanks : public ::testing::Test {
   /// How long the job takes, which takes a rank of rate 1 a second and a half.
   Times time(const std::vector<Rank>& ranks) {
     Times times{};
-    const auto failures = failures_of_ranks(static_cast<int>(ranks.size()), [&](Team& team) {
-      const Rank& rank = ranks[static_cast<std::size_t>(team.rank())];
+    const auto failures = failures_of_ranks(static_cast<int>(ranks.size()), [&](Communicator& communicator) {
+      const Rank& rank = ranks[static_cast<std::size_t>(communicator.rank())];
       const double seconds_per_operation = 1.5 / (rank.true_rate * plan.total_operations);
       double owed = 0.0;
       const auto sleep = [&](const Task& task) {
@@ -62,13 +62,13 @@ class SlowRanks : public ::testing::Test {
       };
       const MadeUpExecutor executor(sleep, {}, 1);
       RunSettings settings;
-      settings.team = &team;
+      settings.communicator = &communicator;
       settings.share.role = rank.role;
       settings.share.rate = rank.rate;
       settings.share.threads = rank.threads;
       const double start = wall_seconds();
       const RunOutcome outcome = run_tasks(plan, executor, 1, settings);
-      if (team.rank() == 0) times = {wall_seconds() - start, outcome.ranks};
+      if (communicator.rank() == 0) times = {wall_seconds() - start, outcome.ranks};
     });
     EXPECT_EQ(failures, std::vector<std::string>(ranks.size()));
     return times;

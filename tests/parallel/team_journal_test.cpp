@@ -13,7 +13,7 @@
 #include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// One journal of several ranks.
@@ -36,11 +36,11 @@ class ATeamsJournal : public ::testing::Test {
 
   /// Each of `ranks` opens the journal; what they threw.
   std::vector<std::string> open(
-      int ranks, const std::function<void(Journal&, Team&)>& then,
+      int ranks, const std::function<void(Journal&, Communicator&)>& then,
       const std::function<bool(int)>& writes = [](int) { return true; }) {
-    return failures_of_ranks(ranks, [&](Team& team) {
-      Journal journal(path, key, &team, writes(team.rank()));
-      then(journal, team);
+    return failures_of_ranks(ranks, [&](Communicator& communicator) {
+      Journal journal(path, key, &communicator, writes(communicator.rank()));
+      then(journal, communicator);
     });
   }
   void expect_no_failures(const std::vector<std::string>& failures) {
@@ -61,13 +61,14 @@ class ATeamsJournal : public ::testing::Test {
     };
     for (const int ranks : {1, 2, 3, 5}) {
       SCOPED_TRACE(std::to_string(ranks) + " ranks");
-      expect_no_failures(open(ranks, [&](Journal& journal, Team&) { check(journal); }));
+      expect_no_failures(open(ranks, [&](Journal& journal, Communicator&) { check(journal); }));
     }
     check(Journal(path, key));
   }
   void write(int ranks, const std::function<std::vector<std::size_t>(int)>& tasks) {
-    expect_no_failures(open(ranks, [&](Journal& journal, Team& team) {
-      for (const std::size_t task : tasks(team.rank())) journal.append(task, WorkerKind::cpu, energies_of(task));
+    expect_no_failures(open(ranks, [&](Journal& journal, Communicator& communicator) {
+      for (const std::size_t task : tasks(communicator.rank()))
+        journal.append(task, WorkerKind::cpu, energies_of(task));
     }));
   }
 };
@@ -89,15 +90,15 @@ TEST_F(ATeamsJournal, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
                                      : std::vector<std::size_t>{};
   });
   expect_finished({0, 1, 2, 3, 4, 5, 6});
-  expect_no_failures(open(120, [](Journal& journal, Team&) { EXPECT_EQ(journal.finished_count(), 7u); }));
+  expect_no_failures(open(120, [](Journal& journal, Communicator&) { EXPECT_EQ(journal.finished_count(), 7u); }));
 }
 
 TEST_F(ATeamsJournal, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
-  expect_no_failures(open(3, [](Journal& journal, Team& team) {
-    if (team.rank() > 0) journal.append(4, WorkerKind::cuda, energies_of(4, team.rank()));
+  expect_no_failures(open(3, [](Journal& journal, Communicator& communicator) {
+    if (communicator.rank() > 0) journal.append(4, WorkerKind::cuda, energies_of(4, communicator.rank()));
   }));
   for (const int ranks : {2, 3, 7}) {
-    expect_no_failures(open(ranks, [&](Journal& journal, Team&) {
+    expect_no_failures(open(ranks, [&](Journal& journal, Communicator&) {
       EXPECT_EQ(numbers_of(journal.energies(4)), numbers_of(energies_of(4, ranks == 2 ? 2 : 1)));
       EXPECT_EQ(journal.finished_by()[static_cast<std::size_t>(WorkerKind::cuda)], 1u);
     }));
@@ -125,12 +126,12 @@ TEST_F(ATeamsJournal, LosesOfEachFileWhatAKillCutShort) {
 TEST_F(ATeamsJournal, IsNotWrittenByRanksThatWait) {
   const auto even = [](int rank) { return rank % 2 == 0; };
   expect_no_failures(open(
-      4, [](Journal&, Team&) {}, even));
+      4, [](Journal&, Communicator&) {}, even));
   EXPECT_FALSE(fs::exists(path + ".rank1"));
   EXPECT_TRUE(fs::exists(path + ".rank2"));
   write(4, [](int rank) { return std::vector<std::size_t>{static_cast<std::size_t>(rank)}; });
   expect_no_failures(open(
-      4, [](Journal& journal, Team&) { EXPECT_EQ(journal.finished_count(), 4u); }, even));
+      4, [](Journal& journal, Communicator&) { EXPECT_EQ(journal.finished_count(), 4u); }, even));
 }
 
 TEST_F(ATeamsJournal, OfAnotherCalculationIsRefusedByAll) {
@@ -140,7 +141,7 @@ TEST_F(ATeamsJournal, OfAnotherCalculationIsRefusedByAll) {
     {
       JournalFile(name, other, [](std::size_t, WorkerKind, std::span<const TaskEnergy>) {});
     }
-    for (const std::string& failure : open(3, [](Journal&, Team&) {})) {
+    for (const std::string& failure : open(3, [](Journal&, Communicator&) {})) {
       EXPECT_NE(failure.find(name + " belongs to a calculation with other input"), std::string::npos) << failure;
     }
     if (name == path) {
@@ -153,7 +154,7 @@ TEST_F(ATeamsJournal, OfAnotherCalculationIsRefusedByAll) {
 TEST_F(ATeamsJournal, BelongsToOneRunAtATime) {
   for (const std::string& name : {path, path + ".rank1", path + ".rank9"}) {
     const JournalFile held(name, key, [](std::size_t, WorkerKind, std::span<const TaskEnergy>) {});
-    for (const std::string& failure : open(2, [](Journal&, Team&) {})) {
+    for (const std::string& failure : open(2, [](Journal&, Communicator&) {})) {
       EXPECT_NE(failure.find(name + " is in use by another run"), std::string::npos) << failure;
     }
     expect_failure<UsageError>([&] { Journal(path, key); }, name + " is in use by another run");
@@ -162,8 +163,8 @@ TEST_F(ATeamsJournal, BelongsToOneRunAtATime) {
 
 TEST_F(ATeamsJournal, TellsTheTilesOfItsPlanToAllRanks) {
   const auto check = [&](bool there) {
-    expect_no_failures(failures_of_ranks(3, [&](Team& team) {
-      EXPECT_EQ(Journal::tiles_in(path, &team), there ? std::optional(key.tiles) : std::nullopt);
+    expect_no_failures(failures_of_ranks(3, [&](Communicator& communicator) {
+      EXPECT_EQ(Journal::tiles_in(path, &communicator), there ? std::optional(key.tiles) : std::nullopt);
     }));
   };
   check(false);
@@ -175,7 +176,7 @@ TEST_F(ATeamsJournal, TellsTheTilesOfItsPlanToAllRanks) {
 class ATeamWithAJournal : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
-  Plan plan = make_plan(source->tiles().retiled(2, 2), Form::spin_orbital);
+  Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
   JournalKey key_of_plan = {{1, 2}, {{2, 2}, false}, plan.tasks.size(), 1};
   TemporaryFolder folder;
   std::string path = (folder.path() / "journal").string();
@@ -187,10 +188,11 @@ class ATeamWithAJournal : public ::testing::Test {
     return TaskEnergy{1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
   }};
 
-  RunOutcome run(Team* team, const std::atomic<bool>& stop, std::function<void(const RunProgress&)> progress) {
-    Journal journal(path, key_of_plan, team);
+  RunOutcome run(Communicator* communicator, const std::atomic<bool>& stop,
+                 std::function<void(const RunProgress&)> progress) {
+    Journal journal(path, key_of_plan, communicator);
     RunSettings settings;
-    settings.team = team;
+    settings.communicator = communicator;
     settings.journal = &journal;
     settings.stop = &stop;
     settings.progress = std::move(progress);
@@ -207,8 +209,8 @@ TEST_F(ATeamWithAJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
     const int ranks = 1 + attempt % 3;
     const std::size_t before = executed;
     std::atomic<bool> stop{false};
-    const auto failures = failures_of_ranks(ranks, [&](Team& team) {
-      const RunOutcome outcome = run(ranks > 1 ? &team : nullptr, stop, [&](const RunProgress& now) {
+    const auto failures = failures_of_ranks(ranks, [&](Communicator& communicator) {
+      const RunOutcome outcome = run(ranks > 1 ? &communicator : nullptr, stop, [&](const RunProgress& now) {
         EXPECT_GE(now.tasks_done, before);
         if (executed - before > plan.tasks.size() / 5) stop = true;
       });
@@ -230,7 +232,7 @@ TEST_F(ATeamWithAJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
 TEST_F(ATeamWithAJournal, ExecutesNothingWhenTheJournalHasEverything) {
   const std::atomic<bool> stop{false};
   const auto once = [&](int ranks) {
-    const auto failures = failures_of_ranks(ranks, [&](Team& team) { run(&team, stop, {}); });
+    const auto failures = failures_of_ranks(ranks, [&](Communicator& communicator) { run(&communicator, stop, {}); });
     EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
   };
   once(3);
@@ -246,11 +248,11 @@ TEST_F(ATeamWithAJournal, EndsSoonAfterARankHasFailed) {
     return TaskEnergy{1.0, 2.0, 3.0, 4.0};
   });
   const auto start = std::chrono::steady_clock::now();
-  const auto failures = failures_of_ranks(2, [&](Team& team) {
+  const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {
     const MadeUpExecutor broken([](const Task&) -> TaskEnergy { throw SystemError("There is no space."); });
     RunSettings settings;
-    settings.team = &team;
-    run_tasks(plan, team.rank() == 0 ? slow : broken, 1, settings);
+    settings.communicator = &communicator;
+    run_tasks(plan, communicator.rank() == 0 ? slow : broken, 1, settings);
   });
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: There is no space.", "There is no space."}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));

@@ -1,4 +1,4 @@
-#include "cxx/team_operands.hpp"
+#include "cxx/operands/team_operands.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/problems.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -26,7 +26,7 @@ std::int64_t bytes_of(std::int64_t doubles) {
 struct Case {
   std::string name;
   SyntheticMolecule molecule;
-  Form form;
+  SpinFormulation formulation;
   bool two_sided, fock;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -35,11 +35,11 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 class SharedOperands : public ::testing::TestWithParam<Case> {
  protected:
-  OwnedProblem owned{GetParam().molecule, GetParam().form, GetParam().two_sided};
+  OwnedProblem owned{GetParam().molecule, GetParam().formulation, GetParam().two_sided};
   Plan plan = [&] {
     owned.problem.fock_in_singles = GetParam().fock;
     owned.problem.omega2 = {0.0, 0.1};
-    return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+    return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
   }();
   std::vector<double> alone =
       task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.omega2.size());
@@ -49,12 +49,12 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
   void expect_same_bits(int ranks, std::int64_t bytes, See see) {
     const auto failures = failures_of_ranks(
         ranks,
-        [&](Team& team) {
+        [&](Communicator& communicator) {
           const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
-          TeamOperands operands(team, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
+          TeamOperands operands(communicator, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
-          see(operands, operands.traffic(team)[static_cast<std::size_t>(team.rank())]);
+          see(operands, operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())]);
         },
         true);
     EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
@@ -63,14 +63,15 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Problem, SharedOperands,
-    ::testing::Values(Case{"RHF spin-adapted", closed_shell(5, 9, 2), Form::spin_adapted, false, false},
-                      Case{"RHF spin-orbital", closed_shell(4, 7), Form::spin_orbital, false, false},
-                      Case{"RHF spin-adapted two-sided", closed_shell(5, 9), Form::spin_adapted, true, false},
-                      Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), Form::spin_orbital, false, false},
-                      Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), Form::spin_orbital, true, false},
-                      Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), Form::spin_orbital, false, false},
-                      Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}),
-                           Form::spin_orbital, false, true}),
+    ::testing::Values(
+        Case{"RHF spin-adapted", closed_shell(5, 9, 2), SpinFormulation::spin_adapted, false, false},
+        Case{"RHF spin-orbital", closed_shell(4, 7), SpinFormulation::spin_orbital, false, false},
+        Case{"RHF spin-adapted two-sided", closed_shell(5, 9), SpinFormulation::spin_adapted, true, false},
+        Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), SpinFormulation::spin_orbital, false, false},
+        Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital, true, false},
+        Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital, false, false},
+        Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital,
+             false, true}),
     [](const auto& test) { return as_test_name(test.param.name); });
 
 TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
@@ -83,7 +84,8 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
       EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
       std::vector<Task> pieces;
       for (const Task& task : plan.tasks) {
-        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.form, task)) pieces.push_back(piece);
+        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
+          pieces.push_back(piece);
       }
       const std::int64_t needed = operands.panels()->bytes_to_fetch(pieces);
       EXPECT_LE(needed, traffic.bytes_of_others);
@@ -117,10 +119,10 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   const std::int64_t by_one = read[0];
   const auto failures = failures_of_ranks(
       4,
-      [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, &plan.tiles, {}, everything);
-        read[static_cast<std::size_t>(team.rank())] =
-            operands.traffic(team)[static_cast<std::size_t>(team.rank())].read_bytes;
+      [&](Communicator& communicator) {
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, &plan.tiles, {}, everything);
+        read[static_cast<std::size_t>(communicator.rank())] =
+            operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())].read_bytes;
       },
       true);
   EXPECT_EQ(failures, std::vector<std::string>(4));
@@ -129,8 +131,8 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
 
 class SharedOperandsOfTeams : public ::testing::Test {
  protected:
-  OwnedProblem owned{closed_shell(5, 9), Form::spin_orbital};
-  Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.form);
+  OwnedProblem owned{closed_shell(5, 9), SpinFormulation::spin_orbital};
+  Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
 };
 
 TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
@@ -139,12 +141,13 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
   const std::vector<double> alone_other = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, other), plan, 1);
   const auto failures = failures_of_ranks(
       4,
-      [&](Team& team) {
-        const bool asks = team.rank() != 3;
-        const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, team.rank() == 1 ? other : limits);
-        const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr, {},
-                                    everything);
-        const std::vector<OperandTraffic> traffic = operands.traffic(team);
+      [&](Communicator& communicator) {
+        const bool asks = communicator.rank() != 3;
+        const auto executor =
+            prepare_cpu_executor(owned.problem, plan.tiles, communicator.rank() == 1 ? other : limits);
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr,
+                                    {}, everything);
+        const std::vector<OperandTraffic> traffic = operands.traffic(communicator);
         const std::int64_t both = bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
                                            PanelStore::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
         std::int64_t sum = 0;
@@ -152,9 +155,9 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
         EXPECT_EQ(sum, both);
         EXPECT_GT(traffic[3].own_bytes, both / 5);
         // Whoever is done first waits for the others, whose panels it may have.
-        together(&team, [&] {
+        run_collectively(&communicator, [&] {
           executor->take_panels(operands.panels());
-          EXPECT_EQ(task_numbers(*executor, plan, 1), team.rank() == 1 ? alone_other : alone);
+          EXPECT_EQ(task_numbers(*executor, plan, 1), communicator.rank() == 1 ? alone_other : alone);
         });
       },
       true);
@@ -164,8 +167,8 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
 TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
   const auto failures = failures_of_ranks(
       2,
-      [&](Team& team) {
-        const TeamOperands operands(team, owned.problem, plan.tiles, nullptr, {}, everything);
+      [&](Communicator& communicator) {
+        const TeamOperands operands(communicator, owned.problem, plan.tiles, nullptr, {}, everything);
         EXPECT_EQ(operands.panels(), nullptr);
       },
       true);
@@ -178,13 +181,13 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
     for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {
       const auto failures = failures_of_ranks(
           ranks,
-          [&](Team& team) {
-            const bool asks = team.rank() == 0;
-            const TeamOperands operands(team, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
+          [&](Communicator& communicator) {
+            const bool asks = communicator.rank() == 0;
+            const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
                                         bytes_of(PanelStore::required_doubles(owned.problem, plan.tiles)) + cache);
-            const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, team.rank());
+            const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, communicator.rank());
             executor->take_panels(operands.panels());
-            together(&team, [&] {
+            run_collectively(&communicator, [&] {
               const std::vector<double> found = task_numbers(*executor, plan, owned.problem.omega2.size());
               EXPECT_LT(relative_difference(found, alone), 1e-12);
             });

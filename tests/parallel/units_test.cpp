@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "tests/support/molecules.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 using Role = TeamShare::Role;
 
 Plan plan_of_tiles(std::int64_t size) {
-  return make_plan(make_synthetic_source(closed_shell(8, 14, 2))->tiles().retiled(size, size), Form::spin_orbital);
+  return make_plan(make_synthetic_source(closed_shell(8, 14, 2))->tiles().retiled(size, size),
+                   SpinFormulation::spin_orbital);
 }
 
 TEST(Units, HoldEveryTaskOnce) {
@@ -90,11 +91,11 @@ TEST(Units, OfNoTasksAreNone) {
 std::vector<std::vector<int>> claimers(const std::vector<Unit>& units, const std::vector<TeamShare>& shares) {
   std::vector<std::vector<int>> by(units.size());
   std::mutex mutex;
-  const auto failures = failures_of_ranks(static_cast<int>(shares.size()), [&](Team& team) {
-    UnitClaims claims(team, units, shares[static_cast<std::size_t>(team.rank())]);
+  const auto failures = failures_of_ranks(static_cast<int>(shares.size()), [&](Communicator& communicator) {
+    UnitClaims claims(communicator, units, shares[static_cast<std::size_t>(communicator.rank())]);
     for (auto given = claims.next(); !given.empty(); given = claims.next()) {
       const std::lock_guard lock(mutex);
-      for (const Unit& unit : given) by.at(unit.first).push_back(team.rank());
+      for (const Unit& unit : given) by.at(unit.first).push_back(communicator.rank());
     }
     EXPECT_TRUE(claims.next().empty());
   });
@@ -127,10 +128,10 @@ std::vector<std::size_t> numbers_of(const std::vector<Unit>& units) {
 
 TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
   ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
+  ThreadCommunicator communicator(ranks, 0);
   // A tenth of all. As long as that is an estimate it may begin a unit while twenty or more are left.
-  UnitClaims helper(team, equal_units(30), {Role::helper, 1.0, 10.0, 1});
-  UnitClaims worker(team, equal_units(30), {Role::worker, 9.0, 10.0, 1});
+  UnitClaims helper(communicator, equal_units(30), {Role::helper, 1.0, 10.0, 1});
+  UnitClaims worker(communicator, equal_units(30), {Role::worker, 9.0, 10.0, 1});
   EXPECT_EQ(numbers_of(worker.next()), (std::vector<std::size_t>{0}));
   EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{29}));
   EXPECT_EQ(numbers_of(helper.next()), (std::vector<std::size_t>{28}));
@@ -146,18 +147,18 @@ TEST(UnitClaims, OfAHelperComeFromTheEndAndLeaveTheLastToTheWorkers) {
 TEST(UnitClaims, OfAHelperWhoseThreadsWorkTogetherAreWorthMore) {
   for (const bool threads_together : {false, true}) {
     ThreadRanks ranks(1);
-    ThreadTeam team(ranks, 0);
+    ThreadCommunicator communicator(ranks, 0);
     const TeamShare share{
         .role = Role::helper, .rate = 1.0, .team_rate = 10.0, .threads = 8, .threads_together = threads_together};
-    UnitClaims helper(team, equal_units(100), share);
+    UnitClaims helper(communicator, equal_units(100), share);
     EXPECT_EQ(helper.next().size(), threads_together ? 1u : 0u);
   }
 }
 
 TEST(UnitClaims, OfAWorkerAreA32ndOfItsShareOfTheRest) {
   ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
-  UnitClaims claims(team, equal_units(1000), {Role::worker, 4.0, 8.0, 1});
+  ThreadCommunicator communicator(ranks, 0);
+  UnitClaims claims(communicator, equal_units(1000), {Role::worker, 4.0, 8.0, 1});
   std::vector<std::size_t> sizes;
   for (auto given = claims.next(); !given.empty(); given = claims.next()) sizes.push_back(given.size());
   EXPECT_EQ(sizes.front(), 15u);  // of 1000
@@ -168,9 +169,9 @@ TEST(UnitClaims, OfAWorkerAreA32ndOfItsShareOfTheRest) {
 
 TEST(UnitClaims, OfAWorkerThatTurnsOutToBeSlowEndEarly) {
   ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
+  ThreadCommunicator communicator(ranks, 0);
   const TeamShare share{.role = Role::worker, .rate = 1.0, .team_rate = 2.0, .threads = 1, .worker_rate = 1.0};
-  UnitClaims slow(team, equal_units(100), share), other(team, equal_units(100), share);
+  UnitClaims slow(communicator, equal_units(100), share), other(communicator, equal_units(100), share);
   std::size_t given = slow.next().size();
   EXPECT_GT(given, 0u);
   slow.measured(0.001);
@@ -187,14 +188,14 @@ TEST(UnitClaims, OfAWorkerThatTurnsOutToBeSlowEndEarly) {
 
 TEST(UnitClaims, OfAFailedGpuGoOnAsThoseOfCores) {
   ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
+  ThreadCommunicator communicator(ranks, 0);
   const TeamShare share{.role = Role::worker,
                         .rate = 100.0,
                         .team_rate = 200.0,
                         .threads = 1,
                         .rate_on_cores = 1.0,
                         .worker_rate = 100.0};
-  UnitClaims claims(team, equal_units(1000), share);
+  UnitClaims claims(communicator, equal_units(1000), share);
   EXPECT_EQ(claims.next().front().first, 0u);
   claims.goes_on_with_cores();
   EXPECT_EQ(numbers_of(claims.next()), (std::vector<std::size_t>{999}));
@@ -202,9 +203,9 @@ TEST(UnitClaims, OfAFailedGpuGoOnAsThoseOfCores) {
 
 TEST(UnitClaims, AreNoneAfterADrain) {
   ThreadRanks ranks(1);
-  ThreadTeam team(ranks, 0);
-  UnitClaims one(team, equal_units(30), {}), other(team, equal_units(30), {Role::helper, 1.0, 2.0, 1}),
-      third(team, equal_units(30), {});
+  ThreadCommunicator communicator(ranks, 0);
+  UnitClaims one(communicator, equal_units(30), {}), other(communicator, equal_units(30), {Role::helper, 1.0, 2.0, 1}),
+      third(communicator, equal_units(30), {});
   EXPECT_FALSE(one.next().empty());
   one.drain();
   third.drain();
@@ -213,7 +214,7 @@ TEST(UnitClaims, AreNoneAfterADrain) {
   EXPECT_TRUE(other.next().empty());
   EXPECT_TRUE(other.drained());
   // Those of the next run are others.
-  UnitClaims next(team, equal_units(30), {}, UnitClaims::counter_of(team));
+  UnitClaims next(communicator, equal_units(30), {}, UnitClaims::counter_of(communicator));
   EXPECT_EQ(next.next().front().first, 0u);
 }
 

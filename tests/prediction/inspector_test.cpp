@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "cxx/panels/panels.hpp"
+#include "cxx/operands/panels.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {
@@ -15,21 +15,21 @@ struct Inspected {
   Plan plan;
   Inspection inspection;
 
-  Inspected(const TileSpace& tiles, Form form)
-      : problem(of(form)), plan(make_plan(tiles, form)), inspection(plan, problem) {}
-  static Problem of(Form form) {
+  Inspected(const TileSpace& tiles, SpinFormulation formulation)
+      : problem(of(formulation)), plan(make_plan(tiles, formulation)), inspection(plan, problem) {}
+  static Problem of(SpinFormulation formulation) {
     Problem problem;
-    problem.form = form;
+    problem.formulation = formulation;
     return problem;
   }
 };
 
 std::vector<Inspected> examples() {
   std::vector<Inspected> all;
-  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     for (const int irreps : {1, 4}) {
       const auto molecule = make_synthetic_source(closed_shell(9, 22, irreps));
-      all.emplace_back(molecule->tiles().retiled_aligned(4, 8, cuda_granule), form);
+      all.emplace_back(molecule->tiles().retiled_aligned(4, 8, cuda_granule), formulation);
     }
   }
   return all;
@@ -39,12 +39,12 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
   for (const Inspected& each : examples()) {
     const Inspection& inspection = each.inspection;
     ASSERT_EQ(inspection.tasks(), each.plan.tasks.size());
-    Recipe recipe;
+    ContractionList contractions;
     gpu::TaskProgram program;
     std::set<gpu::PanelName> all;
     double largest = 0.0;
     for (std::size_t t = 0; t < inspection.tasks(); ++t) {
-      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, recipe, program);
+      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::step, contractions, program);
       std::set<gpu::PanelName> names;
       for (const auto& phase : program.phases) {
         if (phase.steps > 0) names.insert({phase.a, phase.b});
@@ -68,7 +68,7 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
 TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   // One tile of each kind: no panel is read in two orders, and tasks read all panels.
   const auto molecule = make_synthetic_source(closed_shell(6, 14, 1));
-  const Inspected one(molecule->tiles().retiled_aligned(8, 16, cuda_granule), Form::spin_adapted);
+  const Inspected one(molecule->tiles().retiled_aligned(8, 16, cuda_granule), SpinFormulation::spin_adapted);
   ASSERT_EQ(one.plan.tasks.size(), 1u);
   double host = 0.0;
   std::set<double> sizes;

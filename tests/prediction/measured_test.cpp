@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cxx/cuda/work.hpp"
+#include "cxx/cuda/schedule/work.hpp"
 #include "cxx/prediction/prediction.hpp"
-#include "cxx/semicanonical.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::testing {
@@ -16,7 +16,7 @@ constexpr double promised = 0.10;
 struct TimedRun {
   std::int64_t occupied, virtuals;
   int irreps;
-  Form form;
+  SpinFormulation formulation;
   int gpus;
   double memory;   ///< bytes; 0: what the GPU has
   double seconds;  ///< of all tasks
@@ -24,13 +24,14 @@ struct TimedRun {
 };
 std::string describe(const TimedRun& run) {
   return std::to_string(run.occupied) + " and " + std::to_string(run.virtuals) + " orbitals in " +
-         std::to_string(run.irreps) + " irreps, " + to_string(run.form) + ", " + std::to_string(run.gpus) + " GPUs";
+         std::to_string(run.irreps) + " irreps, " + to_string(run.formulation) + ", " + std::to_string(run.gpus) +
+         " GPUs";
 }
 
-Prediction predicted(const TileSpace& tiles, Form form, const JobShape& job) {
-  const Plan plan = make_plan(cut(tiles, default_cut(tiles, form, true)), form);
+Prediction predicted(const TileSpace& tiles, SpinFormulation formulation, const JobShape& job) {
+  const Plan plan = make_plan(retile(tiles, default_tiling(tiles, formulation, true)), formulation);
   Problem problem;
-  problem.form = form;
+  problem.formulation = formulation;
   return predict(plan, problem, Inspection(plan, problem), machine_model("h200"), job);
 }
 
@@ -46,11 +47,11 @@ JobShape job_of(int gpus, int ranks, double memory = 0) {
 Prediction predicted(const TimedRun& run, int ranks = 1) {
   const auto molecule = make_synthetic_source(
       {Reference::rhf, run.occupied, run.occupied, run.virtuals, run.virtuals, run.irreps, 8, 8, 1});
-  return predicted(molecule->tiles(), run.form, job_of(run.gpus, ranks, run.memory));
+  return predicted(molecule->tiles(), run.formulation, job_of(run.gpus, ranks, run.memory));
 }
 
 TEST(Measured, RunsTakeAboutWhatIsPredicted) {
-  using enum Form;
+  using enum SpinFormulation;
   for (const TimedRun& run : std::vector<TimedRun>{{40, 360, 1, spin_orbital, 1, 0, 121.9, 48.5e12},
                                                    {40, 360, 1, spin_adapted, 1, 0, 56.6, 43.4e12},
                                                    {40, 360, 1, spin_adapted, 2, 0, 28.5, 83.2e12},
@@ -85,7 +86,7 @@ TEST(Measured, RunsOfSeveralRanksTakeAboutWhatIsPredicted) {
     SCOPED_TRACE(std::to_string(run.occupied) + " and " + std::to_string(run.virtuals) + " orbitals, " +
                  std::to_string(run.gpus) + " GPUs, " + std::to_string(run.ranks) + " ranks");
     const Prediction prediction =
-        predicted({run.occupied, run.virtuals, 1, Form::spin_adapted, run.gpus, 0, 0, 0}, run.ranks);
+        predicted({run.occupied, run.virtuals, 1, SpinFormulation::spin_adapted, run.gpus, 0, 0, 0}, run.ranks);
     EXPECT_NEAR(prediction.tasks.seconds, run.tasks, promised * run.tasks);
     EXPECT_NEAR(prediction.seconds(), run.in_all, promised * run.in_all);
   }
@@ -104,7 +105,7 @@ TEST(Measured, RotationsToSemicanonicalOrbitalsTakeAboutWhatIsPredicted) {
   };
   for (const RotatedRun& run : {RotatedRun{1, 1, 29.66}, RotatedRun{2, 2, 21.00}, RotatedRun{2, 4, 20.62}}) {
     SCOPED_TRACE(std::to_string(run.gpus) + " GPUs, " + std::to_string(run.ranks) + " ranks");
-    const Prediction without = predicted(molecule->tiles(), Form::spin_orbital, job_of(run.gpus, run.ranks));
+    const Prediction without = predicted(molecule->tiles(), SpinFormulation::spin_orbital, job_of(run.gpus, run.ranks));
     const RotationPrediction rotation = predict_rotation(cost, without, machine);
     EXPECT_NEAR(without.seconds() + rotation.seconds, run.in_all, promised * run.in_all);
   }
@@ -112,15 +113,16 @@ TEST(Measured, RotationsToSemicanonicalOrbitalsTakeAboutWhatIsPredicted) {
 
 // The rate that a run reports is that of the operations it executed, not of those of the plan.
 TEST(Measured, RunsExecuteThePredictedOperations) {
-  EXPECT_NEAR(predicted({40, 360, 1, Form::spin_orbital, 1, 0, 0, 0}).operations, 51.0e12 * 121.9, 0.005 * 6.2e15);
-  EXPECT_NEAR(predicted({40, 360, 1, Form::spin_adapted, 1, 0, 0, 0}).operations, 2.55e15, 0.005 * 2.55e15);
+  EXPECT_NEAR(predicted({40, 360, 1, SpinFormulation::spin_orbital, 1, 0, 0, 0}).operations, 51.0e12 * 121.9,
+              0.005 * 6.2e15);
+  EXPECT_NEAR(predicted({40, 360, 1, SpinFormulation::spin_adapted, 1, 0, 0, 0}).operations, 2.55e15, 0.005 * 2.55e15);
 }
 
 TEST(Measured, RunsSendThePredictedPanels) {
-  const Prediction all = predicted({40, 360, 1, Form::spin_orbital, 1, 0, 0, 0});
+  const Prediction all = predicted({40, 360, 1, SpinFormulation::spin_orbital, 1, 0, 0, 0});
   EXPECT_NEAR(all.tasks.bytes_sent, 46 * 0x1p30, 0.5 * 0x1p30);
   EXPECT_EQ(all.tasks.panels_dropped, 0);
-  const Prediction limited = predicted({40, 240, 1, Form::spin_orbital, 1, 8e9, 0, 0});
+  const Prediction limited = predicted({40, 240, 1, SpinFormulation::spin_orbital, 1, 8e9, 0, 0});
   EXPECT_NEAR(limited.tasks.bytes_sent, 55 * 0x1p30, 0.03 * 55 * 0x1p30);
   EXPECT_NEAR(static_cast<double>(limited.tasks.panels_dropped), 2505, 0.03 * 2505);
 }
@@ -132,8 +134,8 @@ double seconds_of_task(const std::array<std::int32_t, 6>& extent, int inner) {
   program.phases.resize(9);
   for (auto& phase : program.phases) phase.steps = (inner + 7) / 8;
   program.operations_of_element = 2.0 * 9 * inner;
-  KernelWorkModel model(Form::spin_orbital);
-  return machine_model("h200").kernel_seconds(model.work(program), Form::spin_orbital);
+  KernelWorkModel model(SpinFormulation::spin_orbital);
+  return machine_model("h200").kernel_seconds(model.work(program), SpinFormulation::spin_orbital);
 }
 
 TEST(Measured, SingleTasksTakeAboutWhatIsPredicted) {

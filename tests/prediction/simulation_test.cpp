@@ -11,23 +11,23 @@
 namespace trifuse::testing {
 namespace {
 
-constexpr Form form = Form::spin_adapted;
+constexpr SpinFormulation formulation = SpinFormulation::spin_adapted;
 
 class Simulated : public ::testing::Test {
  protected:
   Simulated()
       : molecule_(make_synthetic_source(closed_shell(40, 200))),
-        plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, cuda_granule), form)),
+        plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, cuda_granule), formulation)),
         inspection_(plan_, problem()),
         machine_(machine_model("h200")) {
     for (std::size_t t = 0; t < inspection_.tasks(); ++t) {
-      kernels_ += machine_.kernel_seconds(inspection_.work(t), form);
+      kernels_ += machine_.kernel_seconds(inspection_.work(t), formulation);
     }
   }
 
   static Problem problem() {
     Problem problem;
-    problem.form = form;
+    problem.formulation = formulation;
     return problem;
   }
   SimulationSettings settings(int ranks) const {

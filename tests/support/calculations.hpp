@@ -6,15 +6,16 @@
 #include <span>
 #include <vector>
 
-#include "cxx/calculation.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/plan/executor.hpp"
 
 namespace trifuse::testing {
 
 /// Options of a calculation on one thread.
-inline CalculationOptions options_for(std::optional<Form> form = {}, std::optional<std::int64_t> tile_size = {}) {
+inline CalculationOptions options_for(std::optional<SpinFormulation> formulation = {},
+                                      std::optional<std::int64_t> tile_size = {}) {
   CalculationOptions options;
-  options.form = form;
+  options.formulation = formulation;
   options.tile_size = tile_size;
   options.threads = 1;
   return options;
@@ -29,8 +30,8 @@ inline CalculationResult calculate(const TileSource& right, const CalculationOpt
 inline std::vector<double> numbers_of(const CalculationResult& result) {
   std::vector<double> numbers;
   for (const TriplesEnergy& energy : result.energies) {
-    numbers.insert(numbers.end(), {energy.total.bracket, energy.total.paren});
-    for (const EnergyPair& pair : energy.spin_cases) numbers.insert(numbers.end(), {pair.bracket, pair.paren});
+    numbers.insert(numbers.end(), {energy.total.e_bracket_t, energy.total.e_paren_t});
+    for (const EnergyPair& pair : energy.spin_cases) numbers.insert(numbers.end(), {pair.e_bracket_t, pair.e_paren_t});
   }
   return numbers;
 }
@@ -38,7 +39,7 @@ inline std::vector<double> numbers_of(const CalculationResult& result) {
 inline std::vector<double> numbers_of(std::span<const TaskEnergy> energies) {
   std::vector<double> numbers;
   for (const TaskEnergy& e : energies) {
-    numbers.insert(numbers.end(), {e.same_bracket, e.same_paren, e.mixed_bracket, e.mixed_paren});
+    numbers.insert(numbers.end(), {e.e_bracket_t_same, e.e_paren_t_same, e.e_bracket_t_mixed, e.e_paren_t_mixed});
   }
   return numbers;
 }

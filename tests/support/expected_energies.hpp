@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 namespace trifuse::testing {

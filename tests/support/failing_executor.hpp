@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 #include "tests/support/made_up_executor.hpp"
 
 namespace trifuse::testing {

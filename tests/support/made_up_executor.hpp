@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cxx/triples/executor.hpp"
+#include "cxx/plan/executor.hpp"
 
 namespace trifuse::testing {
 

@@ -36,9 +36,9 @@ struct NamedMolecule {
 
   bool restricted() const { return molecule.reference == Reference::rhf; }
   /// The forms that its energy can be written in.
-  std::vector<Form> forms() const {
-    if (!restricted()) return {Form::spin_orbital};
-    return {Form::spin_orbital, Form::spin_adapted};
+  std::vector<SpinFormulation> formulations() const {
+    if (!restricted()) return {SpinFormulation::spin_orbital};
+    return {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted};
   }
 };
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "cxx/triples/executor.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
@@ -18,12 +18,12 @@ struct OwnedProblem {
   std::unique_ptr<TileSource> right, left;
   Problem problem;
 
-  OwnedProblem(const SyntheticMolecule& molecule, Form form, bool two_sided = false)
+  OwnedProblem(const SyntheticMolecule& molecule, SpinFormulation formulation, bool two_sided = false)
       : right(make_synthetic_source(molecule)),
         left(two_sided ? make_synthetic_source(other_amplitudes(molecule)) : nullptr) {
     problem.right = right.get();
     problem.left = left.get();
-    problem.form = form;
+    problem.formulation = formulation;
   }
 };
 

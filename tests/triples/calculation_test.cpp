@@ -1,4 +1,4 @@
-#include "cxx/calculation.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,13 +55,14 @@ class ACalculation : public ::testing::Test {
 };
 
 TEST_F(ACalculation, IsSpinAdaptedForAClosedShellUnlessToldOtherwise) {
-  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().form, Form::spin_adapted);
-  EXPECT_EQ(Calculation(*water, nullptr, options_for(Form::spin_orbital)).problem().form, Form::spin_orbital);
-  EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().form, Form::spin_orbital);
+  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().formulation, SpinFormulation::spin_adapted);
+  EXPECT_EQ(Calculation(*water, nullptr, options_for(SpinFormulation::spin_orbital)).problem().formulation,
+            SpinFormulation::spin_orbital);
+  EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().formulation, SpinFormulation::spin_orbital);
 }
 
 TEST_F(ACalculation, CannotBeSpinAdaptedForAnOpenShell) {
-  expect_refusal<UsageError>(*radical, nullptr, options_for(Form::spin_adapted), "needs an RHF reference");
+  expect_refusal<UsageError>(*radical, nullptr, options_for(SpinFormulation::spin_adapted), "needs an RHF reference");
 }
 
 TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
@@ -135,7 +136,7 @@ TEST_F(ACalculation, RefusesDenominatorsThatAreNotNegativeAndNamesAnOmega2ThatCu
   expect_refusal<InputError>(*inverted, nullptr, options, "--omega2 above");
   options.omega2 = {largest / 3.0 + 0.001};
   EXPECT_NEAR(Calculation(*inverted, nullptr, options).largest_denominator(), largest, 1e-14);
-  EXPECT_LT(calculate(*inverted, options).energies.front().total.bracket, 0.0);
+  EXPECT_LT(calculate(*inverted, options).energies.front().total.e_bracket_t, 0.0);
   options.omega2 = {0.5, largest / 3.0 - 0.001};
   expect_refusal<InputError>(*inverted, nullptr, options, "--omega2 above 0.16");
 }
@@ -162,27 +163,27 @@ TEST_F(ACalculation, SaysWhichRohfEnergyItIs) {
 
 TEST_F(ACalculation, WithoutTriplesHasAnEnergyOfZero) {
   const auto helium = make_synthetic_source(closed_shell(1, 5));
-  for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-    const CalculationResult result = calculate(*helium, options_for(form));
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+    const CalculationResult result = calculate(*helium, options_for(formulation));
     EXPECT_EQ(result.tasks, 0u);
-    EXPECT_EQ(result.energies.front().total.paren, 0.0);
+    EXPECT_EQ(result.energies.front().total.e_paren_t, 0.0);
   }
 }
 
 TEST_F(ACalculation, HasSpinCasesThatAddUp) {
   for (const TileSource* source : {water.get(), radical.get()}) {
     const TriplesEnergy energy = calculate(*source).energies.front();
-    double bracket = 0.0, paren = 0.0;
+    double e_bracket_t = 0.0, e_paren_t = 0.0;
     for (const EnergyPair& pair : energy.spin_cases) {
-      bracket += pair.bracket;
-      paren += pair.paren;
+      e_bracket_t += pair.e_bracket_t;
+      e_paren_t += pair.e_paren_t;
     }
-    EXPECT_DOUBLE_EQ(bracket, energy.total.bracket);
-    EXPECT_DOUBLE_EQ(paren, energy.total.paren);
+    EXPECT_DOUBLE_EQ(e_bracket_t, energy.total.e_bracket_t);
+    EXPECT_DOUBLE_EQ(e_paren_t, energy.total.e_paren_t);
   }
   const auto cases = calculate(*water).energies.front().spin_cases;
-  EXPECT_EQ(cases[0].paren, cases[3].paren);
-  EXPECT_EQ(cases[1].paren, cases[2].paren);
+  EXPECT_EQ(cases[0].e_paren_t, cases[3].e_paren_t);
+  EXPECT_EQ(cases[1].e_paren_t, cases[2].e_paren_t);
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ TEST(TaskCount, IsTheOneThatNwchemPrintedForItsTiles) {
     const std::size_t printed = printed_tasks(nwchem_data() / name / "c.out");
     if (printed == 0) continue;
     const TileSpace space = open_dump_of(name)->tiles();
-    EXPECT_EQ(enumerate_tasks(with_large_tiles(space), Form::spin_orbital).size(), printed) << name;
-    EXPECT_LE(enumerate_tasks(space, Form::spin_orbital).size(), printed) << name;
+    EXPECT_EQ(enumerate_tasks(with_large_tiles(space), SpinFormulation::spin_orbital).size(), printed) << name;
+    EXPECT_LE(enumerate_tasks(space, SpinFormulation::spin_orbital).size(), printed) << name;
     ++compared;
   }
   EXPECT_GT(compared, 20u);

@@ -71,12 +71,12 @@ class ThreeParallelSpins : public ::testing::Test {
   }
 
   std::vector<TriplesEnergy> energies(CalculationOptions options) const { return calculate(source, options).energies; }
-  void expect_energy(double bracket, double paren, CalculationOptions options = options_for()) const {
+  void expect_energy(double e_bracket_t, double e_paren_t, CalculationOptions options = options_for()) const {
     for (const ExecutorKind executor : {ExecutorKind::reference, ExecutorKind::cpu}) {
       options.executor = executor;
       const EnergyPair found = energies(options).front().total;
-      EXPECT_NEAR(found.bracket, bracket, 1e-16);
-      EXPECT_NEAR(found.paren, paren, 1e-16);
+      EXPECT_NEAR(found.e_bracket_t, e_bracket_t, 1e-16);
+      EXPECT_NEAR(found.e_paren_t, e_paren_t, 1e-16);
     }
   }
 
@@ -124,15 +124,15 @@ TEST_F(ThreeParallelSpins, ShiftTheDenominatorByThreeOmega2) {
   CalculationOptions options = options_for();
   options.omega2 = {0.1, 1.0};
   const auto found = energies(options);
-  EXPECT_NEAR(found[0].total.bracket, 0.0036 / (delta - 0.3), 1e-16);
-  EXPECT_NEAR(found[1].total.bracket, 0.0036 / (delta - 3.0), 1e-16);
+  EXPECT_NEAR(found[0].total.e_bracket_t, 0.0036 / (delta - 0.3), 1e-16);
+  EXPECT_NEAR(found[1].total.e_bracket_t, 0.0036 / (delta - 3.0), 1e-16);
 }
 
 TEST_F(ThreeParallelSpins, BelongToTheAlphaAlphaAlphaCase) {
   set_connected(0.06);
   const auto found = energies(options_for()).front();
-  EXPECT_EQ(found.spin_cases[0].bracket, found.total.bracket);
-  for (const std::size_t other : {1u, 2u, 3u}) EXPECT_EQ(found.spin_cases[other].bracket, 0.0);
+  EXPECT_EQ(found.spin_cases[0].e_bracket_t, found.total.e_bracket_t);
+  for (const std::size_t other : {1u, 2u, 3u}) EXPECT_EQ(found.spin_cases[other].e_bracket_t, 0.0);
 }
 
 TEST_F(ThreeParallelSpins, HaveOtherAmplitudesOnTheLeft) {
@@ -145,8 +145,8 @@ TEST_F(ThreeParallelSpins, HaveOtherAmplitudesOnTheLeft) {
     options.executor = executor;
     // Integrals are those of the right, which has none for S.
     const EnergyPair found = calculate(right, options, &source).energies.front().total;
-    EXPECT_NEAR(found.bracket, 0.09 * 0.06 / delta, 1e-16);
-    EXPECT_NEAR(found.paren, 0.09 * 0.06 / delta, 1e-16);
+    EXPECT_NEAR(found.e_bracket_t, 0.09 * 0.06 / delta, 1e-16);
+    EXPECT_NEAR(found.e_paren_t, 0.09 * 0.06 / delta, 1e-16);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cxx/result_check.hpp"
+#include "cxx/calculation/result_check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse {
 namespace {
@@ -52,7 +52,7 @@ class PrintedEnergies : public ::testing::Test {
   PrintedEnergies() { found_ = calculate(source_).energies.front().total; }
 
   void print(double bracket_off, double paren_off) {
-    source_.description().printed_triples = {found_.bracket + bracket_off, found_.paren + paren_off};
+    source_.description().printed_triples = {found_.e_bracket_t + bracket_off, found_.e_paren_t + paren_off};
   }
 
   Described source_{make_synthetic_source(closed_shell(3, 4))};
@@ -114,9 +114,9 @@ TEST_F(PrintedEnergies, SayNothingOfSemicanonicalOrbitals) {
 
 TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
   print(0.0, 1.0);
-  const auto failures = failures_of_ranks(3, [&](Team& team) {
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     Calculation calculation(source_, nullptr, options_for());
-    calculation.join(team, {});
+    calculation.join(communicator, {});
     calculation.run();
   });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("E(T) is "), std::string::npos) << failure;
@@ -124,7 +124,7 @@ TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
 
 TEST(TriplesBeyondDoubles, AreToldOf) {
   Described source(make_synthetic_source(closed_shell(3, 4)));
-  const double triples = calculate(source).energies.front().total.paren;
+  const double triples = calculate(source).energies.front().total.e_paren_t;
   for (const double ccsd : {2.0 * triples, -2.0 * triples}) {
     source.description().correlation_energy = ccsd;
     EXPECT_TRUE(calculate(source).warnings.empty());

@@ -22,8 +22,8 @@ struct Expected {
   SpinCase spin_case;
 };
 
-void expect_tasks(const TileSpace& space, Form form, const std::vector<Expected>& expected) {
-  const std::vector<Task> tasks = enumerate_tasks(space, form);
+void expect_tasks(const TileSpace& space, SpinFormulation formulation, const std::vector<Expected>& expected) {
+  const std::vector<Task> tasks = enumerate_tasks(space, formulation);
   ASSERT_EQ(tasks.size(), expected.size());
   for (std::size_t n = 0; n < tasks.size(); ++n) {
     EXPECT_EQ(tasks[n].particles, expected[n].particles) << "task " << n;
@@ -37,7 +37,7 @@ void expect_tasks(const TileSpace& space, Form form, const std::vector<Expected>
 
 TEST(TasksOfFourTiles, AreOnePerSpinCaseForAnUnrestrictedReference) {
   using enum SpinCase;
-  expect_tasks(one_tile_per_class(3, false), Form::spin_orbital,
+  expect_tasks(one_tile_per_class(3, false), SpinFormulation::spin_orbital,
                {{{2, 2, 2}, {0, 0, 0}, 36.0, aaa},
                 {{2, 2, 3}, {0, 0, 1}, 4.0, aab},
                 {{2, 3, 3}, {0, 1, 1}, 4.0, abb},
@@ -46,24 +46,25 @@ TEST(TasksOfFourTiles, AreOnePerSpinCaseForAnUnrestrictedReference) {
 
 TEST(TasksOfFourTiles, OfARestrictedReferenceCountTwiceAndLeaveOutMostlyBeta) {
   using enum SpinCase;
-  expect_tasks(one_tile_per_class(3, true), Form::spin_orbital,
+  expect_tasks(one_tile_per_class(3, true), SpinFormulation::spin_orbital,
                {{{2, 2, 2}, {0, 0, 0}, 18.0, aaa}, {{2, 2, 3}, {0, 0, 1}, 2.0, aab}});
 }
 
 TEST(TasksOfFourTiles, HaveNoThreeDifferentOrbitalsInATileOfTwo) {
   using enum SpinCase;
-  expect_tasks(one_tile_per_class(2, false), Form::spin_orbital,
+  expect_tasks(one_tile_per_class(2, false), SpinFormulation::spin_orbital,
                {{{2, 2, 3}, {0, 0, 1}, 4.0, aab}, {{2, 3, 3}, {0, 1, 1}, 4.0, abb}});
 }
 
 TEST(TasksOfFourTiles, OfSingleOrbitalsAreNone) {
-  expect_tasks(one_tile_per_class(1, false), Form::spin_orbital, {});
-  expect_tasks(one_tile_per_class(1, true), Form::spin_adapted, {});
+  expect_tasks(one_tile_per_class(1, false), SpinFormulation::spin_orbital, {});
+  expect_tasks(one_tile_per_class(1, true), SpinFormulation::spin_adapted, {});
 }
 
 TEST(TasksOfFourTiles, AreOneInSpinAdaptedForm) {
   // Two electrons of either spin may share an orbital, so tiles of two orbitals are enough.
-  expect_tasks(one_tile_per_class(2, true), Form::spin_adapted, {{{2, 2, 2}, {0, 0, 0}, 36.0, SpinCase::aab}});
+  expect_tasks(one_tile_per_class(2, true), SpinFormulation::spin_adapted,
+               {{{2, 2, 2}, {0, 0, 0}, 36.0, SpinCase::aab}});
 }
 
 TEST(TasksWithSymmetry, HaveIrrepsThatMultiplyToTheTotallySymmetricOne) {
@@ -75,7 +76,7 @@ TEST(TasksWithSymmetry, HaveIrrepsThatMultiplyToTheTotallySymmetricOne) {
     tiles.push_back(tile(c, 2, 1));
   }
   const SpinCase all = SpinCase::aab;
-  expect_tasks({tiles, true}, Form::spin_adapted,
+  expect_tasks({tiles, true}, SpinFormulation::spin_adapted,
                {{{4, 4, 4}, {0, 0, 0}, 36.0, all},
                 {{4, 4, 4}, {0, 1, 1}, 12.0, all},
                 {{4, 4, 5}, {0, 0, 1}, 4.0, all},
@@ -88,7 +89,7 @@ TEST(TasksWithSymmetry, HaveIrrepsThatMultiplyToTheTotallySymmetricOne) {
 
 TEST(Tasks, ComeInNwchemsOrderWithTheFirstParticleOutermost) {
   const TileSpace space = one_tile_per_class(9, false).retiled(3, 3);
-  const auto tasks = enumerate_tasks(space, Form::spin_orbital);
+  const auto tasks = enumerate_tasks(space, SpinFormulation::spin_orbital);
   const auto key = [](const Task& t) { return std::tie(t.particles, t.holes); };
   EXPECT_GT(tasks.size(), 500u);
   EXPECT_TRUE(
@@ -98,9 +99,9 @@ TEST(Tasks, ComeInNwchemsOrderWithTheFirstParticleOutermost) {
 /// Every excitation that spin and symmetry allow, with the weight that the tasks give it.
 using Weights = std::map<std::array<std::int64_t, 6>, double>;
 
-Weights weights_of(const TileSpace& space, Form form) {
+Weights weights_of(const TileSpace& space, SpinFormulation formulation) {
   Weights weights;
-  for (const Task& task : enumerate_tasks(space, form)) {
+  for (const Task& task : enumerate_tasks(space, formulation)) {
     std::array<std::int64_t, 6> begin{}, end{}, x{};
     for (std::size_t q = 0; q < 6; ++q) {
       const Tile& t = space[q < 3 ? task.particles[q] : task.holes[q - 3]];
@@ -124,7 +125,7 @@ Weights weights_of(const TileSpace& space, Form form) {
 }
 
 /// What the weight has to be: 1 for three different orbitals, 1/2 if two are equal; 0 where the excitation vanishes.
-double wanted_weight(const TileSpace& space, const std::vector<Orbital>& orbitals, Form form,
+double wanted_weight(const TileSpace& space, const std::vector<Orbital>& orbitals, SpinFormulation formulation,
                      const std::array<std::int64_t, 6>& x) {
   int spins = 0, irreps = 0;
   double weight = 1.0;
@@ -135,23 +136,23 @@ double wanted_weight(const TileSpace& space, const std::vector<Orbital>& orbital
   }
   for (const std::size_t first : {std::size_t{0}, std::size_t{3}}) {
     const int pairs = (x[first] == x[first + 1] ? 1 : 0) + (x[first + 1] == x[first + 2] ? 1 : 0);
-    if (pairs > (form == Form::spin_adapted ? 1 : 0)) return 0.0;
+    if (pairs > (formulation == SpinFormulation::spin_adapted ? 1 : 0)) return 0.0;
     weight /= pairs + 1;
   }
   if (spins != 0 || irreps != 0) return 0.0;
-  return form == Form::spin_orbital && space.restricted() ? 2.0 * weight : weight;
+  return formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 * weight : weight;
 }
 
 /// Executors leave out elements that vanish, so the tasks may count those as they like.
-void expect_every_excitation_once(const TileSpace& space, Form form) {
+void expect_every_excitation_once(const TileSpace& space, SpinFormulation formulation) {
   const auto orbitals = orbitals_of(space);
-  const bool half = form == Form::spin_orbital && space.restricted();
-  const Weights weights = weights_of(space, form);
+  const bool half = formulation == SpinFormulation::spin_orbital && space.restricted();
+  const Weights weights = weights_of(space, formulation);
   std::size_t compared = 0;
   const auto holes = static_cast<std::int64_t>(
       std::count_if(orbitals.begin(), orbitals.end(), [](const Orbital& o) { return o.space == Space::hole; }));
   const auto used = [&](std::int64_t o) {
-    return form == Form::spin_orbital || orbitals[static_cast<std::size_t>(o)].spin == Spin::alpha;
+    return formulation == SpinFormulation::spin_orbital || orbitals[static_cast<std::size_t>(o)].spin == Spin::alpha;
   };
   const auto for_triples = [&](std::int64_t begin, std::int64_t end, auto function) {
     for (std::int64_t x = begin; x < end; ++x)
@@ -164,7 +165,7 @@ void expect_every_excitation_once(const TileSpace& space, Form form) {
     for (const std::int64_t o : {a, b, c}) betas += orbitals[static_cast<std::size_t>(o)].spin == Spin::beta ? 1 : 0;
     if (half && betas > 1) return;
     for_triples(0, holes, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
-      const double wanted = wanted_weight(space, orbitals, form, {a, b, c, i, j, k});
+      const double wanted = wanted_weight(space, orbitals, formulation, {a, b, c, i, j, k});
       if (wanted == 0.0) return;
       const auto found = weights.find({a, b, c, i, j, k});
       ASSERT_NE(found, weights.end());
@@ -191,12 +192,12 @@ TEST(Tasks, CountEveryExcitationOnceWhateverTheTiles) {
       return TileSpace::partition(runs, size, 5 - size / 2, restricted);
     };
     for (const auto& runs : {closed, closed_symmetric}) {
-      expect_every_excitation_once(space(runs, true), Form::spin_adapted);
-      expect_every_excitation_once(space(runs, true), Form::spin_orbital);
-      expect_every_excitation_once(space(runs, false), Form::spin_orbital);
+      expect_every_excitation_once(space(runs, true), SpinFormulation::spin_adapted);
+      expect_every_excitation_once(space(runs, true), SpinFormulation::spin_orbital);
+      expect_every_excitation_once(space(runs, false), SpinFormulation::spin_orbital);
     }
     for (const auto& runs : {open, open_symmetric})
-      expect_every_excitation_once(space(runs, false), Form::spin_orbital);
+      expect_every_excitation_once(space(runs, false), SpinFormulation::spin_orbital);
   }
 }
 
@@ -210,15 +211,15 @@ TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
     const TileSpace coarse = TileSpace::partition(runs, 4, 5, restricted);
     for (const std::int64_t size : {1, 2, 3, 9}) {
       const TileSpace fine = coarse.refined(size, size);
-      for (const Form form : {Form::spin_orbital, Form::spin_adapted}) {
-        if (form == Form::spin_adapted && !restricted) continue;
+      for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+        if (formulation == SpinFormulation::spin_adapted && !restricted) continue;
         std::vector<Task> pieces;
-        for (const Task& task : enumerate_tasks(coarse, form)) {
-          const auto inside = refine_task(coarse, fine, form, task);
+        for (const Task& task : enumerate_tasks(coarse, formulation)) {
+          const auto inside = refine_task(coarse, fine, formulation, task);
           pieces.insert(pieces.end(), inside.begin(), inside.end());
         }
         std::sort(pieces.begin(), pieces.end(), less);
-        const std::vector<Task> whole = enumerate_tasks(fine, form);
+        const std::vector<Task> whole = enumerate_tasks(fine, formulation);
         ASSERT_EQ(pieces.size(), whole.size());
         for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_EQ(key(pieces[n]), key(whole[n]));
       }

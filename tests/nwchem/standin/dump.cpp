@@ -83,8 +83,8 @@ void dump_read(std::int64_t tensor, std::int64_t offset, std::int64_t count, dou
 void dump_energies(double* energies) {
   or_end([&] {
     const auto expected = trifuse::testing::expected_energies(dump->name);
-    energies[0] = expected.plain.bracket;
-    energies[1] = expected.plain.paren;
+    energies[0] = expected.plain.e_bracket_t;
+    energies[1] = expected.plain.e_paren_t;
   });
 }
 

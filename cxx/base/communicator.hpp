@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cxx/base/shared_array.hpp"
+
+namespace trifuse {
+
+/// The ranks (processes) that compute one energy, and their communication. The library knows only this interface. The
+/// program implements it by MPI and Global Arrays, tests implement it by threads.
+///
+/// A collective function must be called by all ranks in the same order. Any thread of a rank may call a function, but
+/// only one thread at a time.
+class Communicator {
+ public:
+  /// Number of shared counters. Each counter begins at 0.
+  static constexpr int counters = 1;
+
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;  ///< number of this rank, 0 .. size() - 1
+  virtual int size() const = 0;  ///< number of ranks
+  /// Adds `amount` to the shared counter number `counter` and returns the counter's previous value. Not collective.
+  /// Counters have 64 bits. `amount` must be 0 .. 2^31 - 1, because ARMCI, below Global Arrays, adds 32-bit numbers.
+  virtual std::int64_t fetch_add(int counter, std::int64_t amount) = 0;
+  /// Replaces each element by its sum over all ranks. The sum is exact if the element is zero on all ranks but one.
+  /// Collective; `values` has the same length on all ranks.
+  virtual void allreduce_sum(std::span<double> values) = 0;
+
+  /// True if `make_array` is supported.
+  virtual bool has_arrays() const { return false; }
+  /// Creates an array of these segments. Collective; `segments` is the same on all ranks. If it fails, it throws on all
+  /// ranks. The array must not outlive the communicator. All ranks destroy their arrays in the same order. Destruction
+  /// is not collective, so a rank may fail alone.
+  virtual std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments);
+};
+
+/// Returns the numbers of all ranks as [rank, n]. Collective; `mine` has the same length on all ranks.
+std::vector<double> allgather(Communicator& communicator, std::span<const double> mine);
+/// Returns the texts of all ranks in the order of ranks, each cut after `longest` bytes. Collective.
+std::vector<std::string> allgather(Communicator& communicator, const std::string& mine, std::size_t longest);
+
+/// Throws on every rank if any rank has failed. Collective. `failure`: the exception of this rank, or null. A rank that
+/// has failed throws its own exception. Any other rank throws the sentence of the lowest rank that has failed, as an
+/// error of the same kind (see error.hpp).
+void propagate_failure(Communicator& communicator, const std::exception_ptr& failure);
+
+/// Throws InputError on all ranks if the numbers that describe the calculation differ between ranks by more than the
+/// rounding of different processors, 1e-9 (absolute, relative above 1). Collective; `mine` has the same length on all
+/// ranks.
+void expect_same(Communicator& communicator, std::span<const double> mine);
+
+/// Runs `body()` on every rank and then throws on every rank if it has thrown on any (see `propagate_failure`).
+/// Collective. If `communicator` is null, it only runs `body()`.
+template <typename Body>
+void run_collectively(Communicator* communicator, Body body) {
+  if (communicator == nullptr) return static_cast<void>(body());
+  std::exception_ptr failure;
+  try {
+    body();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  propagate_failure(*communicator, failure);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,370 @@
+#include "cxx/calculation/calculation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cxx/base/error.hpp"
+#include "cxx/base/threads.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/operands/panels.hpp"
+#include "cxx/rotation/semicanonical.hpp"
+#include "tce_tiles/blocks.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// What is used on the host where `CalculationOptions::memory` does not say otherwise, bytes.
+constexpr std::int64_t default_memory = std::int64_t{2} << 30;
+
+double mib(std::int64_t bytes) {
+  return static_cast<double>(bytes) / 0x1p20;
+}
+
+/// Two lists of runs over the same orbitals, however they are split.
+bool same_orbitals(const TileSpace& x, const TileSpace& y) {
+  for (const OrbitalClass c : orbital_classes) {
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      if (x.range(c, irrep).size != y.range(c, irrep).size) return false;
+    }
+  }
+  return x.restricted() == y.restricted();
+}
+
+/// Whether the occupied-virtual block of the Fock matrix is more than rounding errors.
+bool couples_spaces(const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  std::vector<double> block;
+  double largest = 0.0;
+  for (int p = space.hole_tiles(); p < space.size(); ++p) {
+    for (int h = 0; h < space.hole_tiles(); ++h) {
+      if (!block_exists(space, p, h)) continue;
+      block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
+      source.read_fock(p, h, block);
+      for (const double f : block) largest = std::max(largest, std::abs(f));
+    }
+  }
+  constexpr double rounding = 1e-13;
+  return largest > rounding;
+}
+
+}  // namespace
+
+std::string to_string(ExecutorKind executor) {
+  switch (executor) {
+    case ExecutorKind::cpu:
+      return "cpu";
+    case ExecutorKind::reference:
+      return "reference";
+    case ExecutorKind::cuda:
+      return "cuda";
+  }
+  return "?";
+}
+
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation) {
+  // Less than this is done before the devices have been set up.
+  constexpr double least_operations = 1e10;
+  const SpinFormulation chosen = formulation.value_or(default_formulation(right));
+  if (chosen == SpinFormulation::spin_adapted && !right.restricted())
+    return ExecutorKind::cpu;  // which will be refused
+  const TileSpace tiles = retile(right, default_tiling(right, chosen, true));
+  if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
+  // Asked last: CUDA takes its time to answer.
+  const std::vector<DeviceInfo> visible = visible_devices();
+  return std::any_of(visible.begin(), visible.end(), new_enough) ? ExecutorKind::cuda : ExecutorKind::cpu;
+}
+
+Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)
+    : options_(std::move(options)), right_(&right), left_(left) {
+  check_options(options_);
+  if (!right.has_integrals()) {
+    throw InputError(
+        fmt::format("{} holds amplitudes only; it can stand on the left (--left), but the right needs integrals too.",
+                    right.info().path));
+  }
+  if (left_ != nullptr) check_left();
+  if (options_.executor == ExecutorKind::cuda) {
+    devices_ = choose_devices(visible_devices(), options_.devices);
+  } else {
+    memory_asked_ = options_.memory;
+    if (!options_.memory) options_.memory = default_memory;
+  }
+  choose_formulation();
+  if (options_.omega2.empty()) {
+    const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
+    options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
+  }
+  check_options(options_);  // again, because an omega2 may have come from the left amplitudes
+  choose_orbitals();
+  problem_.right = semicanonical_right_ ? semicanonical_right_.get() : right_;
+  problem_.left = semicanonical_left_ ? semicanonical_left_.get() : left_;
+  problem_.omega2 = options_.omega2;
+
+  const TileSpace& orbitals = problem_.right->tiles();
+  largest_denominator_ = trifuse::largest_denominator(orbitals, problem_.right->orbital_energies());
+  check_denominators();
+  plan_tasks();
+  plan_memory();
+}
+
+Calculation::Calculation(Calculation&&) noexcept = default;
+Calculation::~Calculation() = default;
+
+void Calculation::choose_orbitals() {
+  const SourceInfo& info = right_->info();
+  if (options_.rohf != RohfOrbitals::semicanonical) {
+    if (!info.fock_in_triples) return;
+    if (!right_->has_fock()) {
+      throw InputError(
+          fmt::format("{} asks for the Fock matrix in the triples (fock_in_triples), but holds none; write the dataset "
+                      "fock (UHF: fock_a and fock_b).",
+                      info.path));
+    }
+    problem_.fock_in_singles = couples_spaces(*right_);
+    return;
+  }
+  if (info.reference != Reference::rohf) {
+    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.", info.path,
+                                 to_string(info.reference)));
+  }
+  semicanonical_right_ = std::make_unique<SemicanonicalSource>(*right_, *right_);
+  if (left_ != nullptr) semicanonical_left_ = std::make_unique<SemicanonicalSource>(*left_, *right_);
+  problem_.fock_in_singles = true;
+  // With CUDA --memory speaks of the devices, and the host gets what it needs; a team knows what its hosts have.
+  const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || options_.sharers == 1);
+  if (!limited || peak_of_rotation() <= *options_.memory) return;
+  throw UsageError(
+      fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} MiB of memory{}; allow it with --memory.",
+                  info.path, mib(peak_of_rotation()), options_.sharers > 1 ? " of each process" : ""));
+}
+
+std::int64_t Calculation::rotated_bytes() const {
+  double bytes = 0.0;
+  for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
+    if (source != nullptr) bytes += source->cost().bytes;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t Calculation::kept_of_rotation() const {
+  return rotated_bytes() / options_.sharers;
+}
+
+std::int64_t Calculation::peak_of_rotation() const {
+  if (!semicanonical_right_) return 0;
+  const int ranks = options_.sharers;
+  double peak = semicanonical_right_->cost().peak(ranks);
+  if (semicanonical_left_) {  // one after the other
+    peak = std::max(peak, semicanonical_right_->cost().bytes / ranks + semicanonical_left_->cost().peak(ranks));
+  }
+  return static_cast<std::int64_t>(peak);
+}
+
+void Calculation::plan_tasks() {
+  const TileSpace& orbitals = problem_.right->tiles();
+  const bool cuda = options_.plan_for.value_or(options_.executor) == ExecutorKind::cuda;
+  tiles_ = default_tiling(orbitals, problem_.formulation, cuda, options_.tile_size);
+  std::optional<Tiling> begun = options_.journal_tiles;
+  if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
+  if (begun) {
+    if (options_.tile_size && begun->sizes != tiles_.sizes) {
+      throw UsageError(fmt::format(
+          "The journal {} was begun with tiles of {} occupied and {} virtual orbitals, and --tile-size asks "
+          "for {}; leave --tile-size out, or give another --journal.",
+          options_.journal, begun->sizes.holes, begun->sizes.particles, *options_.tile_size));
+    }
+    tiles_ = *begun;
+  }
+  const TileSpace tiles = retile(orbitals, tiles_);
+  const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
+  // With CUDA --memory speaks of the devices.
+  const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
+  if (plan_bytes > static_cast<double>(allowed)) {
+    throw UsageError(fmt::format(
+        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; take larger tiles{}.",
+        tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
+        cuda ? "" : ", or allow more --memory"));
+  }
+  // However much memory there is: to list these takes minutes.
+  constexpr double most_tasks = 5e7;
+  require_listable(tiles, problem_.formulation, most_tasks);
+  const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
+  const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
+  const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
+  // Beyond this numbers of bytes overflow.
+  if (particles * particles * particles * (holes + particles) > 1e17) {
+    throw UsageError(
+        fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
+  }
+  plan_ = make_plan(tiles, problem_.formulation);
+}
+
+void Calculation::choose_formulation() {
+  problem_.formulation = options_.formulation.value_or(default_formulation(right_->tiles()));
+  if (problem_.formulation == SpinFormulation::spin_adapted && !right_->tiles().restricted()) {
+    throw UsageError(
+        fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
+                    right_->info().path, to_string(right_->info().reference)));
+  }
+}
+
+void Calculation::check_left() const {
+  const std::string pair = fmt::format("{} (left) and {} (right)", left_->info().path, right_->info().path);
+  if (!same_orbitals(left_->tiles(), right_->tiles())) {
+    throw InputError(fmt::format(
+        "{} have different orbitals: numbers of orbitals, irreps or references differ; both must come from the "
+        "same SCF.",
+        pair));
+  }
+  const auto x = left_->orbital_energies(), y = right_->orbital_energies();
+  for (std::size_t p = 0; p < x.size(); ++p) {
+    constexpr double tolerance = 1e-6;
+    if (std::abs(x[p] - y[p]) > tolerance) {
+      throw InputError(fmt::format(
+          "{} have different orbital energies ({:.8f} and {:.8f} for sorted orbital {}); both must come from the "
+          "same SCF.",
+          pair, x[p], y[p], p + 1));
+    }
+  }
+}
+
+void Calculation::check_denominators() const {
+  // Closer to zero than this a denominator is an accident of orbital energies, and its reciprocal noise.
+  constexpr double closest = 1e-7;
+  for (const double omega2 : options_.omega2) {
+    if (largest_denominator_ - 3.0 * omega2 < -closest) continue;
+    throw InputError(fmt::format(
+        "The orbital energies of {} make a triples denominator of {:.6f} hartree (it must be negative) at omega2 = {}: "
+        "an occupied orbital lies above a virtual one. Check the occupation of the reference, or use "
+        "--omega2 above {:.4f}.",
+        right_->info().path, largest_denominator_ - 3.0 * omega2, omega2,
+        std::ceil(largest_denominator_ / 3.0 * 1e4 + 1.0) * 1e-4));
+  }
+}
+
+void Calculation::plan_memory() {
+  threads_ = options_.threads > 0 ? startable_threads(options_.threads) : available_threads();
+  if (options_.executor == ExecutorKind::reference) return;
+  if (options_.executor == ExecutorKind::cuda) {
+    constexpr std::int64_t width = sizeof(double);
+    operand_bytes_ = PanelStore::required_doubles(problem_, plan_.tiles) * width;
+    in_use_per_thread_ = PanelStore::doubles_in_use(problem_, plan_.tiles) * width;
+    return;
+  }
+  const std::int64_t allowed = *options_.memory;
+  const bool beside_gpus = options_.plan_for == ExecutorKind::cuda;
+  const CpuMemory memory =
+      beside_gpus ? cpu_memory_with_panels_of(problem_, plan_.tiles) : cpu_executor_memory(problem_, plan_.tiles);
+  operand_bytes_ = memory.operands;
+  scratch_per_thread_ = memory.per_worker;
+  in_use_per_thread_ = memory.in_use;
+  const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
+  if (affordable < 1) {
+    throw UsageError(fmt::format(
+        "--memory allows {:.1f} MiB of scratch, but one thread needs {:.1f} MiB; allow more or give a smaller "
+        "--tile-size.",
+        static_cast<double>(allowed) / 0x1p20, static_cast<double>(memory.per_worker) / 0x1p20));
+  }
+  threads_ = static_cast<int>(std::min<std::int64_t>(threads_, affordable));
+}
+
+std::string Calculation::method(double omega2) const {
+  const auto shifted = [&](const std::string& name) { return omega2 == 0.0 ? name : "denominator-shifted " + name; };
+  const SourceInfo& right = right_->info();
+  const std::string of_right =
+      right.amplitudes == AmplitudeKind::ccsd ? "" : " of " + to_string(right.amplitudes) + " amplitudes";
+  if (left_ == nullptr) return shifted("CCSD(T)") + of_right;
+  const SourceInfo& left = left_->info();
+  switch (left.amplitudes) {
+    case AmplitudeKind::lambda:
+      return shifted("Lambda-CCSD(T)") + of_right;
+    case AmplitudeKind::regularized_ccsd:
+      if (std::abs(left.omega2 - omega2) < 1e-12) return "Reg-CCSD(T)" + of_right;
+      return shifted(fmt::format("two-sided (T) with left amplitudes regularised at omega2 = {}", left.omega2)) +
+             of_right;
+    case AmplitudeKind::ccsd:
+    case AmplitudeKind::made_up:
+      break;
+  }
+  return shifted("two-sided CCSD(T)") + of_right;
+}
+
+std::string Calculation::reference_note() const {
+  if (right_->info().reference != Reference::rohf) return {};
+  if (options_.rohf == RohfOrbitals::semicanonical) {
+    return "standard ROHF-CCSD(T): semicanonical orbitals, with the f_ov t2 term";
+  }
+  const std::string standard = " (the standard one: --rohf semicanonical)";
+  if (right_->info().fock_in_triples) {
+    return "PySCF's ROHF-CCSD(T): orbital energies of the dump, with the f_ov t2 term" + standard;
+  }
+  return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
+}
+
+void Calculation::join(Communicator& communicator, const TeamShare& share) {
+  communicator_ = &communicator;
+  share_ = share;
+  if (share.threads > 0) threads_ = std::min(threads_, share.threads);
+  if (shares_operands()) plan_shared_memory();
+}
+
+bool Calculation::shares_operands() const {
+  return communicator_ != nullptr && communicator_->size() > 1 && communicator_->has_arrays() &&
+         options_.executor != ExecutorKind::reference;
+}
+
+int Calculation::users_of_operands() const {
+  if (share_.role == TeamShare::Role::waiter) return 0;
+  // A GPU gets its panels one after another, and threads that work together have those of a task or two.
+  if (options_.executor == ExecutorKind::cuda) return 1;
+  return share_.threads_together ? 2 : threads_;
+}
+
+std::int64_t Calculation::memory_for_operands() const {
+  constexpr auto all = std::numeric_limits<std::int64_t>::max();
+  const bool limited = share_.memory > 0.0 && share_.memory < static_cast<double>(all);
+  std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
+  if (memory_asked_) memory = std::min(memory, *memory_asked_);
+  if (memory == all) return all;
+  memory -= kept_of_rotation();
+  // One that waits has its piece alone, and to fill it what it would need to compute.
+  const bool waits = share_.role == TeamShare::Role::waiter;
+  return waits ? memory + working_bytes() : memory - scratch_bytes();
+}
+
+void Calculation::plan_shared_memory() {
+  // Pieces end with a whole panel.
+  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
+  piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
+  const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
+  const std::string limit = asked ? "--memory" : "the memory of its host";
+  const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
+  const std::int64_t kept = kept_of_rotation(), peak = peak_of_rotation();
+  if (memory_for_operands() < peak - kept) {
+    throw UsageError(
+        fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",
+                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
+  }
+  if (share_.role == TeamShare::Role::waiter) return;
+  const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
+  while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
+  if (memory_for_operands() >= needed()) return;
+  const std::int64_t scratch = scratch_bytes();
+  throw UsageError(
+      fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
+                  "allows {:.1f} MiB; {}.",
+                  communicator_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
+                  mib(memory_for_operands() + kept + scratch), advice));
+}
+
+int Calculation::threads_on_cores() const {
+  const std::int64_t scratch = std::max<std::int64_t>(1, cpu_executor_memory(problem_, plan_.tiles).per_worker);
+  return static_cast<int>(std::clamp<std::int64_t>(default_memory / scratch, 1, threads_));
+}
+
+}  // namespace trifuse

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/memory_source.hpp"
+
+namespace trifuse {
+
+namespace {
+
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) {
+    if (!state_ || XXH3_128bits_reset(state_.get()) != XXH_OK) throw SystemError("No memory for a checksum.");
+  }
+  void add(const void* data, std::size_t size) {
+    if (XXH3_128bits_update(state_.get(), data, size) != XXH_OK) throw Error("A checksum could not be computed.");
+  }
+  void add(std::span<const double> numbers) { add(numbers.data(), numbers.size_bytes()); }
+  void add(const std::string& text) { add(text.data(), text.size()); }
+  Fingerprint digest() const {
+    const XXH128_hash_t value = XXH3_128bits_digest(state_.get());
+    return {value.high64, value.low64};
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { static_cast<void>(XXH3_freeState(state)); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+/// Whether a block of four tiles tells what others do not.
+bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
+  if (!source.opposite_spin_blocks_suffice()) return true;
+  const auto spin = [&](std::size_t d) { return source.tiles()[tiles[d]].spin(); };
+  return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
+}
+
+/// A block that is read and hashed by itself, so that many threads and ranks can share the work.
+struct Piece {
+  const TileSource* source;
+  enum class Tensor { t1, t2, v2 } tensor;
+  std::array<int, 4> tiles;
+  std::int64_t size;  ///< doubles
+
+  void read(std::span<double> block) const {
+    const auto [p, q, r, s] = tiles;
+    switch (tensor) {
+      case Tensor::t1:
+        return source->read_t1(p, q, block);
+      case Tensor::t2:
+        return source->read_t2(p, q, r, s, block);
+      case Tensor::v2:
+        return source->read_v2(p, q, r, s, block);
+    }
+  }
+};
+
+void add_pieces(std::vector<Piece>& pieces, const TileSource& source, bool integrals) {
+  const TileSpace& space = source.tiles();
+  const auto add = [&](const BlockIndex& index, Piece::Tensor tensor) {
+    for (const Block& block : index.blocks()) {
+      if (tensor != Piece::Tensor::t1 && !tells(source, block.tiles)) continue;
+      pieces.push_back({&source, tensor, block.tiles, block.size});
+    }
+  };
+  add(t1_blocks(space), Piece::Tensor::t1);
+  add(t2_blocks(space), Piece::Tensor::t2);
+  if (integrals) add(triples_v2_blocks(space), Piece::Tensor::v2);
+}
+
+/// The hash of a piece in numbers that are exact when they are added to zeros.
+constexpr std::size_t numbers_of_hash = 4;
+std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
+  constexpr std::uint64_t low = 0xffffffffu;
+  return {static_cast<double>(hash[0] >> 32), static_cast<double>(hash[0] & low), static_cast<double>(hash[1] >> 32),
+          static_cast<double>(hash[1] & low)};
+}
+
+/// Of the pieces of this rank; zeros stand for the others.
+std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t rank, std::size_t ranks) {
+  std::vector<double> numbers(numbers_of_hash * pieces.size(), 0.0);
+  std::int64_t largest = 1;
+  bool concurrent = true;
+  for (const Piece& piece : pieces) {
+    largest = std::max(largest, piece.size);
+    concurrent = concurrent && piece.source->concurrent_reads();
+  }
+  constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
+  const std::int64_t threads =
+      concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, available_threads()) : 1;
+  // Neighbours among the pieces have rows of a dump in common, so a thread takes many of them at a time.
+  constexpr std::size_t at_once = 64;
+  const std::size_t runs = (pieces.size() + at_once - 1) / at_once;
+  const auto hash_piece = [&](std::size_t n, Buffer& buffer) {
+    const auto size = static_cast<std::size_t>(pieces[n].size);
+    buffer.reserve(size);
+    const std::span<double> block(buffer.data(), size);
+    pieces[n].read(block);
+    Hash hash;
+    hash.add(block);
+    const auto found = as_numbers(hash.digest());
+    std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+  };
+  // Of every `ranks` runs one is of this rank.
+  const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
+  share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
+    const std::size_t run = rank + which * ranks;
+    const std::size_t end = std::min(pieces.size(), (run + 1) * at_once);
+    for (std::size_t n = run * at_once; n < end; ++n) hash_piece(n, buffer);
+  });
+  return numbers;
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
+  std::vector<double> hashes;
+  run_collectively(communicator, [&] {
+    std::vector<Piece> pieces;
+    add_pieces(pieces, *problem.right, true);
+    if (problem.two_sided()) add_pieces(pieces, *problem.left, false);
+    hashes = hash_pieces(pieces, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
+                         communicator != nullptr ? static_cast<std::size_t>(communicator->size()) : 1);
+  });
+  if (communicator != nullptr) communicator->allreduce_sum(hashes);
+  Hash hash;
+  hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.formulation),
+                       problem.fock_in_singles));
+  hash.add(problem.omega2);
+  hash.add(problem.right->orbital_energies());
+  if (problem.two_sided()) hash.add(problem.left->orbital_energies());
+  hash.add(hashes);
+  return hash.digest();
+}
+
+}  // namespace trifuse

@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cxx/base/blas.hpp"
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/result_check.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/panels.hpp"
+#include "cxx/operands/team_operands.hpp"
+#include "cxx/parallel/panel_neighbours.hpp"
+#include "cxx/rotation/semicanonical.hpp"
+
+/// Carries out what calculation.cpp has planned.
+namespace trifuse {
+
+namespace {
+
+/// Lets OpenMP have no more threads than these while it lives.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~OpenMpThreads() { omp_set_num_threads(before_); }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Spin cases of the sums over tasks. A restricted space leaves bbb and abb to the symmetry of the spins.
+void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
+  const auto add = [&](SpinCase spin_case, double e_bracket_t, double e_paren_t) {
+    cases[static_cast<std::size_t>(spin_case)].e_bracket_t += e_bracket_t;
+    cases[static_cast<std::size_t>(spin_case)].e_paren_t += e_paren_t;
+  };
+  if (tiles.restricted()) {
+    add(SpinCase::aaa, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::bbb, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
+    add(SpinCase::aab, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
+    add(SpinCase::abb, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
+  } else {
+    add(task.spin_case, energy.e_bracket_t_same + energy.e_bracket_t_mixed,
+        energy.e_paren_t_same + energy.e_paren_t_mixed);
+  }
+}
+
+}  // namespace
+
+void Calculation::rotate_orbitals(const std::atomic<bool>* stop) const {
+  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
+  for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
+    if (source != nullptr) source->rotate(communicator_, stop);
+  }
+}
+
+std::unique_ptr<Executor> Calculation::make_executor() const {
+  rotate_orbitals(nullptr);
+  const OpenMpThreads threads(threads_);
+  std::unique_ptr<Executor> executor = prepare_executor(nullptr);
+  if (auto* reader = dynamic_cast<PanelExecutor*>(executor.get())) {
+    reader->take_panels(std::make_shared<PanelStore>(problem_, reader->panel_tiles()));
+  }
+  return executor;
+}
+
+std::unique_ptr<Executor> Calculation::prepare_executor(std::vector<std::string>* left_out) const {
+  switch (options_.executor) {
+    case ExecutorKind::reference:
+      return make_reference_executor(problem_, plan_.tiles);
+    case ExecutorKind::cuda: {
+      CudaOptions options;
+      options.devices.clear();
+      for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
+      options.memory_per_device = options_.memory.value_or(0);
+      options.kernel = options_.kernel;
+      options.left_out = left_out;
+      return prepare_cuda_executor(problem_, plan_.tiles, options);
+    }
+    case ExecutorKind::cpu:
+      break;
+  }
+  return prepare_cpu_executor(problem_, plan_.tiles, {}, share_.threads_together ? threads_ : 1);
+}
+
+std::unique_ptr<Executor> Calculation::make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const {
+  const OpenMpThreads threads(threads_);
+  // Tasks are as large as GPUs want them.
+  std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
+  if (panels == nullptr) panels = std::make_shared<PanelStore>(problem_, executor->panel_tiles());
+  executor->take_panels(std::move(panels));
+  return executor;
+}
+
+std::shared_ptr<const PanelStore> Calculation::read_operands(const PanelExecutor* reader,
+                                                             std::optional<TeamOperands>& shared) const {
+  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
+  std::shared_ptr<const PanelStore> panels;
+  if (!shares_operands()) {
+    run_collectively(communicator_, [&] {
+      if (reader != nullptr) panels = std::make_shared<PanelStore>(problem_, reader->panel_tiles());
+    });
+    return panels;
+  }
+  // Beside GPUs cores take what is cut for these, unless no GPU is left.
+  const bool of_others = options_.executor == ExecutorKind::cpu && options_.plan_for == ExecutorKind::cuda;
+  const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
+  // Where devices keep them, or where few tasks will be done, panels of others pass through here: with room to come
+  // ahead, and not more, since new memory takes longer to get than a panel.
+  constexpr std::int64_t room_to_pass = std::int64_t{4} << 30;
+  const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
+  const std::int64_t room =
+      pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
+  shared.emplace(*communicator_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
+  if (shared->panels() == nullptr) {
+    const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
+    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
+  }
+  return shared->panels();
+}
+
+std::unique_ptr<Journal> Calculation::open_journal() const {
+  if (options_.journal.empty()) return nullptr;
+  const OpenMpThreads threads(threads_);
+  const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  return std::make_unique<Journal>(options_.journal, key, communicator_, share_.role != TeamShare::Role::waiter);
+}
+
+CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
+                                   std::function<void(const std::string&)> warn) const {
+  CalculationResult result;
+  const double begin = wall_seconds();
+  rotate_orbitals(stop);
+  const double rotated = wall_seconds();
+  const std::unique_ptr<Journal> journal = open_journal();
+  const std::string warning = journal ? journal->warning() : "";
+  if (!warning.empty() && warn && (communicator_ == nullptr || communicator_->rank() == 0)) warn(warning);
+  const double start = wall_seconds();
+  result.seconds_journal = start - rotated;
+  const bool waits = communicator_ != nullptr && share_.role == TeamShare::Role::waiter;
+  std::optional<TeamOperands> operands;
+  std::shared_ptr<const PanelStore> panels;
+  // One whose devices have failed may keep panels that other ranks read.
+  std::unique_ptr<Executor> executor, failed_executor;
+  RunSettings settings;
+  settings.threads = settings.threads_on_cores = threads_;
+  settings.journal = journal.get();
+  settings.stop = stop;
+  settings.progress = std::move(progress);
+  settings.warn = warn;
+  settings.communicator = communicator_;
+  settings.share = share_;
+  const auto reader = [](const std::unique_ptr<Executor>& of) { return dynamic_cast<PanelExecutor*>(of.get()); };
+  const auto exchange_of = [&](const std::unique_ptr<Executor>& of) {
+    return reader(of) != nullptr ? reader(of)->exchange() : nullptr;
+  };
+  if (options_.executor == ExecutorKind::cuda) {
+    settings.threads_on_cores = threads_on_cores();
+    settings.on_cores = [&] {
+      if (executor) failed_executor = std::move(executor);
+      return make_executor_on_cores(panels);
+    };
+  }
+  const bool required = communicator_ == nullptr && options_.devices_required;
+  // Devices that fail before the first task are given up.
+  const auto try_devices = [&](const std::function<void()>& use) {
+    run_collectively(communicator_, [&] {
+      try {
+        use();
+      } catch (const DeviceError& error) {
+        if (required) throw;
+        failed_executor = std::move(executor);
+        settings.failed_device = error.what();
+      }
+    });
+  };
+  try_devices([&] {
+    if (waits) return;
+    std::vector<std::string> left_out;
+    executor = prepare_executor(required ? nullptr : &left_out);
+    if (!left_out.empty()) settings.failed_device = left_out.front();
+  });
+  panels = read_operands(reader(executor), operands);
+  try_devices([&] {
+    if (reader(executor) != nullptr) reader(executor)->take_panels(panels);
+  });
+  if (operands) meet_neighbours(*communicator_, exchange_of(executor), try_devices);
+  run_collectively(communicator_, [&] {
+    if (options_.executor != ExecutorKind::cpu || waits) return;
+    const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
+    if (!share_.threads_together) {
+      settings.threads = settings.threads_on_cores = threads;
+    } else if (threads < threads_) {
+      throw SystemError(
+          fmt::format("There is memory for {} of {} threads only; give fewer --threads.", threads, threads_));
+    }
+  });
+  const double loaded = wall_seconds();
+  RunOutcome outcome = run_tasks(plan_, executor.get(), problem_.omega2.size(), settings);
+  result.seconds_loading = rotated - begin + loaded - start;
+  result.seconds_tasks = wall_seconds() - loaded;
+  result.tasks = plan_.tasks.size();
+  result.tasks_from_journal = outcome.from_journal;
+  result.tasks_from_other_kind = outcome.from_other_kind;
+  result.operations = outcome.operations;
+  const std::unique_ptr<Executor>& used = executor ? executor : failed_executor;
+  if (operands) result.traffic = operands->traffic(*communicator_, leave_neighbours(*communicator_, exchange_of(used)));
+  result.ranks = std::move(outcome.ranks);
+  result.warnings = std::move(outcome.warnings);
+  if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
+  if (const auto* cuda = dynamic_cast<const CudaExecutor*>(used.get())) result.cuda = cuda->report();
+  const std::size_t count = problem_.omega2.size();
+  for (std::size_t w = 0; w < count; ++w) {
+    TriplesEnergy energy;
+    energy.omega2 = problem_.omega2[w];
+    energy.method = method(energy.omega2);
+    for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
+      add_task(plan_.tiles, plan_.tasks[t], outcome.energies[t * count + w], energy.spin_cases);
+    }
+    for (const EnergyPair& pair : energy.spin_cases) {
+      energy.total.e_bracket_t += pair.e_bracket_t;
+      energy.total.e_paren_t += pair.e_paren_t;
+    }
+    result.energies.push_back(std::move(energy));
+  }
+  run_collectively(communicator_, [&] {
+    for (std::string& sentence : check_result(*this, result)) {
+      if (warn && (communicator_ == nullptr || communicator_->rank() == 0)) warn(sentence);
+      result.warnings.push_back(std::move(sentence));
+    }
+  });
+  return result;
+}
+
+}  // namespace trifuse

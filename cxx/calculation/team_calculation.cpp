@@ -1,0 +1,152 @@
+#include "cxx/calculation/team_calculation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cxx/base/hosts.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
+
+namespace trifuse {
+
+namespace {
+
+const char* visible_by_environment() {
+  return std::getenv("CUDA_VISIBLE_DEVICES");
+}
+
+RankResources resources_of_this_rank(const TeamOptions& options) {
+  RankResources mine = resources_of_this_process();
+  if (options.calculation.threads > 0) mine.threads_asked = options.calculation.threads;
+  if (options.device) {
+    mine.gpu = options.device->name;
+    mine.gpu_label = device_label(*options.device, visible_by_environment());
+    mine.gpu_identity = device_identity(*options.device, visible_by_environment());
+    mine.gpu_rate = nominal_rate(*options.device);
+  }
+  return mine;
+}
+
+/// What tells a calculation from others, as far as that costs nothing.
+std::vector<double> numbers_of(const Calculation& calculation) {
+  const Problem& problem = calculation.problem();
+  const std::span<const double> energies = problem.right->orbital_energies();
+  double weighted = 0.0;
+  for (std::size_t p = 0; p < energies.size(); ++p) weighted += static_cast<double>(p + 1) * energies[p];
+  double omega2 = 0.0;
+  for (std::size_t w = 0; w < problem.omega2.size(); ++w) omega2 += static_cast<double>(w + 1) * problem.omega2[w];
+  return {static_cast<double>(calculation.plan().tasks.size()),
+          calculation.plan().total_operations,
+          static_cast<double>(calculation.plan().tiles.largest_tile()),
+          static_cast<double>(problem.formulation),
+          static_cast<double>(problem.omega2.size()),
+          omega2,
+          weighted,
+          problem.two_sided() ? 1.0 : 0.0};
+}
+
+CalculationOptions options_of_this_rank(const TeamOptions& options, const RankResources& mine, int sharers,
+                                        bool any_gpu) {
+  CalculationOptions chosen = options.calculation;
+  chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
+  chosen.devices.clear();
+  if (any_gpu) {
+    chosen.plan_for = ExecutorKind::cuda;
+    chosen.memory.reset();  // beside GPUs it is they whom it limits
+  }
+  if (!options.device) {
+    if (chosen.executor == ExecutorKind::cuda) chosen.executor = ExecutorKind::cpu;
+    chosen.kernel.clear();
+    return chosen;
+  }
+  chosen.executor = ExecutorKind::cuda;
+  chosen.devices = {options.device->number};
+  chosen.memory = options.gpu_memory;
+  // Ranks that have the same GPU would else both take all that is free.
+  if (!chosen.memory && sharers > 1) {
+    constexpr double usable = 0.9;
+    const auto free = static_cast<double>(free_device_memory(options.device->number));
+    chosen.memory = static_cast<std::int64_t>(usable * free / sharers);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
+                             const TeamOptions& options) {
+  RankResources mine;
+  run_collectively(&communicator, [&] { mine = resources_of_this_rank(options); });
+  std::vector<RankResources> ranks = allgather(communicator, mine);
+  const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
+  const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
+  expect_same(communicator, std::span(&keeps_journal, 1));
+  std::optional<Tiling> begun;
+  if (keeps_journal != 0.0) begun = Journal::tiles_in(options.calculation.journal, &communicator);
+  std::optional<Calculation> calculation;
+  run_collectively(&communicator, [&] {
+    const int sharers = sharers_of_gpu(ranks, communicator.rank());
+    CalculationOptions chosen = options_of_this_rank(options, mine, sharers, any_gpu);
+    chosen.journal_tiles = begun;
+    if (communicator.has_arrays()) chosen.sharers = communicator.size();
+    calculation.emplace(right, left, chosen);
+  });
+  expect_same(communicator, numbers_of(*calculation));
+  const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
+                          static_cast<double>(calculation->working_bytes())};
+  const std::vector<double> needs_of_ranks = allgather(communicator, needs);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].operand_bytes = needs_of_ranks[2 * r];
+    ranks[r].working_bytes = needs_of_ranks[2 * r + 1];
+  }
+  std::vector<TeamShare> shares;
+  run_collectively(&communicator, [&] {
+    const bool shared = communicator.has_arrays() && communicator.size() > 1;
+    shares = share_out(ranks, calculation->plan().total_operations, shared ? Operands::shared : Operands::of_each);
+    calculation->join(communicator, shares[static_cast<std::size_t>(communicator.rank())]);
+  });
+  return {std::move(*calculation), std::move(ranks), std::move(shares)};
+}
+
+std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank) {
+  const RankResources& resources = team_calculation.ranks[rank];
+  const TeamShare& share = team_calculation.shares[rank];
+  if (share.role == TeamShare::Role::waiter) return "waits";
+  const std::string cores = fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
+  if (resources.gpu.empty()) return cores;
+  const int sharers = sharers_of_gpu(team_calculation.ranks, static_cast<int>(rank));
+  return fmt::format("GPU {} ({}), {}{}", gpu_name(team_calculation.ranks, resources), resources.gpu, cores,
+                     sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
+}
+
+std::vector<std::string> rank_table(const TeamCalculation& team_calculation) {
+  const std::size_t size = team_calculation.ranks.size();
+  std::vector<std::string> table = {fmt::format("{:>11}  {:<24}  {}", "rank", "host", "computes on")};
+  const auto line = [&](std::size_t rank) {
+    return fmt::format("{:<24}  {}", team_calculation.ranks[rank].host, describe_rank(team_calculation, rank));
+  };
+  for (std::size_t first = 0, end = 0; first < size; first = end) {
+    const std::string text = line(first);
+    for (end = first + 1; end < size && line(end) == text;) ++end;
+    const std::string numbers = end == first + 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, end - 1);
+    table.push_back(fmt::format("{:>11}  {}", numbers, text));
+  }
+  return table;
+}
+
+std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
+  std::string list;
+  for (const DeviceInfo& device : usable) {
+    list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
+  }
+  constexpr std::size_t longest_list = 1024;
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  const std::vector<std::string> lists = allgather(communicator, list, longest_list);
+  const std::optional<std::size_t> place =
+      dealt_place(hosts, lists, static_cast<std::size_t>(communicator.rank()), share);
+  if (!place) return std::nullopt;
+  return usable.at(*place);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,228 @@
+#include "cxx/cpu/subtask_worker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "cxx/base/blas.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Doubles of one target.
+std::size_t target_doubles(const TileSpace& space) {
+  const auto [h, p] = largest_tiles(space);
+  return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
+}
+
+/// Doubles of a right panel whose rows are copied in another order.
+std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
+  if (problem.formulation == SpinFormulation::spin_orbital) return 0;
+  std::int64_t contracted = 0;
+  for (int irrep = 0; irrep < 8; ++irrep)
+    contracted = std::max(contracted, contracted_extent(space, {Spin::alpha, irrep}).total());
+  const TileSizes size = largest_tiles(space);
+  return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
+}
+
+/// Doubles of one vvoo block and of the margin that may be read behind it.
+std::size_t vvoo_block_doubles(const TileSpace& space) {
+  const auto [h, p] = largest_tiles(space);
+  return static_cast<std::size_t>(h * h * p * p + vector_margin);
+}
+
+/// Number of vvoo blocks that a subtask uses at once.
+std::size_t vvoo_blocks(const Problem& problem) {
+  return static_cast<std::size_t>(disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
+}
+
+}  // namespace
+
+SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
+    : problem_(problem),
+      panels_(panels),
+      space_(panels.tiles()),
+      target_size_(target_doubles(space_)),
+      targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
+      product_(target_size_),
+      reordered_(reordered_doubles(space_, problem)),
+      vvoo_scratch_(panels.cut() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
+
+std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
+  return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
+                                   reordered_doubles(tiles, problem));
+}
+
+void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, std::size_t step,
+                            std::span<TaskEnergy> energies) {
+  const std::size_t count = problem_.omega2.size();
+  if (first < subtasks.size()) prepare_next(subtasks[first]);
+  for (std::size_t n = first; n < subtasks.size(); n += step) {
+    std::swap(contractions_, next_contractions_);
+    if (n + step < subtasks.size()) prepare_next(subtasks[n + step]);
+    execute_subtask(subtasks[n], energies.subspan(n * count, count));
+  }
+}
+
+void SubtaskWorker::prepare_next(const Task& subtask) {
+  list_contractions(space_, problem_.formulation, subtask, next_contractions_);
+  panels_.ask(subtask, next_contractions_);
+}
+
+void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies) {
+  for (std::size_t q = 0; q < 3; ++q) {
+    extent_[q] = space_[task.particles[q]].size;
+    extent_[3 + q] = space_[task.holes[q]].size;
+  }
+  // Targets are [i,j,k,a,b,c]. Runs of c have padded length.
+  const auto [a, b, c, i, j, k] = extent_;
+  const std::int64_t run = padded_run(c);
+  stride_ = target_strides(extent_, run);
+  runs_ = a * b * i * j * k;
+  const bool two_sided = problem_.two_sided();
+  build_targets(Side::right);
+  if (two_sided) build_targets(Side::left);
+
+  input_.targets = contractions_.targets;
+  for (int t = 0; t < contractions_.targets; ++t) {
+    input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
+    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
+  }
+  input_.extent = extent_;
+  const double* eps = panels_.store().orbital_energies().data();
+  for (std::size_t q = 0; q < 3; ++q) {
+    input_.eps[q] = eps + space_[task.particles[q]].offset;
+    input_.eps[3 + q] = eps + space_[task.holes[q]].offset;
+  }
+  input_.equal_particles = {task.particles[0] == task.particles[1], task.particles[1] == task.particles[2]};
+  input_.equal_holes = {task.holes[0] == task.holes[1], task.holes[1] == task.holes[2]};
+  input_.factor = task.factor;
+  input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
+  resolve_singles(task);
+  sum_energies(input_, problem_.omega2, energies);
+  vvoo_blocks_.clear();
+}
+
+double* SubtaskWorker::target(int t, Side side) {
+  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
+  return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
+}
+
+void SubtaskWorker::build_targets(Side side) {
+  written_.fill(false);
+  for (const Product& product : contractions_.products) multiply(product, side);
+  for (int t = 0; t < contractions_.targets; ++t) {
+    // If spin or symmetry forbid all products of a target, D is zero, but S may not be zero.
+    const bool equivalent =
+        std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
+                    [&](const EquivalentTarget& x) { return x.target == t; });
+    const bool empty = !equivalent && !written_[static_cast<std::size_t>(t)];
+    const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
+    if (from == run) continue;
+    for (std::int64_t r = 0; r < runs_; ++r)
+      std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
+  }
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
+}
+
+void SubtaskWorker::multiply(const Product& product, Side side) {
+  const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
+  const Panel left = panels_.left(product.left, side, contracted, left_);
+  const Panel right = panels_.right(product.right, side, contracted, right_);
+  if (left.data == nullptr || right.data == nullptr) return;
+  const auto extent = [&](int tile) { return space_[tile].size; };
+  const std::int64_t left_rows = extent(product.left[0]) * extent(product.left[1]) * extent(product.left[2]);
+  const std::int64_t right_rows = extent(product.right[0]) * extent(product.right[1]) * extent(product.right[2]);
+  operations_ +=
+      2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
+
+  // Indices of the product from the fastest to the slowest, as positions in `slot`: first the three of the panel that
+  // has index c, if possible beginning with c. Then sums into the targets run along contiguous memory.
+  static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows of the left panel: [h1,h2,p1]
+  static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows of the right panel: [h3,p2,p3]
+  static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // its reordered rows: [h3,p3,p2]
+  constexpr std::uint8_t slot_of_c = 2;
+  const Destination& first = product.destinations.front();
+  std::array<int, 3> x = right_order, y = left_order;
+  if (first.slot[0] == slot_of_c) {
+    std::swap(x, y);
+    multiply_transposed(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
+                        product_.data());
+  } else {
+    const double* leading = right.data;
+    std::int64_t stride = right.stride;
+    if (first.slot[3] == slot_of_c) {
+      leading = reorder_right(product, right, contracted);
+      stride = contracted;
+      x = right_order_reversed;
+    }
+    multiply_transposed(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
+  }
+  for (const Destination& destination : product.destinations) {
+    Six n{}, s{};
+    for (std::size_t q = 0; q < 6; ++q) {
+      const auto index = static_cast<std::size_t>(q < 3 ? x[q] : y[q - 3]);
+      const std::size_t slot = destination.slot[index];
+      n[q] = extent_[slot];
+      s[q] = stride_[slot];
+    }
+    bool& written = written_[static_cast<std::size_t>(destination.target)];
+    scatter(product_.data(), n, dense_strides(n), s, destination.sign, !written, target(destination.target, side));
+    written = true;
+  }
+}
+
+/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x], x being the contracted index, without gaps between its rows.
+const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
+  const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
+                     nh = space_[product.right[2]].size;
+  double* to = reordered_.data();
+  for (std::int64_t h = 0; h < nh; ++h)
+    for (std::int64_t pp = 0; pp < npp; ++pp)
+      for (std::int64_t p = 0; p < np; ++p, to += contracted) {
+        std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
+                    static_cast<std::size_t>(contracted) * sizeof(double));
+      }
+  return reordered_.data();
+}
+
+void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
+  // target[x] = source[y] with y[s] = x[slot[s]]. The loops follow the memory of the source: c is its fastest index,
+  // then b, a, k, j, i.
+  static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
+  Six n{}, from{}, to{};
+  for (std::size_t q = 0; q < 6; ++q) {
+    n[q] = extent_[storage_order[q]];
+    from[q] = stride_[storage_order[q]];
+    to[q] = stride_[equivalent.slot[storage_order[q]]];
+  }
+  scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
+}
+
+void SubtaskWorker::resolve_singles(const Task& task) {
+  input_.singles.clear();
+  vvoo_blocks_.clear();
+  const std::int64_t orbitals = space_.orbitals();
+  const std::vector<PanelStore::Disconnected>& disconnected = panels_.store().disconnected();
+  double* room = vvoo_scratch_.data();
+  for (const DisconnectedTerm& term : contractions_.disconnected) {
+    for (const PanelStore::Disconnected& factors : disconnected) {
+      PanelHold block = panels_.pair_block(factors, term.vvoo_tiles(task), room);
+      const double* vvoo = block.data();
+      if (vvoo == nullptr) continue;
+      if (panels_.cut()) room += vvoo_block_doubles(space_);
+      vvoo_blocks_.push_back(std::move(block));
+      const auto offset = [&](const std::array<int, 3>& tiles, int position) {
+        return space_[tiles[static_cast<std::size_t>(position)]].offset;
+      };
+      const double* t1_factor =
+          factors.lone.data() + offset(task.holes, term.hole) * orbitals + offset(task.particles, term.particle);
+      input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
+                                term.vvoo_particles, term.vvoo_holes, t1_factor, orbitals, vvoo});
+    }
+  }
+}
+
+}  // namespace trifuse

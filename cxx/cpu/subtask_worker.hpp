@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/cpu/energy_kernel.hpp"
+#include "cxx/cpu/scatter.hpp"
+#include "cxx/operands/panel_parts.hpp"
+#include "cxx/triples/contraction_list.hpp"
+#include "cxx/triples/problem.hpp"
+
+namespace trifuse {
+
+/// Computes subtasks on one thread and owns the scratch memory for them. A subtask is a part of a task that fits into
+/// the cache of a core. BLAS computes the matrix products, `scatter` adds them to the targets, `sum_energies` sums the
+/// energies.
+class SubtaskWorker {
+ public:
+  /// `problem` and `panels` must outlive the worker.
+  SubtaskWorker(const Problem& problem, const PanelParts& panels);
+
+  /// Computes the subtasks number `first`, `first` + `step`, `first` + 2 `step`, ... of the list and writes their
+  /// energies, energies[subtask, omega2], hartree. While a subtask is computed, the panels of the next one are
+  /// prefetched from other ranks.
+  void execute(std::span<const Task> subtasks, std::size_t first, std::size_t step, std::span<TaskEnergy> energies);
+
+  /// Floating-point operations of the matrix products of all calls.
+  double operations() const { return operations_; }
+  /// Doubles of scratch memory for subtasks of these tiles, without copies of parts of panels.
+  static std::int64_t scratch_doubles(const Problem& problem, const TileSpace& tiles);
+
+ private:
+  /// Writes the contraction list of the next subtask to `next_contractions_` and prefetches its panels.
+  void prepare_next(const Task& subtask);
+  /// Computes one subtask, whose contraction list is in `contractions_`.
+  void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
+  /// Target number `t` of a side, [i,j,k,a,b,c].
+  double* target(int t, Side side);
+  /// Computes all targets of a side.
+  void build_targets(Side side);
+  /// Computes a product and adds it to its targets.
+  void multiply(const Product& product, Side side);
+  const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
+  void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
+  /// Fills `input_.singles`. The blocks stay in memory until `vvoo_blocks_` is cleared.
+  void resolve_singles(const Task& task);
+
+  const Problem& problem_;
+  const PanelParts& panels_;
+  const TileSpace& space_;
+  std::size_t target_size_;
+  Buffer targets_, product_, reordered_;
+  Buffer left_, right_, vvoo_scratch_;  ///< parts of panels, if tiles of the panels are larger than those of subtasks
+  ContractionList contractions_, next_contractions_;
+  EnergyInput input_;
+  std::vector<PanelHold> vvoo_blocks_;
+  Six extent_{}, stride_{};  ///< of a, b, c, i, j, k, in a target
+  std::int64_t runs_ = 0;    ///< number of runs of c in a target
+  std::array<bool, 6> written_{};
+  double operations_ = 0.0;
+};
+
+}  // namespace trifuse

@@ -1,0 +1,20 @@
+#include "cxx/cuda/kernel/check.hpp"
+
+#include <string>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
+  if (status == cudaSuccess) return;
+  const std::string sentence = std::string("CUDA refused a call: ") + cudaGetErrorString(status) + " (" +
+                               cudaGetErrorName(status) + ") from " + call + " at " + file + ":" +
+                               std::to_string(line) + ".";
+  if (status != cudaErrorMemoryAllocation) throw DeviceError(sentence);
+  // Whoever goes on without the memory must not find this again behind the next launch.
+  static_cast<void>(cudaGetLastError());
+  throw DeviceMemoryError(sentence);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,112 @@
+#include "cxx/cuda/runtime/choose_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+bool new_enough(const DeviceInfo& device) {
+  return device.major > 7 || (device.major == 7 && device.minor >= 5);
+}
+
+std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, const std::vector<int>& numbers) {
+  if (visible.empty()) {
+    const std::string why = why_no_devices();
+    throw UsageError(why.empty() ? "There is no GPU to choose from." : why);
+  }
+  const auto too_old = [](const DeviceInfo& device) {
+    return fmt::format("GPU {} ({}) is too old: it has compute capability {}.{}, and 7.5 is needed.", device.number,
+                       device.name, device.major, device.minor);
+  };
+  std::vector<DeviceInfo> chosen;
+  if (numbers.empty()) {
+    std::copy_if(visible.begin(), visible.end(), std::back_inserter(chosen), new_enough);
+    if (chosen.empty()) throw UsageError(too_old(visible.front()));
+    return chosen;
+  }
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const auto same = [&](const DeviceInfo& device) { return device.number == numbers[n]; };
+    if (std::any_of(chosen.begin(), chosen.end(), same)) {
+      throw UsageError(fmt::format("--devices names GPU {} twice.", numbers[n]));
+    }
+    const auto found = std::find_if(visible.begin(), visible.end(), same);
+    if (found == visible.end()) {
+      throw UsageError(
+          fmt::format("--devices names GPU {}, but CUDA sees {} (trifuse --version lists them).", numbers[n],
+                      visible.size() == 1 ? "only GPU 0" : fmt::format("only 0 to {}", visible.size() - 1)));
+    }
+    if (!new_enough(*found)) throw UsageError(too_old(*found));
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
+                                        std::int64_t gpus_per_node) {
+  if (rank_on_node >= gpus_per_node) return {};
+  std::vector<DeviceInfo> usable;
+  std::copy_if(visible.begin(), visible.end(), std::back_inserter(usable), new_enough);
+  if (!usable.empty()) std::rotate(usable.begin(), usable.begin() + rank_on_node % std::ssize(usable), usable.end());
+  return usable;
+}
+
+std::optional<std::size_t> dealt_place(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                       std::size_t rank, bool share) {
+  std::map<std::pair<std::string, std::string>, int> had;
+  std::optional<std::size_t> place;
+  for (std::size_t r = 0; r <= rank; ++r) {
+    std::istringstream words(lists[r]);
+    const std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
+    const auto ranks_that_have = [&](const std::string& gpu) { return had[{hosts[r], gpu}]; };
+    const auto best = std::min_element(list.begin(), list.end(), [&](const std::string& x, const std::string& y) {
+      return ranks_that_have(x) < ranks_that_have(y);
+    });
+    place.reset();
+    if (best == list.end() || (!share && ranks_that_have(*best) > 0)) continue;
+    ++had[{hosts[r], *best}];
+    place = static_cast<std::size_t>(best - list.begin());
+  }
+  return place;
+}
+
+std::string device_label(const DeviceInfo& device, const char* visible_devices) {
+  if (visible_devices == nullptr) return std::to_string(device.number);
+  const std::string_view list = visible_devices;
+  std::size_t begin = 0;
+  for (int n = 0; n < device.number && begin != std::string_view::npos; ++n) {
+    begin = list.find(',', begin);
+    if (begin != std::string_view::npos) ++begin;
+  }
+  if (begin == std::string_view::npos) return std::to_string(device.number);
+  return std::string(list.substr(begin, list.find(',', begin) - begin));
+}
+
+std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
+  // The parts of a GPU have names of their own; CUDA knows each only under this one.
+  const std::string label = device_label(device, visible_devices);
+  return label.starts_with("MIG-") ? label : device.uuid;
+}
+
+double nominal_rate(const DeviceInfo& device) {
+  // The data-centre GPUs have FP64 units; the others a few, for completeness.
+  if (device.minor != 0) return 0.3e12;
+  switch (device.major) {
+    case 8:
+      return 10e12;
+    case 9:
+    case 10:
+      return 30e12;
+    default:
+      return 0.3e12;
+  }
+}
+
+}  // namespace trifuse

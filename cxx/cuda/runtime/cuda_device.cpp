@@ -1,0 +1,89 @@
+#include "cxx/cuda/runtime/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse::gpu {
+
+BusyTime::BusyTime() {
+  TRIFUSE_CUDA(cudaEventRecord(origin_, nullptr));
+  TRIFUSE_CUDA(cudaEventSynchronize(origin_));
+}
+
+void BusyTime::add(const Event& begin, const Event& end) {
+  const std::lock_guard lock(mutex_);
+  spans_.emplace_back(seconds_between(origin_, begin), seconds_between(origin_, end));
+}
+
+double BusyTime::seconds() const {
+  const std::lock_guard lock(mutex_);
+  auto sorted = spans_;
+  std::sort(sorted.begin(), sorted.end());
+  double total = 0.0, end = 0.0;
+  for (const auto& [from, to] : sorted) {
+    total += std::max(0.0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return total;
+}
+
+std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device) {
+  const int capability = 100 * device.major + 10 * device.minor;
+  const auto shared = static_cast<int>(device.sharedMemPerBlockOptin);
+  std::vector<const Kernel*> usable;
+  for (const Kernel& kernel : kernels()) {
+    if (runs_on(kernel, capability, shared)) usable.push_back(&kernel);
+  }
+  return usable;
+}
+
+std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device) {
+  const std::vector<const Kernel*> usable = kernels_for(device);
+  std::vector<const Kernel*> chosen;
+  std::string names;
+  for (const Kernel* kernel : usable) {
+    names += (names.empty() ? "" : ", ") + kernel->name;
+    if (wanted.empty() ? kernel->family == usable.front()->family : kernel->name == wanted) chosen.push_back(kernel);
+  }
+  if (!chosen.empty()) return chosen;
+  if (names.empty()) {
+    throw UsageError(fmt::format("{} (compute capability {}.{}) is too old: Trifuse needs 7.5 or newer.", device.name,
+                                 device.major, device.minor));
+  }
+  throw UsageError(fmt::format("There is no kernel \"{}\" for {}; it can run: {}.", wanted, device.name, names));
+}
+
+std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
+  std::vector<Shape> shapes;
+  for (const Kernel* kernel : kernels) shapes.push_back(kernel->shape);
+  return shapes;
+}
+
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
+                             const cudaDeviceProp& device) {
+  int kept = 0;
+  for (const Kernel* kernel : kernels) kept = std::max(kept, kernel->memory(formulation).kept);
+  return std::int64_t{device.multiProcessorCount} * targets * kept;
+}
+
+void check_self_test(int number, double found, double expected, double scale) {
+  if (std::abs(found - expected) <= 1e-10 * scale) return;
+  throw DeviceError(fmt::format(
+      "GPU {} gives wrong numbers: a task of the self-test has the energy {:.15g}, and {:.15g} on the CPU. Do not use "
+      "this GPU (or this driver); CPU cores work without it.",
+      number, found, expected));
+}
+
+double peak_rate(int number, const cudaDeviceProp& device) {
+  int kilohertz = 0;
+  TRIFUSE_CUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, number));
+  const int capability = 10 * device.major + device.minor;
+  const double per_clock = capability == 90 ? 256.0 : capability == 80 ? 128.0 : capability == 100 ? 128.0 : 4.0;
+  return per_clock * device.multiProcessorCount * 1e3 * kilohertz;
+}
+
+}  // namespace trifuse::gpu

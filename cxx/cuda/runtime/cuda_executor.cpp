@@ -1,0 +1,431 @@
+#include "cxx/cuda/runtime/cuda_executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/cuda_launch.hpp"
+#include "cxx/cuda/runtime/device_exchange.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/schedule/batch_size.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/plan/plan.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse {
+
+namespace gpu {
+namespace {
+
+/// Three keep a device busy with large tasks; of small ones a processor core prepares fewer than a device computes, so
+/// that there are more where a tenth of the memory is enough for what they keep.
+constexpr std::int64_t fewest_workers = 3, most_workers = 8;
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+/// Left to the driver and to what other programs may want in the meantime.
+constexpr std::int64_t reserve_bytes = 512 * mib;
+/// Programs, items and sums of a launch, for each worker.
+constexpr std::int64_t launch_bytes = 192 * mib;
+constexpr std::int64_t least_slot_bytes = 32 * mib;
+/// Larger tiles would make more items of one task than a launch has room for.
+constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
+/// Share of the panel memory that one launch may ask for, so that the next one's panels have room beside it.
+constexpr double launch_share = 0.45;
+
+template <typename T>
+void upload(DeviceArray<T>& to, std::span<const T> from) {
+  to.reserve(std::max<std::size_t>(from.size(), 1));
+  if (from.empty()) return;
+  TRIFUSE_CUDA(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice));
+}
+
+}  // namespace
+}  // namespace gpu
+
+namespace {
+
+using namespace gpu;
+
+class CudaExecutorOfDevices final : public CudaExecutor {
+ public:
+  CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
+      : problem_(problem), coarse_(tiles) {
+    if (options.devices.empty()) throw UsageError("No GPU was named.");
+    std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), most_worker_bytes = 0;
+    for (const int number : options.devices) {
+      Device& device = devices_.emplace_back();
+      device.number = number;
+      TRIFUSE_CUDA(cudaSetDevice(number));
+      TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
+      device.kernels = choose_kernels(options.kernel, device.properties);
+      for (const Kernel* kernel : device.kernels) prepare(*kernel, problem_.formulation, problem_.two_sided());
+      std::size_t free = 0, total = 0;
+      TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+      const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
+      device.budget = options.memory_per_device > 0 ? std::min(options.memory_per_device, available) : available;
+      least_budget = std::min(least_budget, device.budget);
+      most_worker_bytes = std::max(most_worker_bytes, worker_bytes(device));
+    }
+    workers_per_device_ = std::clamp(least_budget / 10 / most_worker_bytes, fewest_workers, most_workers);
+    const std::int64_t least_panels = least_budget - workers_per_device_ * most_worker_bytes;
+    // Tiles are cut until the panels of a task take no more than the share of a launch.
+    fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
+    for (auto [holes, particles] = largest_tiles(fine_);;) {
+      const std::int64_t slots = PanelCache::slots * slot_bytes();
+      limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
+      const std::int64_t needed = largest_task_bytes();
+      if (needed <= limit_) break;
+      if (holes <= hole_block && particles <= hole_block) {
+        throw UsageError(
+            fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; "
+                        "allow more --memory.",
+                        needed / mib + 1, std::max<std::int64_t>(limit_, 0) / mib));
+      }
+      if (holes > particles || particles <= hole_block) {
+        holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
+      } else {
+        particles = std::max<std::int64_t>(hole_block, particles / 2 / hole_block * hole_block);
+      }
+      fine_ = coarse_.refined(holes, particles);
+    }
+    cut_ = !(fine_ == coarse_);
+    // On the device fragments are filled up, which makes panels of ragged tiles larger.
+    constexpr double fill = 1.3;
+    const auto all = fill * static_cast<double>(PanelStore::required_doubles(problem_, fine_)) * sizeof(double);
+    keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
+  }
+
+  const TileSpace& panel_tiles() const override { return fine_; }
+  bool keeps_panels() const override { return keeps_panels_; }
+  void take_panels(std::shared_ptr<const PanelStore> panels) override {
+    panels_ = std::move(panels);
+    for (Device& device : devices_) set_up(device);
+    const auto may_keep = [this](const Device& device, std::int64_t bytes) { return make_room_to_keep(device, bytes); };
+    if (devices_.size() > 1) return;
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), *panels_, problem_.formulation, may_keep);
+  }
+  PanelExchange* exchange() override { return exchange_.get(); }
+  std::string name() const override { return "cuda"; }
+  int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
+  std::unique_ptr<Worker> make_worker() const override;
+  std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
+  CudaReport report() const override;
+
+ private:
+  friend class CudaWorker;
+
+  static void add_numbers_of(const Device& device, CudaReport& report);
+  std::int64_t scratch_doubles(const Device& device) const {
+    return gpu::scratch_doubles(device.kernels, problem_.formulation, problem_.targets(), device.properties);
+  }
+  std::int64_t worker_bytes(const Device& device) const {
+    return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
+  }
+  /// Of each pinned buffer.
+  std::int64_t slot_bytes() const {
+    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.formulation));
+  }
+  /// An upper bound of what the panels of a task take.
+  std::int64_t largest_task_bytes() const {
+    const std::int64_t inner = largest_inner();
+    const auto [largest_hole, largest_particle] = largest_tiles(fine_);
+    const std::int64_t holes = blocks(largest_hole, hole_block) * hole_block;
+    const std::int64_t particles = blocks(largest_particle, pair) * pair;
+    const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
+    const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
+                                          sets_of(problem_) * particles * particles * holes * holes);
+    return doubles * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  /// An upper bound of what all panels take.
+  std::int64_t all_panels_bytes() const {
+    std::int64_t holes = 0, particles = 0;
+    for (const Tile& tile : fine_.tiles()) {
+      if (problem_.formulation == SpinFormulation::spin_adapted && tile.spin() == Spin::beta) continue;
+      (tile.space() == Space::hole ? holes : particles) += blocks(tile.size, hole_block) * hole_block;
+    }
+    const std::int64_t sides = problem_.sides();
+    // Panels of coinciding tiles are packed in both orders.
+    const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
+                                      sets_of(problem_) * particles * particles * holes * holes);
+    return doubles * static_cast<std::int64_t>(sizeof(double));
+  }
+  std::int64_t largest_inner() const {
+    std::int64_t inner = 1;
+    for (const Spin spin : {Spin::alpha, Spin::beta}) {
+      for (int irrep = 0; irrep < 8; ++irrep) {
+        inner = std::max(inner, chunks<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::depth);
+      }
+    }
+    return inner;
+  }
+
+  /// Whether a device has room for so many bytes of panels that never go, beside those of two launches.
+  bool make_room_to_keep(const Device& device, std::int64_t kept) {
+    const std::int64_t capacity = device.panels->capacity();
+    if (kept > capacity / 4 * 3) return false;
+    if (capacity >= all_panels_bytes()) return true;
+    const auto limit = static_cast<std::int64_t>(launch_share * static_cast<double>(capacity - kept));
+    if (limit < largest_task_bytes()) return false;
+    limit_ = std::min(limit_, limit);
+    return true;
+  }
+
+  void set_up(Device& device) {
+    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    device.busy = std::make_unique<BusyTime>();
+    const std::span<const double> energies = panels_->orbital_energies();
+    upload(device.eps, energies);
+    upload(device.omega2, std::span<const double>(problem_.omega2));
+    const auto n = static_cast<std::size_t>(fine_.orbitals());
+    std::vector<double> hole_fastest(n * n);
+    for (int set = 0; set < sets_of(problem_); ++set) {
+      const std::vector<double>& lone = panels_->disconnected()[static_cast<std::size_t>(set)].lone;
+      for (std::size_t h = 0; h < n; ++h) {
+        for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
+      }
+      upload(device.lone[set], std::span<const double>(hole_fastest));
+    }
+    const auto [holes, particles] = largest_tiles(fine_);
+    const std::int64_t padded = blocks(holes, hole_block) * hole_block;
+    device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
+    TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
+    const std::int64_t slot = slot_bytes();
+    const std::int64_t left = device.budget - workers_per_device_ * worker_bytes(device) - PanelCache::slots * slot;
+    device.panels = std::make_unique<PanelCache>(*panels_, problem_.formulation,
+                                                 std::min(left, all_panels_bytes() + 64 * mib), slot);
+  }
+
+  Problem problem_;
+  TileSpace coarse_, fine_;
+  bool cut_ = false;  ///< whether a task is more than one piece
+  bool keeps_panels_ = false;
+  std::int64_t workers_per_device_ = 0;
+  std::int64_t limit_ = 0;  ///< bytes of panels for one launch
+  std::shared_ptr<const PanelStore> panels_;
+  std::vector<Device> devices_;
+  std::unique_ptr<DeviceExchange> exchange_;  ///< with other processes
+  mutable std::atomic<std::size_t> workers_made_{0};
+  mutable std::mutex report_mutex_;
+  mutable CudaReport report_;
+  mutable std::map<std::string, std::int64_t> items_of_kernel_;
+};
+
+class CudaWorker final : public Executor::Worker {
+ public:
+  CudaWorker(const CudaExecutorOfDevices& executor, const Device& device)
+      : executor_(executor),
+        device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
+        buffers_(executor.scratch_doubles(device)),
+        covers_(shapes_of(device.kernels)) {
+    for (const Kernel* kernel : device.kernels) {
+      launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
+    }
+  }
+
+  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+    TRIFUSE_CUDA(cudaSetDevice(device_.number));
+    std::fill(energies.begin(), energies.end(), TaskEnergy{});
+    const double begin = wall_seconds();
+    const double waited_before = buffers_.seconds_waiting;
+    done_.assign(launches_.size(), Done{});
+    const std::size_t per_task = executor_.problem_.omega2.size();
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const auto energies_of_task = energies.subspan(t * per_task, per_task);
+      // One kernel for all pieces of a task, so that their energies are added in the same order whatever runs beside.
+      std::array<int, 3> extent{};
+      for (std::size_t q = 0; q < 3; ++q) {
+        extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
+      }
+      const std::size_t kernel = covers_.best(extent);
+      if (!executor_.cut_) {
+        add_piece(tasks[t], energies_of_task, kernel);
+        continue;
+      }
+      for (const Task& piece :
+           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, tasks[t])) {
+        add_piece(piece, energies_of_task, kernel);
+      }
+    }
+    for (std::size_t n = 0; n < launches_.size(); ++n) run(n);
+    const double waited = buffers_.seconds_waiting - waited_before;
+    const std::lock_guard lock(executor_.report_mutex_);
+    executor_.report_.seconds_waiting += waited;
+    executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
+    for (std::size_t n = 0; n < launches_.size(); ++n) {
+      executor_.report_.launches += done_[n].launches;
+      executor_.items_of_kernel_[launches_[n].kernel().name] += done_[n].items;
+    }
+  }
+
+  double operations() const override { return operations_; }
+
+ private:
+  struct Done {
+    std::int64_t launches = 0, items = 0;
+  };
+
+  /// Puts a task, or a part of one, into the launch in the making of kernel n; starts that launch first where there is
+  /// no room in it.
+  void add_piece(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
+    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->step, contractions_, program_);
+
+    const auto add = [&] {
+      return launches_[n].add(program_, task.spin_case, energies, covers_.cover(n), executor_.limit_);
+    };
+    std::optional<double> operations = add();
+    if (!operations) {
+      run(n);
+      operations = add();
+    }
+    operations_ += operations.value();
+  }
+
+  void run(std::size_t n) {
+    if (launches_[n].empty()) return;
+    done_[n].items += launches_[n].run(buffers_);
+    ++done_[n].launches;
+  }
+
+  const CudaExecutorOfDevices& executor_;
+  const Device& device_;
+  LaunchBuffers buffers_;
+  CoverChoice covers_;
+  std::vector<PendingLaunch> launches_;  ///< of each kernel
+  std::vector<Done> done_;
+  ContractionList contractions_;
+  TaskProgram program_;
+  double operations_ = 0.0;
+};
+
+std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
+  return std::make_unique<CudaWorker>(*this, devices_[workers_made_++ % devices_.size()]);
+}
+
+std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
+                                                                     const std::vector<bool>& finished) const {
+  // In the order of the plan, in which tasks that follow each other share panels.
+  double left = 0.0;
+  for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
+  const double enough = batch_operations(left, workers());
+  std::vector<std::vector<std::size_t>> all;
+  double operations = 0.0;
+  for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+    if (finished[t]) continue;
+    if (all.empty() || operations >= enough) {
+      all.emplace_back();
+      operations = 0.0;
+    }
+    all.back().push_back(t);
+    operations += plan.operations[t];
+  }
+  return all;
+}
+
+void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) {
+  TRIFUSE_CUDA(cudaSetDevice(device.number));
+  const PanelCache::Statistics panels = device.panels->statistics();
+  const double seconds_kernels = device.busy->seconds();
+  report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
+  report.panels_wanted += panels.wanted;
+  report.panels_sent += panels.sent;
+  report.panels_evicted += panels.evicted;
+  report.bytes_sent += panels.bytes_sent;
+  report.panels_kept += panels.kept;
+  report.panels_from_neighbours += panels.from_neighbours;
+  report.bytes_from_neighbours += panels.bytes_from_neighbours;
+  report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
+  report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
+  report.seconds_copies += panels.seconds_copies;
+  report.seconds_kernels += seconds_kernels;
+}
+
+CudaReport CudaExecutorOfDevices::report() const {
+  const std::lock_guard lock(report_mutex_);
+  CudaReport report = report_;
+  for (const Kernel* kernel : devices_.front().kernels) {
+    const auto items = items_of_kernel_.find(kernel->name);
+    report.kernels.push_back({kernel->name, items == items_of_kernel_.end() ? 0 : items->second});
+  }
+  for (const Device& device : devices_) {
+    try {
+      add_numbers_of(device, report);
+    } catch (const DeviceError&) {
+      // Once it has failed it answers no question; the others are worth telling of.
+    }
+  }
+  return report;
+}
+
+void load(CudaExecutor& executor, const Problem& problem) {
+  executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
+}
+
+/// Compares a small molecule's energies with those of the CPU, task by task. Returns the devices that pass.
+std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
+  const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
+  Problem problem;
+  problem.right = source.get();
+  problem.formulation = like.formulation;
+  const Plan plan = make_plan(source->tiles(), problem.formulation);
+  std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
+  make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
+  const auto check = [&](int number) {
+    CudaOptions one = options;
+    one.devices = {number};
+    one.memory_per_device = 0;
+    CudaExecutorOfDevices executor(problem, plan.tiles, one);
+    load(executor, problem);
+    executor.make_worker()->execute(plan.tasks, found);
+    for (std::size_t t = 0; t < found.size(); ++t) {
+      const double scale = std::abs(expected[t].e_paren_t_same) + std::abs(expected[t].e_paren_t_mixed);
+      check_self_test(number, found[t].e_paren_t_same, expected[t].e_paren_t_same, scale);
+      check_self_test(number, found[t].e_paren_t_mixed, expected[t].e_paren_t_mixed, scale);
+    }
+  };
+  std::vector<int> sound;
+  for (const int number : options.devices) {
+    try {
+      check(number);
+      sound.push_back(number);
+    } catch (const DeviceError& error) {
+      const bool last = number == options.devices.back() && sound.empty();
+      if (options.left_out == nullptr || last) throw;
+      options.left_out->push_back(error.what());
+    }
+  }
+  return sound;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                    const CudaOptions& options) {
+  const int devices = visible_device_count();
+  if (devices == 0) throw UsageError(why_no_devices());
+  for (const int number : options.devices) {
+    if (number < 0 || number >= devices) {
+      throw UsageError(fmt::format("There is no GPU {}; CUDA sees {}, counted from 0.", number, devices));
+    }
+  }
+  CudaOptions sound = options;
+  sound.devices = check_devices(problem, options);
+  return std::make_unique<CudaExecutorOfDevices>(problem, tiles, sound);
+}
+
+std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                 const CudaOptions& options) {
+  std::unique_ptr<CudaExecutor> executor = prepare_cuda_executor(problem, tiles, options);
+  load(*executor, problem);
+  return executor;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,17 @@
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/runtime/cuda_executor.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+
+/// Takes the place of the CUDA executor in a build without CUDA.
+namespace trifuse {
+
+std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem&, const TileSpace&, const CudaOptions&) {
+  throw UsageError(why_no_devices());
+}
+
+std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                 const CudaOptions& options) {
+  return prepare_cuda_executor(problem, tiles, options);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,289 @@
+#include "cxx/cuda/runtime/kernel_bench.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/kernel/instructions.cuh"
+#include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/launch_program.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/cuda/schedule/phases.hpp"
+
+namespace trifuse {
+
+namespace {
+
+using namespace gpu;
+
+/// Numbers between -1 and 1 without a pattern: a chip is faster on zeros.
+__global__ void fill(double* x, std::size_t n, std::uint64_t seed, double scale, double shift) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15ull + seed * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    x[i] = shift + scale * (static_cast<double>(z >> 11) * 0x1p-52 - 1.0);
+  }
+}
+
+DeviceArray<double> random_array(std::int64_t size, std::uint64_t seed, double scale = 1.0, double shift = 0.0) {
+  DeviceArray<double> array(static_cast<std::size_t>(size));
+  fill<<<1024, 256>>>(array.data(), array.size(), seed, scale, shift);
+  TRIFUSE_CUDA(cudaGetLastError());
+  return array;
+}
+
+template <typename T>
+DeviceArray<T> to_device(const std::vector<T>& from) {
+  DeviceArray<T> array(from.size());
+  TRIFUSE_CUDA(cudaMemcpy(array.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return array;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+template <typename Function>
+double timed(const Event& begin, const Event& end, Function function) {
+  TRIFUSE_CUDA(cudaEventRecord(begin, nullptr));
+  function();
+  TRIFUSE_CUDA(cudaEventRecord(end, nullptr));
+  TRIFUSE_CUDA(cudaEventSynchronize(end));
+  return seconds_between(begin, end);
+}
+
+/// Times of a piece of work after the chip's clock has settled to what this work lets it have: its power follows what
+/// ran before for a tenth of a second.
+template <typename Function>
+std::vector<double> settled_times(int repeats, Function once) {
+  constexpr double settling = 0.25;
+  const double begin = wall_seconds();
+  do {
+    static_cast<void>(once());
+  } while (wall_seconds() - begin < settling);
+  std::vector<double> seconds;
+  for (int r = 0; r < repeats; ++r) seconds.push_back(once());
+  return seconds;
+}
+
+cudaDeviceProp use_device(int number) {
+  TRIFUSE_CUDA(cudaSetDevice(number));
+  cudaDeviceProp properties{};
+  TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
+  return properties;
+}
+
+std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {
+  std::vector<std::string> names;
+  for (const Kernel* kernel : kernels) names.push_back(kernel->name);
+  return names;
+}
+
+template <typename Instruction>
+__global__ void multiply_only(double* out, int repetitions) {
+  double c[8][4] = {}, a[4], b[2];
+  for (int n = 0; n < 4; ++n) a[n] = 1e-3 * (threadIdx.x + n);
+  for (int n = 0; n < 2; ++n) b[n] = 1e-3 * (threadIdx.x - n);
+#pragma unroll 1
+  for (int r = 0; r < repetitions; ++r) {
+#pragma unroll
+    for (int n = 0; n < 8; ++n) Instruction::multiply(c[n], a, b);
+  }
+  double sum = 0.0;
+  for (int n = 0; n < 8; ++n) sum += c[n][0] + c[n][1] + c[n][2] + c[n][3];
+  if (sum == 12345.0) out[0] = sum;
+}
+
+/// The kernel of this name, or the best one for a case.
+struct Choice {
+  std::array<int, 3> particles;
+  const Kernel* kernel;
+
+  Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
+      : particles{which.extent[0], which.extent[1], which.extent[2]} {
+    const std::vector<const Kernel*> candidates = choose_kernels(name, device);
+    kernel = candidates[CoverChoice(shapes_of(candidates)).best(particles)];
+  }
+};
+
+}  // namespace
+
+double KernelCase::operations() const {
+  double product = 2.0 * 9.0 * inner;
+  for (const int n : extent) product *= n;
+  return product;
+}
+
+std::vector<KernelCase> standard_kernel_cases() {
+  std::vector<KernelCase> cases;
+  const auto equal = [&](const char* name, int t, int inner) { cases.push_back({name, {t, t, t, t, t, t}, inner}); };
+  equal("T=16 4x16+16x16", 16, 320);
+  equal("T=20 3x20+12x20", 20, 300);
+  equal("T=24 3x24+10x24", 24, 312);
+  equal("T=28 2x28+8x28", 28, 280);
+  equal("T=32 2x32+8x32", 32, 320);
+  equal("T=40 2x40+5x40", 40, 280);
+  equal("S-A 16", 16, 32);
+  cases.push_back({"S-B i=64, 16", {16, 16, 16, 64, 16, 16}, 32});
+  equal("S-C 24", 24, 48);
+  cases.push_back({"S-D 15,16,16,19,20,20,20", {19, 20, 20, 15, 16, 16}, 40});
+  equal("S-E 28", 28, 56);
+  return cases;
+}
+
+std::string chosen_kernel(const KernelCase& which, int device_number) {
+  return Choice(which, {}, use_device(device_number)).kernel->name;
+}
+
+std::vector<std::string> usable_kernels(int device_number) {
+  return names_of(kernels_for(use_device(device_number)));
+}
+
+std::vector<std::string> candidate_kernels(int device_number) {
+  return names_of(choose_kernels({}, use_device(device_number)));
+}
+
+KernelTimes time_kernel(const KernelCase& which, const std::string& name, int repeats, int device_number) {
+  const cudaDeviceProp device = use_device(device_number);
+  const Choice choice(which, name, device);
+  const Kernel* kernel = choice.kernel;
+  BoxCover cover(kernel->shape);
+  constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
+  prepare(*kernel, formulation, false);
+
+  TaskData task = lone_task(which.extent);
+  const std::int32_t orbitals = task.offset[5] + task.extent[5];
+  std::vector<Item> items;
+  append_items(0, task, formulation, kernel->shape, cover, items);
+  task.items = static_cast<std::int64_t>(items.size());
+
+  std::vector<DeviceArray<double>> operands;
+  std::vector<Phase> phases;
+  std::vector<const double*> pairs;
+  const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
+    Packing packing{};
+    packing.kind = kind;
+    packing.inner = which.inner;
+    for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
+    operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
+    return operands.back().data();
+  };
+  for (const PhaseAxes& axes : phase_order) {
+    const auto [u, w] = others(axes.particle);
+    const auto [h1, h2] = others(axes.hole);
+    const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
+    const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
+    phases.push_back({a, b, static_cast<std::int32_t>(blocks(which.inner, kernel->step)), 0});
+  }
+  for (int x = 0; x < 3; ++x) {
+    for (int y = 0; y < 3; ++y) {
+      pairs.push_back(operand(PanelKind::pairs, {others(x)[0], others(x)[1], 3 + others(y)[0], 3 + others(y)[1]}));
+    }
+  }
+  const auto tasks_on_device = to_device(std::vector<TaskData>{task});
+  const auto phases_on_device = to_device(phases);
+  const auto pairs_on_device = to_device(pairs);
+  const auto items_on_device = to_device(items);
+  const auto omega2 = to_device(std::vector<double>{0.0});
+  // Particles lie above holes.
+  const auto eps = random_array(orbitals, 77, 0.5, 0.0);
+  fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
+  const auto lone = random_array(std::int64_t{orbitals} * orbitals, 79);
+  const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(items.size()));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(formulation).kept));
+  const DeviceArray<double> item_sums(items.size() * static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
+  const DeviceArray<double> task_sums(spin_orbital_sums);
+  const auto next_item = to_device(std::vector<std::uint32_t>{0});
+
+  Work work = work_of(formulation, 1, 1);
+  work.tasks = tasks_on_device.data();
+  work.phases = phases_on_device.data();
+  work.pairs = pairs_on_device.data();
+  work.items = items_on_device.data();
+  work.eps = eps.data();
+  work.omega2 = omega2.data();
+  work.lone[0] = lone.data();
+  work.sums = item_sums.data();
+  work.scratch = scratch.data();
+  work.next_item = next_item.data();
+  work.items_count = static_cast<std::uint32_t>(items.size());
+  work.orbitals = orbitals;
+  work.omega2_count = 1;
+
+  const Event begin, end;
+  const auto once = [&] {
+    return timed(begin, end, [&] {
+      launch(*kernel, formulation, false, grid, work, nullptr);
+      launch_task_sums(work, formulation, kernel->shape.warps, 1, task_sums.data(), nullptr);
+    });
+  };
+  KernelTimes times{kernel->name, settled_times(repeats, once), task.items, 0.0, 0, 0};
+  double holes = 1.0;
+  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(blocks(which.extent[q], hole_block));
+  times.modelled = holes * cover.cost(choice.particles) / device.multiProcessorCount;
+  const KernelResources used = resources(*kernel, formulation, false);
+  times.registers = used.registers;
+  times.local_bytes = used.local_bytes;
+  return times;
+}
+
+double time_cublas_dgemm(int n, int repeats, int device_number) {
+  static_cast<void>(use_device(device_number));
+  // Loaded when it is wanted: half a gigabyte that nothing else needs.
+  void* library = nullptr;
+  for (const char* name : {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
+                           "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}) {
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (library == nullptr) return 0.0;
+  using Create = int (*)(void**);
+  using Dgemm = int (*)(void*, int, int, int, int, int, const double*, const double*, int, const double*, int,
+                        const double*, double*, int);
+  const auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));
+  const auto dgemm = reinterpret_cast<Dgemm>(dlsym(library, "cublasDgemm_v2"));
+  void* handle = nullptr;
+  if (create == nullptr || dgemm == nullptr || create(&handle) != 0) return 0.0;
+  const std::int64_t size = std::int64_t{n} * n;
+  const auto a = random_array(size, 1), b = random_array(size, 2), c = random_array(size, 3);
+  const double one = 1.0, zero = 0.0;
+  const Event begin, end;
+  int status = 0;
+  const auto once = [&] {
+    return timed(begin, end,
+                 [&] { status |= dgemm(handle, 0, 0, n, n, n, &one, a.data(), n, b.data(), n, &zero, c.data(), n); });
+  };
+  const std::vector<double> seconds = settled_times(repeats, once);
+  if (status != 0) return 0.0;
+  return 2.0 * n * static_cast<double>(size) / median(seconds);
+}
+
+double time_matrix_instruction(int device_number) {
+  const cudaDeviceProp device = use_device(device_number);
+  const int capability = 100 * device.major + 10 * device.minor;
+  const DeviceArray<double> out(1);
+  constexpr int warps = 8, repetitions = 20000;
+  const Event begin, end;
+  const std::vector<double> seconds = settled_times(5, [&] {
+    return timed(begin, end, [&] {
+      const auto blocks_count = static_cast<unsigned>(device.multiProcessorCount);
+      if (capability >= MatrixLarge::architecture) {
+        multiply_only<MatrixLarge><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      } else if (capability >= MatrixSmall::architecture) {
+        multiply_only<MatrixSmall><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      } else {
+        multiply_only<MultiplyAdd><<<blocks_count, warps * 32>>>(out.data(), repetitions);
+      }
+      TRIFUSE_CUDA(cudaGetLastError());
+    });
+  });
+  return 2.0 * 16 * 8 * 8 * 8 * repetitions * warps * device.multiProcessorCount / median(seconds);
+}
+
+}  // namespace trifuse

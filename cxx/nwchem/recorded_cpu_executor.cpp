@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <vector>
+
+#include "cxx/base/blas.hpp"
+#include "cxx/cpu/energy_kernel.hpp"
+#include "cxx/cpu/scatter.hpp"
+#include "cxx/nwchem/recorded_executor.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Of one piece of an operand: rows [x, y, z], x slowest, z fastest, each of `row` doubles of which the piece fills
+/// `inner` from `to` on. `order`: which of the piece's row indices x, y and z are.
+void lay_out(const RecordedTask::Strided& from, std::int64_t inner, const std::array<std::int64_t, 3>& extent,
+             const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
+  const auto [x, y, z] = order;
+  for (std::int64_t nx = 0; nx < extent[x]; ++nx)
+    for (std::int64_t ny = 0; ny < extent[y]; ++ny)
+      for (std::int64_t nz = 0; nz < extent[z]; ++nz, to += row) {
+        const double* source = from.data + nx * from.row[x] + ny * from.row[y] + nz * from.row[z];
+        for (std::int64_t d = 0; d < inner; ++d) to[d] = source[d * from.inner];
+      }
+}
+
+class RecordedCpuExecutor final : public RecordedExecutor {
+ public:
+  RecordedCpuExecutor() { use_single_threaded_blas(); }
+
+  OperandStore& operands() override { return operands_; }
+  Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
+
+ private:
+  void add_products(const RecordedTask& task, int particle, int hole, const Six& stride);
+
+  HostOperands operands_;
+  Buffer target_, product_, left_, right_;
+};
+
+/// Adds the products of all calls with these lone indices to the target.
+void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, int hole, const Six& stride) {
+  const std::vector<RecordedTask::Piece> pieces = task.pieces(particle, hole);
+  std::int64_t inner = 0;
+  for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
+  if (inner == 0) return;
+  const auto [p, pp] = others(particle);
+  const auto [h, hh] = others(hole);
+  const auto size = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
+  const std::array<std::int64_t, 3> left = {size(particle), size(3 + h), size(3 + hh)},
+                                    right = {size(p), size(pp), size(3 + hole)};
+  const std::int64_t left_rows = left[0] * left[1] * left[2], right_rows = right[0] * right[1] * right[2];
+  left_.reserve(static_cast<std::size_t>(inner * left_rows));
+  right_.reserve(static_cast<std::size_t>(inner * right_rows));
+  std::int64_t done = 0;
+  for (const RecordedTask::Piece& piece : pieces) {
+    lay_out(piece.left, piece.inner, left, {1, 2, 0}, inner, left_.data() + done);
+    lay_out(piece.right, piece.inner, right, {2, 0, 1}, inner, right_.data() + done);
+    done += piece.inner;
+  }
+  multiply_transposed(right_rows, left_rows, inner, right_.data(), inner, left_.data(), inner, product_.data());
+  // Free indices of the product, the fastest first: right rows [p', p, h], then left rows [p, h', h].
+  const std::array<int, 6> slot = {pp, p, 3 + hole, particle, 3 + hh, 3 + h};
+  Six extent{}, to{};
+  for (std::size_t q = 0; q < 6; ++q) {
+    extent[q] = size(slot[q]);
+    to[q] = stride[static_cast<std::size_t>(slot[q])];
+  }
+  scatter(product_.data(), extent, dense_strides(extent), to, -alone_sign(particle, hole), false, target_.data());
+}
+
+RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
+                                                        const std::array<const double*, 6>& eps) {
+  check_complete(task);
+  // The target is [c, b, a, k, j, i], runs of c padded with zeros.
+  const auto [a, b, c, i, j, k] = task.extent();
+  const std::int64_t run = padded_run(c), runs = a * b * i * j * k;
+  const Six stride = target_strides(task.extent(), run);
+  target_.reserve(static_cast<std::size_t>(run * runs));
+  product_.reserve(static_cast<std::size_t>(c * runs));
+  std::fill_n(target_.data(), run * runs, 0.0);
+  for (int particle = 0; particle < 3; ++particle) {
+    for (int hole = 0; hole < 3; ++hole) add_products(task, particle, hole, stride);
+  }
+
+  const auto padding = static_cast<std::size_t>(padded_run(1));
+  const std::vector<RecordedTask::Singles> singles = task.singles();
+  std::vector<std::vector<double>> factors;  // t1 and v2 of each term, with what the runs of c read beyond their end
+  factors.reserve(2 * singles.size());
+  std::array<std::vector<double>, 6> energies;
+  EnergyInput input;
+  input.d_left[0] = input.d_right[0] = target_.data();
+  input.extent = task.extent();
+  for (std::size_t q = 0; q < 6; ++q) {
+    energies[q].assign(eps[q], eps[q] + task.extent()[q]);
+    energies[q].resize(energies[q].size() + padding);
+    input.eps[q] = energies[q].data();
+  }
+  for (const RecordedTask::Singles& one : singles) {
+    const Term& term = *one.term;
+    const auto [p, pp] = others(term.particle);
+    const auto [h, hh] = others(term.hole);
+    const auto size = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
+    const std::int64_t lone_size = size(term.particle) * size(3 + term.hole);
+    std::vector<double>& lone = factors.emplace_back(one.lone, one.lone + lone_size);
+    lone.resize(lone.size() + padding);
+    std::vector<double>& pairs = factors.emplace_back();
+    for (std::int64_t nh = 0; nh < size(3 + h); ++nh)
+      for (std::int64_t nhh = 0; nhh < size(3 + hh); ++nhh)
+        for (std::int64_t np = 0; np < size(p); ++np)
+          for (std::int64_t npp = 0; npp < size(pp); ++npp) {
+            pairs.push_back(one.pairs[np * one.row[0] + npp * one.row[1] + nh * one.row[2] + nhh * one.row[3]]);
+          }
+    pairs.resize(pairs.size() + padding);
+    input.singles.push_back({0,
+                             static_cast<double>(term.sign),
+                             term.particle,
+                             term.hole,
+                             {p, pp},
+                             {h, hh},
+                             lone.data(),
+                             size(term.particle),
+                             pairs.data()});
+  }
+  input.factor = factor;
+  const double omega2 = 0.0;
+  TaskEnergy energy;
+  sum_energies(input, {&omega2, 1}, {&energy, 1});
+  return checked({energy.e_bracket_t_mixed, energy.e_paren_t_mixed});
+}
+
+}  // namespace
+
+std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor() {
+  return std::make_unique<RecordedCpuExecutor>();
+}
+
+}  // namespace trifuse

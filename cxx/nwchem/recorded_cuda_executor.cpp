@@ -1,0 +1,314 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/kernel/recorded_packing.hpp"
+#include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/launch_program.hpp"
+#include "cxx/cuda/schedule/boxes.hpp"
+#include "cxx/nwchem/device_operands.hpp"
+#include "cxx/nwchem/recorded_executor.hpp"
+
+namespace trifuse {
+
+namespace gpu {
+namespace {
+
+std::int32_t narrow(std::int64_t n) {
+  return static_cast<std::int32_t>(n);
+}
+
+/// What has to be packed for a task: panels, one after the other in one array, and lone factors.
+struct PackingList {
+  std::vector<PackedJob> jobs;
+  std::vector<std::int64_t> places;  ///< of each job's panel in the array
+  std::vector<PackedPiece> pieces;
+  std::vector<LoneJob> lone;
+  std::int64_t doubles = 0;  ///< of all panels
+
+  PackedJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t inner) {
+    PackedJob job{};
+    job.shape.kind = kind;
+    for (std::size_t q = 0; q < 4; ++q) job.shape.extent[q] = narrow(extent[q]);
+    job.shape.inner = narrow(inner);
+    job.shape.outer = kind == PanelKind::left ? 1 : 2;
+    job.shape.outer_count = job.shape.extent[job.shape.outer];
+    job.first_piece = narrow(std::ssize(pieces));
+    places.push_back(doubles);
+    doubles += packed_size<Fp64>(job.shape);
+    return jobs.emplace_back(job);
+  }
+  /// Number of the panel that is added next.
+  std::size_t next() const { return jobs.size(); }
+};
+
+class RecordedCudaExecutor final : public RecordedExecutor {
+ public:
+  RecordedCudaExecutor(int device, std::optional<std::int64_t> memory)
+      : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
+        properties_(properties_of(device)),
+        kernels_(choose_kernels({}, properties_)),
+        covers_(shapes_of(kernels_)),
+        buffers_(scratch_doubles(kernels_, formulation, 1, properties_)),
+        budget_(memory),
+        operands_(buffers_.stream, budget_) {
+    for (const Kernel* kernel : kernels_) prepare(*kernel, formulation, false);
+  }
+
+  OperandStore& operands() override { return operands_; }
+  void release() override;
+  Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
+
+ private:
+  static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
+  static cudaDeviceProp properties_of(int device) {
+    cudaDeviceProp properties{};
+    TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, device));
+    return properties;
+  }
+
+  /// Whether kernels can take a task: most can, those of programs that are not NWChem may not.
+  static bool fits(const RecordedTask& task);
+  Energies execute_on_cpu(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps);
+  void list_products(const RecordedTask& task, int step);
+  void list_singles(const RecordedTask& task, const TaskData& data);
+  Work pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
+
+  int device_;
+  cudaDeviceProp properties_;
+  std::vector<const Kernel*> kernels_;
+  CoverChoice covers_;
+  LaunchBuffers buffers_;
+  MemoryBudget budget_;
+  DeviceOperands operands_;
+  LaunchProgram program_;
+  PackingList list_;
+  struct Product {
+    std::size_t left;  ///< number of a panel; the next one is the right
+    std::int32_t steps;
+  };
+  std::array<Product, phases_of_target> products_{};
+  std::vector<std::size_t> pairs_;  ///< numbers of panels
+  int sets_ = 1;
+  DeviceArray<double> packed_, lone_;
+  PinnedArray<char> host_list_;
+  DeviceArray<char> device_list_;
+  std::unique_ptr<RecordedExecutor> cpu_;
+};
+
+bool RecordedCudaExecutor::fits(const RecordedTask& task) {
+  // Items count particles in 16 bits and blocks of holes in eight.
+  constexpr std::int64_t most_particles = std::numeric_limits<std::uint16_t>::max(),
+                         most_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
+  const auto& extent = task.extent();
+  for (std::size_t q = 0; q < 6; ++q) {
+    if (extent[q] > (q < 3 ? most_particles : most_holes)) return false;
+  }
+  std::array<int, 9> calls{};
+  for (const RecordedTask::Singles& one : task.singles()) {
+    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > most_sets) return false;
+  }
+  return true;
+}
+
+void RecordedCudaExecutor::release() {
+  operands_.release();
+  packed_ = {};
+  budget_.give_all_back();
+}
+
+RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
+                                                                const std::array<const double*, 6>& eps) {
+  if (!cpu_) cpu_ = make_recorded_cpu_executor();
+  RecordedTask copy(cpu_->operands());
+  task.copy_to(copy);
+  return cpu_->execute(copy, factor, eps);
+}
+
+/// Two panels for each product that has an inner index.
+void RecordedCudaExecutor::list_products(const RecordedTask& task, int step) {
+  const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
+  for (std::size_t n = 0; n < phase_order.size(); ++n) {
+    const PhaseAxes& axes = phase_order[n];
+    const std::vector<RecordedTask::Piece> pieces = task.pieces(axes.particle, axes.hole);
+    std::int64_t inner = 0;
+    for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
+    products_[n] = {list_.next(), narrow(blocks(inner, step))};
+    if (inner == 0) continue;
+    const auto [p, pp] = others(axes.particle);
+    const auto [h, hh] = others(axes.hole);
+    const auto add = [&](PanelKind kind, const std::array<std::int64_t, 4>& shape,
+                         RecordedTask::Strided RecordedTask::Piece::*operand) {
+      PackedJob& job = list_.add(kind, shape, inner);
+      std::int64_t begin = 0;
+      for (const RecordedTask::Piece& piece : pieces) {
+        const RecordedTask::Strided& from = piece.*operand;
+        list_.pieces.push_back({from.data, from.inner, {from.row[0], from.row[1], from.row[2], 0}, narrow(begin), 0});
+        begin += piece.inner;
+      }
+      job.pieces = narrow(std::ssize(pieces));
+    };
+    add(PanelKind::left, {extent(axes.particle), extent(3 + h), extent(3 + hh), 1}, &RecordedTask::Piece::left);
+    add(PanelKind::right, {extent(p), extent(pp), extent(3 + axes.hole), 1}, &RecordedTask::Piece::right);
+  }
+}
+
+/// Pair blocks of all terms, zeros where there is no call, and lone factors; a term that came twice is in both sets.
+void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData& data) {
+  const std::vector<RecordedTask::Singles> singles = task.singles();
+  std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_pairs> of_term;
+  sets_ = 1;
+  for (const RecordedTask::Singles& one : singles) {
+    auto& calls = of_term[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)];
+    calls.push_back(&one);
+    sets_ = std::max(sets_, static_cast<int>(calls.size()));
+  }
+  const std::int32_t orbitals = data.offset[5] + data.extent[5];
+  const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
+  for (int set = 0; set < sets_; ++set) {
+    for (int n = 0; n < spin_orbital_pairs; ++n) {
+      const int particle = n / 3, hole = n % 3;
+      const auto [p, pp] = others(particle);
+      const auto [h, hh] = others(hole);
+      pairs_.push_back(list_.next());
+      PackedJob& job = list_.add(PanelKind::pairs, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
+      const auto& calls = of_term[static_cast<std::size_t>(n)];
+      if (calls.size() <= static_cast<std::size_t>(set)) continue;
+      const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
+      job.pieces = 1;
+      list_.pieces.push_back({one.pairs, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
+      list_.lone.push_back({one.lone, lone_.data() + std::int64_t{set} * orbitals * orbitals, data.extent[particle],
+                            data.extent[3 + hole], data.offset[particle], data.offset[3 + hole]});
+    }
+  }
+}
+
+/// Turns the operands into panels, after their arrival; what is not in panels is in the Work that is returned.
+Work RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
+                                const std::array<const double*, 6>& eps) {
+  const cudaStream_t stream = buffers_.stream;
+  const std::int32_t orbitals = data.offset[5] + data.extent[5];
+  const auto wanted = static_cast<std::size_t>(list_.doubles);
+  if (wanted > packed_.size()) budget_.take((wanted - packed_.size()) * sizeof(double), "The packed operands");
+  packed_.reserve(wanted);
+  for (std::size_t n = 0; n < list_.jobs.size(); ++n) list_.jobs[n].packed = packed_.data() + list_.places[n];
+  for (const Product& product : products_) {
+    const PackedJob* left = list_.jobs.data() + product.left;
+    program_.phases.push_back(product.steps == 0 ? Phase{} : Phase{left[0].packed, left[1].packed, product.steps, 0});
+  }
+  for (const std::size_t n : pairs_) program_.pairs.push_back(list_.jobs[n].packed);
+
+  ArraysInOne arrays;
+  const std::size_t jobs_at = arrays.add<PackedJob>(list_.jobs.size());
+  const std::size_t pieces_at = arrays.add<PackedPiece>(list_.pieces.size());
+  const std::size_t lone_at = arrays.add<LoneJob>(list_.lone.size());
+  const std::size_t eps_at = arrays.add<double>(static_cast<std::size_t>(orbitals));
+  const std::size_t omega2_at = arrays.add<double>(1);
+  host_list_.reserve(arrays.bytes);
+  device_list_.reserve(arrays.bytes);
+  const auto put = [&]<typename T>(std::span<const T> from, std::size_t offset) {
+    std::copy(from.begin(), from.end(), reinterpret_cast<T*>(host_list_.data() + offset));
+    return reinterpret_cast<const T*>(device_list_.data() + offset);
+  };
+  const PackedJob* jobs = put(std::span<const PackedJob>(list_.jobs), jobs_at);
+  const PackedPiece* pieces = put(std::span<const PackedPiece>(list_.pieces), pieces_at);
+  const LoneJob* lone = put(std::span<const LoneJob>(list_.lone), lone_at);
+  std::vector<double> energies;
+  for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
+  Work work = work_of(formulation, 1, sets_);
+  work.eps = put(std::span<const double>(energies), eps_at);
+  constexpr double no_omega2 = 0.0;
+  work.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
+  work.omega2_count = 1;
+  work.orbitals = orbitals;
+  const std::int64_t table = std::int64_t{orbitals} * orbitals;
+  for (int set = 0; set < sets_; ++set) work.lone[set] = lone_.data() + set * table;
+  TRIFUSE_CUDA(cudaMemcpyAsync(device_list_.data(), host_list_.data(), arrays.bytes, cudaMemcpyHostToDevice, stream));
+  TRIFUSE_CUDA(cudaMemsetAsync(lone_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
+  if (!list_.lone.empty()) launch_lone_factors(lone, static_cast<int>(list_.lone.size()), orbitals, stream);
+  launch_recorded_packing(jobs, static_cast<int>(list_.jobs.size()), pieces, stream);
+  return work;
+}
+
+RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
+                                                         const std::array<const double*, 6>& eps) {
+  check_complete(task);
+  TRIFUSE_CUDA(cudaSetDevice(device_));
+  operands_.flush();
+  if (!fits(task)) return execute_on_cpu(task, factor, eps);
+  std::array<std::int32_t, 6> extent{};
+  for (std::size_t q = 0; q < 6; ++q) extent[q] = narrow(task.extent()[q]);
+  TaskData data = lone_task(extent);
+  data.factor = factor;
+  const std::size_t best = covers_.best({extent[0], extent[1], extent[2]});
+  const Kernel& kernel = *kernels_[best];
+  program_.clear();
+  append_items(0, data, formulation, kernel.shape, covers_.cover(best), program_.items);
+  data.items = std::ssize(program_.items);
+  program_.tasks.push_back(data);
+  list_ = {};
+  pairs_.clear();
+  const std::int64_t orbitals = data.offset[5] + data.extent[5];
+  lone_.reserve(static_cast<std::size_t>(most_sets * orbitals * orbitals));
+  list_products(task, kernel.step);
+  list_singles(task, data);
+  const Work work = pack(task, data, eps);
+  const std::span<const double> sums =
+      run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, work, buffers_);
+  return checked({sums[0], sums[1]});
+}
+
+/// Executes the same small task, with all 27 terms, on an executor.
+RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
+  RecordedTask task(executor.operands());
+  const RecordedTask::Extents extent = {5, 3, 6, 4, 1, 5};
+  task.begin_singles(extent);
+  task.begin_doubles(extent);
+  std::uint64_t state = 1;
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<double> all(static_cast<std::size_t>(count));
+    for (double& x : all) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      x = static_cast<double>(state >> 11) * 0x1p-52 - 1.0;
+    }
+    return all;
+  };
+  for (const Term& term : terms) {
+    const auto call = RecordedTask::call_extents(term, extent, term.kind == TermKind::singles ? 1 : 2 + term.number);
+    const auto size = RecordedTask::operand_sizes(term.kind, call);
+    const std::vector<double> t = numbers(size.t), v = numbers(size.v);
+    task.add(term, call, t.data(), v.data());
+  }
+  std::array<std::vector<double>, 6> energies;
+  std::array<const double*, 6> eps{};
+  for (std::size_t q = 0; q < 6; ++q) {
+    energies[q] = numbers(extent[q]);
+    for (double& e : energies[q]) e += q < 3 ? 2.0 : -2.0;
+    eps[q] = energies[q].data();
+  }
+  const RecordedExecutor::Energies found = executor.execute(task, 0.5, eps);
+  task.clear();
+  return found;
+}
+
+}  // namespace
+}  // namespace gpu
+
+std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory) {
+  if (device < 0 || device >= visible_device_count()) {
+    const std::string why = why_no_devices();
+    throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
+  }
+  auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
+  const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
+  gpu::check_self_test(device, found.e_bracket_t, expected.e_bracket_t, std::abs(expected.e_bracket_t));
+  gpu::check_self_test(device, found.e_paren_t, expected.e_paren_t, std::abs(expected.e_bracket_t));
+  return executor;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,387 @@
+#include "cxx/operands/panel_loader.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "cxx/base/first_failure.hpp"
+#include "cxx/base/threads.hpp"
+#include "tce_tiles/copy_box.hpp"
+
+namespace trifuse {
+
+namespace {
+
+using Strides = std::array<std::int64_t, 4>;
+
+/// The orders in which a block's indices may be read when its bra, its ket or both are interchanged.
+struct Image {
+  std::array<int, 4> order;
+  double sign;
+};
+std::vector<Image> images(bool bra, bool ket) {
+  std::vector<Image> all = {{{0, 1, 2, 3}, +1.0}};
+  if (bra) all.push_back({{1, 0, 2, 3}, -1.0});
+  if (ket) all.push_back({{0, 1, 3, 2}, -1.0});
+  if (bra && ket) all.push_back({{1, 0, 3, 2}, +1.0});
+  return all;
+}
+
+/// target[f * target_step + q] = sign * source[q * source_step + f] for f < `fast` and q < `inner`.
+void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source, std::int64_t source_step,
+                     double* target, std::int64_t target_step, double sign) {
+  constexpr std::int64_t edge = 8;  // doubles of a cache line
+  for (std::int64_t f = 0; f < fast; f += edge) {
+    const std::int64_t width = std::min(edge, fast - f);
+    for (std::int64_t q = 0; q < inner; q += edge) {
+      const std::int64_t height = std::min(edge, inner - q);
+      const double* s = source + q * source_step + f;
+      double* t = target + f * target_step + q;
+      if (width == edge && height == edge) {
+        for (std::int64_t x = 0; x < edge; ++x)
+          for (std::int64_t y = 0; y < edge; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
+      } else {
+        for (std::int64_t x = 0; x < width; ++x)
+          for (std::int64_t y = 0; y < height; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
+      }
+    }
+  }
+}
+
+/// A box of four indices that is copied into another order: `extent`, and how far apart neighbours stand in the source
+/// and in the target.
+struct Box {
+  std::array<std::int64_t, 4> extent, from, to;
+};
+
+/// target[x to] = sign * source[x from] for all x of the box. Rows of `inner` are contiguous in the target, rows of
+/// `fast` in the source; where these differ, cache lines of both sides are used to their end by going in small squares.
+void copy_reordered(const Box& box, const double* source, double* target, double sign) {
+  std::size_t inner = 3, fast = 3;
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (box.to[d] == 1) inner = d;
+  }
+  if (box.from[inner] == 1) {
+    fast = inner;
+  } else {
+    for (std::size_t d = 0; d < 4; ++d) {
+      if (box.from[d] == 1 && d != inner) fast = d;
+    }
+  }
+  // The other indices, and with equal ones a fourth loop that is outside of the contiguous run.
+  std::array<std::size_t, 3> outer{};
+  std::size_t outers = 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (d != inner && d != fast) outer[outers++] = d;
+  }
+  const auto n = box.extent;
+  const auto last = outers == 3 ? n[outer[2]] : 1;
+  for (std::int64_t x = 0; x < n[outer[0]]; ++x) {
+    for (std::int64_t y = 0; y < n[outer[1]]; ++y) {
+      for (std::int64_t z = 0; z < last; ++z) {
+        const double* s = source + x * box.from[outer[0]] + y * box.from[outer[1]];
+        double* t = target + x * box.to[outer[0]] + y * box.to[outer[1]];
+        if (outers == 3) {
+          s += z * box.from[outer[2]];
+          t += z * box.to[outer[2]];
+          for (std::int64_t q = 0; q < n[inner]; ++q) t[q] = sign * s[q];
+        } else {
+          copy_transposed(n[fast], n[inner], s, box.from[inner], t, box.to[fast], sign);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
+  const auto tiles = store_.tiles_.tiles();
+  auto tile = std::upper_bound(tiles.begin(), tiles.end(), offset,
+                               [](std::int64_t orbital, const Tile& t) { return orbital < t.offset; }) -
+              1;
+  std::vector<Segment> found;
+  for (std::int64_t at = offset; at < offset + size; ++tile) {
+    const std::int64_t end = std::min(offset + size, tile->offset + tile->size);
+    found.push_back({static_cast<int>(tile - tiles.begin()), at - tile->offset, at - offset, end - at});
+    at = end;
+  }
+  return found;
+}
+
+template <typename Read, typename Place>
+void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
+                                 Read read, Place place) {
+  const TileSpace& space = source.tiles();
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
+  // The spin-adapted form is built from the blocks whose pairs are both alpha beta.
+  const auto candidate = [&](int dimension, int tile) {
+    return !adapted || space[tile].spin() == (dimension % 2 == 0 ? Spin::alpha : Spin::beta);
+  };
+  const auto range = [&](int dimension) {
+    return spaces[static_cast<std::size_t>(dimension)] == Space::hole ? std::pair{0, space.hole_tiles()}
+                                                                      : std::pair{space.hole_tiles(), space.size()};
+  };
+  const auto doubles = [&](const std::array<int, 4>& t) {
+    return space[t[0]].size * space[t[1]].size * space[t[2]].size * space[t[3]].size;
+  };
+  const auto without_data = [&](const std::array<int, 4>& tiles) {
+    BlockData block{{}, {}, nullptr, tiles};
+    for (std::size_t d = 0; d < 4; ++d) {
+      const Tile& tile = space[tiles[d]];
+      block.size[d] = tile.size;
+      block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
+    }
+    return block;
+  };
+  std::vector<std::array<int, 4>> blocks;
+  std::int64_t largest = 1;
+  std::array<int, 4> t{};
+  const auto loop = [&](auto&& self, std::size_t depth) -> void {
+    if (depth == 4) {
+      if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
+      if (!place(without_data(t))) return;
+      blocks.push_back(t);
+      largest = std::max(largest, doubles(t));
+      return;
+    }
+    const int dimension = loop_order[depth];
+    const auto [begin, end] = range(dimension);
+    for (int tile = begin; tile < end; ++tile) {
+      if (!candidate(dimension, tile)) continue;
+      t[static_cast<std::size_t>(dimension)] = tile;
+      self(self, depth + 1);
+    }
+  };
+  loop(loop, 0);
+
+  // What differs in the innermost tile alone is read by one thread: of a dump it has the same rows.
+  const bool concurrent = source.concurrent_reads();
+  const auto same_group = [&](const std::array<int, 4>& x, const std::array<int, 4>& y) {
+    return concurrent && std::all_of(loop_order.begin(), loop_order.end() - 1, [&](int dimension) {
+             return x[static_cast<std::size_t>(dimension)] == y[static_cast<std::size_t>(dimension)];
+           });
+  };
+  std::vector<std::size_t> groups;
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    if (n == 0 || !same_group(blocks[n - 1], blocks[n])) groups.push_back(n);
+  }
+  const std::size_t group_count = groups.size();
+  groups.push_back(blocks.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex reading;
+  FirstFailure failure;
+  const auto load = [&](std::size_t n, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
+    BlockData block = without_data(blocks[n]);
+    const auto count = static_cast<std::size_t>(doubles(block.tiles));
+    buffer.reserve(count);
+    read(block.tiles, std::span(buffer.data(), count));
+    if (lock.owns_lock()) lock.unlock();
+    block.data = buffer.data();
+    place(block);
+    store_.bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
+  };
+  const auto work = [&] {
+    Buffer buffer;
+    while (!failure.any()) {
+      // Who reads under the lock also takes its block there, so that a file is read in the order of the list.
+      std::unique_lock lock(reading, std::defer_lock);
+      if (!concurrent) lock.lock();
+      const std::size_t group = next++;
+      if (group >= group_count) return;
+      try {
+        for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) load(n, buffer, lock);
+      } catch (...) {
+        failure.record(group);
+      }
+    }
+  };
+  // Blocks land in places of their own, so only reading may need a lock.
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), most_buffered_ / largest);
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
+#pragma omp parallel num_threads(threads)
+  work();
+  failure.rethrow();
+}
+
+bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
+                              const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
+  const Strides stride = strides_of(block.size);
+  const auto dimension = [&](int d) { return static_cast<std::size_t>(order[static_cast<std::size_t>(d)]); };
+  std::array<std::vector<Segment>, 3> cut;
+  std::array<std::int64_t, 3> from{};
+  for (std::size_t r = 0; r < 3; ++r) {
+    const std::size_t d = dimension(placement.rows[r]);
+    cut[r] = segments(block.offset[d], block.size[d]);
+    from[r] = stride[d];
+  }
+  const std::size_t inner = dimension(placement.inner);
+  const TileSpace& space = store_.tiles_;
+  const bool left = placement.kind == PanelStore::Kind::left;
+  const Tile& inner_tile = space[segments(block.offset[inner], 1)[0].tile];
+  bool lands = false;
+  const std::int64_t inner_begin = block.offset[inner] - space.range(inner_tile.orbital_class, inner_tile.irrep).offset;
+  for (const Segment& s0 : cut[0]) {
+    for (const Segment& s1 : cut[1]) {
+      for (const Segment& s2 : cut[2]) {
+        const PanelTiles tiles{s0.tile, s1.tile, s2.tile};
+        const PanelStore::Place* at = PanelStore::find(shelf, store_.key(tiles));
+        // Not the canonical order of the pair, or of no use; or it is another process that has the panel.
+        if (at == nullptr || !store_.owns(*at)) continue;
+        lands = true;
+        if (block.data == nullptr) continue;
+        const PanelStore::Layout row = store_.layout(placement.kind, tiles, side);
+        // Rows of a left panel stand as [p, h', h], those of a right panel as [p', p, h].
+        const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
+        const std::array<std::int64_t, 3> to =
+            left ? std::array<std::int64_t, 3>{1, n0 * n2, n0} : std::array<std::int64_t, 3>{n1, 1, n0 * n1};
+        const std::int64_t part = placement.part == Part::particles ? row.particle_part : row.hole_part;
+        copy_reordered({{s0.size, s1.size, s2.size, block.size[inner]},
+                        {from[0], from[1], from[2], stride[inner]},
+                        {to[0] * row.stride, to[1] * row.stride, to[2] * row.stride, 1}},
+                       block.data + s0.in_block * from[0] + s1.in_block * from[1] + s2.in_block * from[2],
+                       store_.own(*at) + part + inner_begin +
+                           (s0.in_tile * to[0] + s1.in_tile * to[1] + s2.in_tile * to[2]) * row.stride,
+                       sign);
+      }
+    }
+  }
+  return lands;
+}
+
+bool PanelLoader::place(const BlockData& block, const Placement& placement, const PanelStore::Shelf& shelf, Side side) {
+  // A diagonal tile pair is stored as a full square and holds its images itself.
+  const bool bra = placement.bra_images && block.tiles[0] != block.tiles[1];
+  const bool ket = placement.ket_images && block.tiles[2] != block.tiles[3];
+  bool lands = false;
+  for (const Image& image : images(bra, ket)) {
+    lands |= place_image(block, image.order, placement.sign * image.sign, placement, shelf, side);
+  }
+  return lands;
+}
+
+void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
+  using enum PanelStore::Kind;
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
+  // t2 {p1 p2 h3 h4}. Spin-adapted: t_kj^cd and t_li^ba with (p1, h3) and (p2, h4) the alpha and the beta electron.
+  const Placement to_left = adapted ? Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
+                                    : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
+  const Placement to_right = adapted ? Placement{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
+                                     : Placement{right, {0, 1, 2}, 3, Part::holes, 1.0, true, true};
+  const PanelStore::Shelf& left_shelf = store_.left_shelf(side);
+  constexpr Space h = Space::hole, p = Space::particle;
+  for_each_block(
+      source, {p, p, h, h}, {0, 2, 3, 1},
+      [&](const std::array<int, 4>& t, std::span<double> block) { source.read_t2(t[0], t[1], t[2], t[3], block); },
+      [&](const BlockData& block) {
+        const bool lands = place(block, to_left, left_shelf, side);
+        return place(block, to_right, store_.right_, side) || lands;
+      });
+}
+
+void PanelLoader::load_integrals(const TileSource& source) {
+  using enum PanelStore::Kind;
+  const bool adapted = store_.formulation_ == SpinFormulation::spin_adapted;
+  constexpr Space h = Space::hole, p = Space::particle;
+  const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {
+    source.read_v2(t[0], t[1], t[2], t[3], block);
+  };
+  // v2 {p5 p6 h3 p7} = (p5 h3|p6 p7) in the spin-adapted form, where it is (bd|ai).
+  const Placement vvov = adapted ? Placement{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
+                                 : Placement{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
+  for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
+                 [&](const BlockData& block) { return place(block, vvov, store_.right_, Side::right); });
+  // v2 {h7 p6 h2 h3} = (h7 h2|p6 h3) in the spin-adapted form, where it is (ck|jl).
+  const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
+                                 : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
+  for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
+    const bool lands = place(block, ovoo, store_.left_, Side::right);
+    return (store_.two_sided_ && place(block, ovoo, store_.left_of_left_side_, Side::left)) || lands;
+  });
+}
+
+bool PanelLoader::place_pairs(const BlockData& block, const PanelStore::Shelf& pairs) {
+  const bool antisymmetric = store_.formulation_ == SpinFormulation::spin_orbital;
+  const Strides stride = strides_of(block.size);
+  const TileSpace& space = store_.tiles_;
+  bool lands = false;
+  for (const Image& image :
+       images(antisymmetric && block.tiles[0] != block.tiles[1], antisymmetric && block.tiles[2] != block.tiles[3])) {
+    std::array<std::vector<Segment>, 4> cut;
+    std::array<std::int64_t, 4> from{};
+    for (std::size_t d = 0; d < 4; ++d) {
+      const auto dimension = static_cast<std::size_t>(image.order[d]);
+      cut[d] = segments(block.offset[dimension], block.size[dimension]);
+      from[d] = stride[dimension];
+    }
+    for (const Segment& p1 : cut[0]) {
+      for (const Segment& p2 : cut[1]) {
+        for (const Segment& h1 : cut[2]) {
+          for (const Segment& h2 : cut[3]) {
+            const PanelStore::Place* at = PanelStore::find(pairs, store_.pair_key(p1.tile, p2.tile, h1.tile, h2.tile));
+            if (at == nullptr || !store_.owns(*at)) continue;
+            lands = true;
+            if (block.data == nullptr) continue;
+            const std::int64_t np1 = space[p1.tile].size, np2 = space[p2.tile].size, nh2 = space[h2.tile].size;
+            const std::array<std::int64_t, 4> to = {np2, 1, np2 * np1 * nh2, np2 * np1};
+            copy_reordered(
+                {{p1.size, p2.size, h1.size, h2.size}, from, to},
+                block.data + p1.in_block * from[0] + p2.in_block * from[1] + h1.in_block * from[2] +
+                    h2.in_block * from[3],
+                store_.own(*at) + p1.in_tile * to[0] + p2.in_tile * to[1] + h1.in_tile * to[2] + h2.in_tile * to[3],
+                image.sign);
+          }
+        }
+      }
+    }
+  }
+  return lands;
+}
+
+void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
+                            std::vector<double>& lone) {
+  const TileSpace& space = source.tiles();
+  std::vector<double> block;
+  const auto n = static_cast<std::size_t>(space.orbitals());
+  for (int p = space.hole_tiles(); p < space.size(); ++p) {
+    for (int h = 0; h < space.hole_tiles(); ++h) {
+      if (space[p].spin() != space[h].spin() || space[p].irrep != space[h].irrep) continue;
+      const int stored_p = space[p].partner, stored_h = space[h].partner;  // restricted: beta is read as alpha
+      block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
+      (source.*read)(stored_p, stored_h, block);
+      for (std::size_t x = 0; x < static_cast<std::size_t>(space[p].size); ++x) {
+        for (std::size_t y = 0; y < static_cast<std::size_t>(space[h].size); ++y) {
+          lone[(static_cast<std::size_t>(space[h].offset) + y) * n + static_cast<std::size_t>(space[p].offset) + x] =
+              block[x * static_cast<std::size_t>(space[h].size) + y];
+        }
+      }
+    }
+  }
+}
+
+void PanelLoader::load_disconnected(const Problem& problem) {
+  constexpr Space h = Space::hole, p = Space::particle;
+  const TileSource& left = problem.left_source();
+  load_lone(left, &TileSource::read_t1, store_.disconnected_[0].lone);
+  for_each_block(
+      *problem.right, {p, p, h, h}, {0, 2, 3, 1},
+      [&](const std::array<int, 4>& t, std::span<double> block) {
+        problem.right->read_v2(t[0], t[1], t[2], t[3], block);
+      },
+      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[0].pairs); });
+  if (!problem.fock_in_singles) return;
+  load_lone(*problem.right, &TileSource::read_fock, store_.disconnected_[1].lone);
+  for_each_block(
+      left, {p, p, h, h}, {0, 2, 3, 1},
+      [&](const std::array<int, 4>& t, std::span<double> block) { left.read_t2(t[0], t[1], t[2], t[3], block); },
+      [&](const BlockData& block) { return place_pairs(block, store_.disconnected_[1].pairs); });
+}
+
+void PanelLoader::load(const Problem& problem) {
+  load_amplitudes(*problem.right, Side::right);
+  if (problem.two_sided()) load_amplitudes(*problem.left, Side::left);
+  load_integrals(*problem.right);
+  load_disconnected(problem);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,82 @@
+#include "cxx/operands/panel_parts.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+PanelParts::PanelParts(std::shared_ptr<const PanelStore> store, const TileSpace& tiles)
+    : store_(std::move(store)), tiles_(tiles), cut_(!(tiles == store_->tiles())) {
+  const TileSpace& whole = store_->tiles();
+  int t = 0;
+  for (const Tile& tile : tiles_.tiles()) {
+    while (t < whole.size() && whole[t].offset + whole[t].size <= tile.offset) ++t;
+    if (t == whole.size() || tile.offset + tile.size > whole[t].offset + whole[t].size)
+      throw Error("A tile of an executor crosses one of the panels that it reads.");
+    origins_.push_back({t, tile.offset - whole[t].offset});
+  }
+}
+
+Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t inner, Buffer& memory) const {
+  if (whole.data == nullptr || !cut_) return whole;
+  memory.reserve(static_cast<std::size_t>(size(x) * size(y) * size(z) * inner));
+  double* to = memory.data();
+  for (std::int64_t nz = 0; nz < size(z); ++nz) {
+    for (std::int64_t ny = 0; ny < size(y); ++ny) {
+      const std::int64_t first =
+          origin(x).offset + size_in_store(x) * (origin(y).offset + ny + size_in_store(y) * (origin(z).offset + nz));
+      const double* from = whole.data + first * whole.stride;
+      for (std::int64_t nx = 0; nx < size(x); ++nx, from += whole.stride, to += inner)
+        std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(double));
+    }
+  }
+  return {memory.data(), inner, {}};
+}
+
+Panel PanelParts::left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
+  return rows(store_->left(in_store(tiles), side), tiles[0], tiles[2], tiles[1], inner, memory);
+}
+
+Panel PanelParts::right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
+  return rows(store_->right(in_store(tiles), side), tiles[1], tiles[0], tiles[2], inner, memory);
+}
+
+PanelHold PanelParts::pair_block(const PanelStore::Disconnected& factors, const std::array<int, 4>& tiles,
+                                 double* memory) const {
+  const auto [whole_p1, whole_p2, whole_h1, whole_h2] = in_store(tiles);
+  PanelHold whole = store_->pair_block(factors, whole_p1, whole_p2, whole_h1, whole_h2);
+  if (whole.data() == nullptr || !cut_) return whole;
+  const auto [p1, p2, h1, h2] = tiles;
+  double* to = memory;
+  for (std::int64_t n1 = 0; n1 < size(h1); ++n1) {
+    for (std::int64_t n2 = 0; n2 < size(h2); ++n2) {
+      for (std::int64_t m1 = 0; m1 < size(p1); ++m1, to += size(p2)) {
+        const std::int64_t hole = origin(h2).offset + n2 + size_in_store(h2) * (origin(h1).offset + n1);
+        const std::int64_t particle = origin(p1).offset + m1 + size_in_store(p1) * hole;
+        const double* from = whole.data() + origin(p2).offset + size_in_store(p2) * particle;
+        std::memcpy(to, from, static_cast<std::size_t>(size(p2)) * sizeof(double));
+      }
+    }
+  }
+  std::fill(to, to + vector_margin, 0.0);
+  return PanelHold(memory);
+}
+
+void PanelParts::ask(const Task& task, const ContractionList& contractions) const {
+  if (!store_->has_others()) return;
+  if (!cut_) return store_->ask(task, contractions);
+  for (const Product& product : contractions.products) {
+    store_->ask_left(in_store(product.left), Side::right);
+    if (store_->two_sided()) store_->ask_left(in_store(product.left), Side::left);
+    store_->ask_right(in_store(product.right));
+  }
+  for (const DisconnectedTerm& term : contractions.disconnected) {
+    const auto [p1, p2, h1, h2] = in_store(term.vvoo_tiles(task));
+    for (const PanelStore::Disconnected& factors : store_->disconnected()) store_->ask_pairs(factors, p1, p2, h1, h2);
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,154 @@
+#include "cxx/operands/remote_panels.hpp"
+
+#include <algorithm>
+
+namespace trifuse {
+
+namespace {
+
+/// More questions than this are forgotten: by then the first answers would have to make room for the last.
+constexpr std::size_t longest_queue = 512;
+
+}  // namespace
+
+PanelHold::~PanelHold() {
+  if (keeper_ != nullptr) keeper_->release(at_);
+}
+
+RemotePanels::RemotePanels(Fetch fetch, std::int64_t budget_bytes)
+    : fetch_(std::move(fetch)), budget_(budget_bytes), reader_([this] { read_ahead(); }) {}
+
+RemotePanels::~RemotePanels() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  asked_.notify_all();
+  reader_.join();
+}
+
+PanelHold RemotePanels::hold(std::int64_t at, std::int64_t doubles) {
+  std::unique_lock lock(mutex_);
+  ++traffic_.wanted;
+  auto found = entries_.find(at);
+  while (found != entries_.end() && !found->second.here) {
+    // Who fetches it may fail, and then it is this thread's turn.
+    arrived_.wait(lock);
+    found = entries_.find(at);
+  }
+  if (found != entries_.end()) {
+    Entry& entry = found->second;
+    ++traffic_.hits;
+    if (entry.users++ == 0) unused_.erase(entry.unused);
+    if (std::exchange(entry.ahead, false)) ahead_bytes_ -= entry.bytes();
+    return {entry.data.data(), this, at};
+  }
+  std::erase_if(queue_, [&](const auto& question) { return question.first == at; });
+  make_room((doubles + vector_margin) * static_cast<std::int64_t>(sizeof(double)));
+  Entry& entry = entries_[at];
+  entry.users = 1;
+  fetch(entry, at, doubles, lock);
+  return {entry.data.data(), this, at};
+}
+
+void RemotePanels::ask(std::int64_t at, std::int64_t doubles) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.contains(at) || queue_.size() >= longest_queue) return;
+    if (std::any_of(queue_.begin(), queue_.end(), [&](const auto& question) { return question.first == at; })) return;
+    queue_.emplace_back(at, doubles);
+  }
+  asked_.notify_one();
+}
+
+PanelTraffic RemotePanels::traffic() const {
+  const std::lock_guard lock(mutex_);
+  return traffic_;
+}
+
+void RemotePanels::fetch(Entry& entry, std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock) {
+  try {
+    entry.data = memory_for(doubles + vector_margin);
+    used_bytes_ += entry.bytes();
+    traffic_.most_bytes = std::max(traffic_.most_bytes, used_bytes_);
+    lock.unlock();
+    double* const data = entry.data.data();
+    std::fill_n(data + doubles, vector_margin, 0.0);
+    {
+      const std::lock_guard turn(fetching_);
+      fetch_(at, {data, static_cast<std::size_t>(doubles)});
+    }
+    lock.lock();
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    used_bytes_ -= entry.bytes();
+    entries_.erase(at);
+    arrived_.notify_all();
+    throw;
+  }
+  entry.here = true;
+  ++traffic_.fetched;
+  traffic_.fetched_bytes += doubles * static_cast<std::int64_t>(sizeof(double));
+  arrived_.notify_all();
+}
+
+void RemotePanels::release(std::int64_t at) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(at);
+  if (--entry.users > 0) return;
+  leave_unused(at, entry);
+  make_room(0);
+  keep_spare(0);
+}
+
+void RemotePanels::leave_unused(std::int64_t at, Entry& entry) {
+  entry.unused = unused_.insert(unused_.end(), at);
+}
+
+bool RemotePanels::make_room(std::int64_t bytes) {
+  while (used_bytes_ + bytes > budget_ && !unused_.empty()) drop(entries_.find(unused_.front()));
+  return used_bytes_ + bytes <= budget_;
+}
+
+void RemotePanels::drop(Entries::iterator entry) {
+  unused_.erase(entry->second.unused);
+  used_bytes_ -= entry->second.bytes();
+  if (entry->second.ahead) ahead_bytes_ -= entry->second.bytes();
+  spare_.give(std::move(entry->second.data));
+  entries_.erase(entry);
+}
+
+Buffer RemotePanels::memory_for(std::int64_t doubles) {
+  Buffer found = spare_.take(static_cast<std::size_t>(doubles));
+  if (found.size() > 0) return found;
+  keep_spare(doubles * static_cast<std::int64_t>(sizeof(double)));
+  return BufferPool::fresh(static_cast<std::size_t>(doubles));
+}
+
+void RemotePanels::keep_spare(std::int64_t bytes) {
+  spare_.shrink(std::max<std::int64_t>(0, budget_ - used_bytes_ - bytes));
+}
+
+void RemotePanels::read_ahead() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    asked_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    if (ending_) return;
+    const auto [at, doubles] = queue_.front();
+    queue_.pop_front();
+    const std::int64_t bytes = (doubles + vector_margin) * static_cast<std::int64_t>(sizeof(double));
+    // What has been read ahead does not push out what was, before anybody has used it.
+    if (entries_.contains(at) || ahead_bytes_ + bytes > budget_ / 2 || !make_room(bytes)) continue;
+    Entry& entry = entries_[at];
+    try {
+      fetch(entry, at, doubles, lock);
+    } catch (...) {
+      continue;  // who wants it will see for himself
+    }
+    entry.ahead = true;
+    ahead_bytes_ += entry.bytes();
+    leave_unused(at, entry);
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,107 @@
+#include "cxx/operands/team_operands.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// Largest hole and particle tiles, which say how a space was refined; zeros for none.
+using Cut = std::pair<double, double>;
+
+Cut cut_of(const TileSpace* tiles) {
+  if (tiles == nullptr) return {0.0, 0.0};
+  const auto [holes, particles] = largest_tiles(*tiles);
+  return {std::max<double>(1.0, static_cast<double>(holes)), std::max<double>(1.0, static_cast<double>(particles))};
+}
+
+/// The cuts of all ranks, each once, on all in the same order: collective.
+std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
+  const double sizes[] = {mine.first, mine.second};
+  const std::vector<double> all = allgather(communicator, sizes);
+  std::vector<Cut> cuts;
+  for (std::size_t n = 0; n < all.size(); n += 2) {
+    const Cut cut{all[n], all[n + 1]};
+    if (cut != Cut{} && std::find(cuts.begin(), cuts.end(), cut) == cuts.end()) cuts.push_back(cut);
+  }
+  return cuts;
+}
+
+/// Collective.
+std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const OperandShare& mine) {
+  const double row[] = {mine.share, static_cast<double>(mine.segments)};
+  const std::vector<double> all = allgather(communicator, row);
+  std::vector<OperandShare> shares;
+  for (std::size_t n = 0; n < all.size(); n += 2) shares.push_back({all[n], static_cast<int>(all[n + 1])});
+  return shares;
+}
+
+}  // namespace
+
+TeamOperands::TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,
+                           const TileSpace* tiles, const OperandShare& share, std::int64_t bytes,
+                           std::int64_t bytes_of_others) {
+  const Cut mine = cut_of(tiles);
+  const std::vector<OperandShare> shares = shares_of_ranks(communicator, share);
+  std::shared_ptr<PanelStore> read_here;
+  for (const Cut& cut : cuts_of_ranks(communicator, mine)) {
+    std::shared_ptr<PanelStore> store;
+    run_collectively(&communicator, [&] {
+      const TileSpace cut_tiles =
+          plan_tiles.refined(static_cast<std::int64_t>(cut.first), static_cast<std::int64_t>(cut.second));
+      if (cut == mine && !(cut_tiles == *tiles))
+        throw Error("The tiles of an executor are no refinement of the plan's.");
+      store = std::make_shared<PanelStore>(problem, cut_tiles, communicator.rank(), shares);
+    });
+    std::unique_ptr<SharedArray> array = communicator.make_array(store->pieces());
+    stores_.push_back(store);
+    run_collectively(&communicator,
+                     [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
+    store->open();
+    if (cut == mine || (tiles == nullptr && !read_here)) read_here = store;
+  }
+  run_collectively(&communicator, [&] {
+    if (read_here) read_here->fetch_others(std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others));
+  });
+  mine_ = read_here;
+}
+
+std::int64_t TeamOperands::own_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& store : stores_) bytes += store->own_bytes();
+  return bytes;
+}
+
+std::vector<OperandTraffic> TeamOperands::traffic(Communicator& communicator,
+                                                  std::int64_t bytes_from_neighbours) const {
+  OperandTraffic mine;
+  mine.neighbour_bytes = bytes_from_neighbours;
+  mine.own_bytes = own_bytes();
+  for (const auto& store : stores_) mine.read_bytes += store->bytes_read();
+  if (mine_) {
+    const PanelTraffic traffic = mine_->traffic();
+    mine.bytes_of_others = mine_->bytes_of_others();
+    mine.fetched_bytes = traffic.fetched_bytes;
+    mine.cache_bytes = traffic.most_bytes;
+    mine.panels_wanted = traffic.wanted;
+    mine.panels_hit = traffic.hits;
+  }
+  constexpr std::int64_t OperandTraffic::*numbers[] = {
+      &OperandTraffic::own_bytes,     &OperandTraffic::bytes_of_others, &OperandTraffic::read_bytes,
+      &OperandTraffic::fetched_bytes, &OperandTraffic::neighbour_bytes, &OperandTraffic::cache_bytes,
+      &OperandTraffic::panels_wanted, &OperandTraffic::panels_hit};
+  std::vector<double> row;
+  for (const auto number : numbers) row.push_back(static_cast<double>(mine.*number));
+  const std::vector<double> all = allgather(communicator, row);
+  std::vector<OperandTraffic> ranks(static_cast<std::size_t>(communicator.size()));
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    ranks[n / row.size()].*numbers[n % row.size()] = static_cast<std::int64_t>(all[n]);
+  }
+  return ranks;
+}
+
+}  // namespace trifuse

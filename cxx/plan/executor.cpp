@@ -1,0 +1,13 @@
+#include "cxx/plan/executor.hpp"
+
+namespace trifuse {
+
+std::vector<std::vector<std::size_t>> Executor::batches(const Plan& plan, const std::vector<bool>& finished) const {
+  std::vector<std::vector<std::size_t>> single;
+  for (const std::size_t task : plan.largest_first()) {
+    if (!finished[task]) single.push_back({task});
+  }
+  return single;
+}
+
+}  // namespace trifuse

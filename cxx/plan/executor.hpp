@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cxx/plan/plan.hpp"
+
+namespace trifuse {
+
+/// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
+/// return the same energies up to rounding.
+class Executor {
+ public:
+  /// Executes tasks on one thread at a time and owns the scratch memory for them.
+  class Worker {
+   public:
+    virtual ~Worker() = default;
+    /// Writes the energies of `tasks`, energies[task, omega2], for each omega2 of the problem, hartree. The bits of a
+    /// task's energies do not depend on the other tasks of the call.
+    virtual void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) = 0;
+    /// Floating-point operations of the matrix products of all calls; 0 if the executor does not count them.
+    virtual double operations() const { return 0.0; }
+  };
+
+  virtual ~Executor() = default;
+  virtual std::string name() const = 0;
+  /// Makes a worker for the calling thread. Several workers may execute tasks at the same time, each on its own thread.
+  virtual std::unique_ptr<Worker> make_worker() const = 0;
+  /// Groups the tasks of `plan` into batches; a worker gets one batch per call. Returns lists of task numbers in the
+  /// order in which the batches should begin. Each task is in exactly one batch unless finished[task] is true. The
+  /// default is one task per batch, the most expensive task first.
+  virtual std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const;
+  /// Number of workers that a run should use; 0: one for each thread of the run.
+  virtual int workers() const { return 0; }
+};
+
+}  // namespace trifuse

@@ -1,0 +1,101 @@
+#include "cxx/rotation/orbital_rotation.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cxx/base/blas.hpp"
+#include "cxx/base/error.hpp"
+#include "tce_tiles/copy_box.hpp"
+
+extern "C" void dsyev_(const char* job, const char* triangle, const int* n, double* a, const int* lda, double* w,
+                       double* work, const int* lwork, int* info);
+
+namespace trifuse {
+
+namespace {
+
+/// The Fock matrix of the orbitals of a run, [upper, lower].
+std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  std::vector<double> matrix(static_cast<std::size_t>(run.size * run.size)), block;
+  const auto in_run = [&](const Tile& tile) {
+    return tile.orbital_class == run.orbital_class && tile.irrep == run.irrep;
+  };
+  for (const Tile& u : space.tiles()) {
+    for (const Tile& l : space.tiles()) {
+      if (!in_run(u) || !in_run(l)) continue;
+      block.resize(static_cast<std::size_t>(u.size * l.size));
+      source.read_fock(u.partner, l.partner, block);  // a restricted source stores no beta blocks
+      copy_matrix(u.size, l.size, block.data(), l.size,
+                  matrix.data() + (u.offset - run.offset) * run.size + (l.offset - run.offset), run.size);
+    }
+  }
+  return matrix;
+}
+
+/// Replaces a symmetric matrix by its eigenvectors, [eigenvector, orbital], and returns its eigenvalues.
+std::vector<double> diagonalize(std::vector<double>& matrix, std::int64_t size) {
+  std::vector<double> values(static_cast<std::size_t>(size));
+  const int n = static_cast<int>(size), lwork = 34 * n;
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  int info = 0;
+  dsyev_("V", "U", &n, matrix.data(), &n, values.data(), work.data(), &lwork, &info);
+  if (info != 0) throw Error(fmt::format("The Fock matrix could not be diagonalised (LAPACK dsyev: {}).", info));
+  return values;
+}
+
+}  // namespace
+
+OrbitalRotation::OrbitalRotation(const TileSource& fock) {
+  if (!fock.has_fock()) {
+    throw InputError(fmt::format(
+        "{} holds no Fock matrix, which semicanonical orbitals need; add it (NWChem: set tce:writeint T; HDF5: "
+        "datasets fock_a and fock_b).",
+        fock.info().path));
+  }
+  // The bits of orbitals and amplitudes must not depend on the number of threads of the BLAS library.
+  use_single_threaded_blas();
+  for (const OrbitalClass orbital_class : orbital_classes) {
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      const auto [offset, size] = fock.tiles().range(orbital_class, irrep);
+      if (size == 0) continue;
+      Run& run = runs_.emplace_back(Run{orbital_class, irrep, offset, size, {}});
+      run.vectors = fock_of(run, fock);
+      const std::vector<double> values = diagonalize(run.vectors, size);
+      energies_.insert(energies_.end(), values.begin(), values.end());
+    }
+  }
+}
+
+std::vector<std::span<double>> OrbitalRotation::numbers() {
+  std::vector<std::span<double>> all = {energies_};
+  for (Run& run : runs_) all.emplace_back(run.vectors);
+  return all;
+}
+
+std::size_t OrbitalRotation::run_of(const Tile& tile) const {
+  const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Run& candidate) {
+    return candidate.orbital_class == tile.orbital_class && candidate.irrep == tile.irrep;
+  });
+  return static_cast<std::size_t>(run - runs_.begin());
+}
+
+void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
+                  double* to) {
+  const auto n = static_cast<int>(run.size);
+  const double* const u = run.vectors.data();
+  if (inner == 1) {
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, static_cast<int>(outer), n, 1.0, u, n, from, n, 0.0, to, n);
+    return;
+  }
+  const auto rows = static_cast<int>(inner);
+  for (std::int64_t o = 0; o < outer; ++o) {
+    const std::int64_t at = o * run.size * inner;
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, from + at, rows, u, n, 0.0, to + at, rows);
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tce_tiles/tile_source.hpp"
+
+namespace trifuse {
+
+/// Semicanonical orbitals. They diagonalise the Fock matrix within each run, the orbitals of one class and one irrep.
+class OrbitalRotation {
+ public:
+  /// The orbitals of one class and one irrep. A rotation mixes only orbitals of the same run.
+  struct Run {
+    OrbitalClass orbital_class;
+    int irrep;
+    std::int64_t offset, size;    ///< first orbital in the sorted order, number of orbitals
+    std::vector<double> vectors;  ///< eigenvectors, [new orbital, old orbital]
+  };
+
+  /// Diagonalises the Fock matrix of `fock`. Throws InputError if the source has no Fock matrix.
+  explicit OrbitalRotation(const TileSource& fock);
+
+  std::span<const Run> runs() const& { return runs_; }
+  void runs() const&& = delete;
+  /// Number in `runs()` of the run to which a tile belongs.
+  std::size_t run_of(const Tile& tile) const;
+  /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
+  const std::vector<double>& energies() const { return energies_; }
+  /// Gives access to all energies and eigenvectors, so that all ranks can take those of one rank. On another processor
+  /// eigenvectors may have another sign.
+  std::vector<std::span<double>> numbers();
+
+ private:
+  std::vector<Run> runs_;
+  std::vector<double> energies_;
+};
+
+/// Rotates one index of a tensor: to[outer,new,inner] = sum_old from[outer,old,inner] vectors[new,old].
+///
+/// `run`: the run of the rotated index. `inner`: product of the extents of all faster indices, `outer`: of all slower
+/// ones. `to` and `from` must not overlap. The bits of the result depend only on the arguments.
+void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
+                  double* to);
+
+}  // namespace trifuse

@@ -1,0 +1,263 @@
+#include "cxx/rotation/rotated_tensor.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "cxx/base/hosts.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
+#include "tce_tiles/copy_box.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// The pair of indices that is rotated: 0 and 1, or 2 and 3.
+enum class IndexPair { upper, lower };
+constexpr std::size_t first_index(IndexPair pair) {
+  return pair == IndexPair::upper ? 0 : 2;
+}
+
+/// Groups all blocks of a tensor into units.
+std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
+                                   IndexPair rotated) {
+  const std::size_t turned = first_index(rotated), kept = 2 - turned;
+  std::map<std::array<std::size_t, 4>, std::size_t> position;
+  std::vector<RotationUnit> units;
+  for (std::size_t n = 0; n < index.blocks().size(); ++n) {
+    const Block& block = index.blocks()[n];
+    const auto run = [&](std::size_t d) { return rotation.run_of(space[block.tiles[d]]); };
+    const std::array<std::size_t, 2> runs = {run(turned), run(turned + 1)};
+    const std::array<std::size_t, 4> key = {static_cast<std::size_t>(block.tiles[kept]),
+                                            static_cast<std::size_t>(block.tiles[kept + 1]), runs[0], runs[1]};
+    const auto [found, is_new] = position.emplace(key, units.size());
+    if (is_new) {
+      RotationUnit unit{runs, {}, {}, 1, 0};
+      for (std::size_t d = 0; d < 2; ++d) {
+        unit.extent[turned + d] = rotation.runs()[runs[d]].size;
+        unit.extent[kept + d] = space[block.tiles[kept + d]].size;
+      }
+      for (const std::int64_t extent : unit.extent) unit.doubles *= extent;
+      units.push_back(std::move(unit));
+    }
+    units[found->second].blocks.push_back(n);
+    units[found->second].stored_doubles += block.size;
+  }
+  return units;
+}
+
+/// Memory that a thread needs to rotate a unit.
+struct Scratch {
+  Buffer unit, turned, block;
+};
+
+/// Rotates one pair of indices of the blocks that this rank owns in `to`.
+class PairRotation {
+ public:
+  PairRotation(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation, IndexPair pair)
+      : space_(space), index_(index), rotation_(rotation), turned_(first_index(pair)) {}
+
+  template <typename Read>
+  void rotate(const std::vector<RotationUnit>& units, int threads, Read read, const std::function<void()>& begin_unit,
+              SharedBlocks& to) const {
+    share_among_threads<Scratch>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Scratch& scratch) {
+      begin_unit();
+      const RotationUnit& unit = units[to.first_unit() + n];
+      scratch.unit.reserve(static_cast<std::size_t>(unit.doubles));
+      scratch.turned.reserve(static_cast<std::size_t>(unit.doubles));
+      for (const std::size_t block : unit.blocks) {
+        const auto size = static_cast<std::size_t>(index_.blocks()[block].size);
+        scratch.block.reserve(size);
+        read(block, std::span(scratch.block.data(), size));
+        copy_to_unit(unit, block, scratch.block.data(), scratch.unit.data());
+      }
+      rotate_pair(unit, scratch);
+      for (const std::size_t block : unit.blocks) {
+        const BlockPlacement placement = placement_of(unit, block);
+        copy_box(placement.extent, scratch.unit.data() + placement.begin, placement.in_unit, to.own(block),
+                 placement.in_block, 1.0);
+      }
+    });
+  }
+
+ private:
+  /// Location of a block in the array of its unit.
+  struct BlockPlacement {
+    std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< shape; strides in the block and in the array
+    std::int64_t begin;                                     ///< first element in the array
+  };
+  BlockPlacement placement_of(const RotationUnit& unit, std::size_t block) const {
+    BlockPlacement placement{{}, {}, strides_of(unit.extent), 0};
+    for (std::size_t d = 0; d < 4; ++d) placement.extent[d] = tile(block, d).size;
+    placement.in_block = strides_of(placement.extent);
+    for (std::size_t d = 0; d < 2; ++d) placement.begin += in_run(unit, block, d) * placement.in_unit[turned_ + d];
+    return placement;
+  }
+  const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
+  /// First orbital of rotated index `d` of a block, counted from the begin of its run.
+  std::int64_t in_run(const RotationUnit& unit, std::size_t block, std::size_t d) const {
+    return tile(block, turned_ + d).offset - rotation_.runs()[unit.runs[d]].offset;
+  }
+
+  /// Copies a block to the array of its unit, `whole`, also with interchanged indices if that block is not stored.
+  void copy_to_unit(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
+    BlockPlacement placement = placement_of(unit, block);
+    copy_box(placement.extent, values, placement.in_block, whole + placement.begin, placement.in_unit, 1.0);
+    const auto [first, second] = std::pair{turned_, turned_ + 1};
+    if (unit.runs[0] != unit.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
+      return;
+    }
+    // The block with interchanged tiles is not stored, because it only differs in its sign.
+    const std::int64_t begin =
+        in_run(unit, block, 1) * placement.in_unit[first] + in_run(unit, block, 0) * placement.in_unit[second];
+    std::swap(placement.in_unit[first], placement.in_unit[second]);
+    copy_box(placement.extent, values, placement.in_block, whole + begin, placement.in_unit, -1.0);
+  }
+
+  /// Rotates the faster index from `unit` to `turned` and the slower index back to `unit`.
+  void rotate_pair(const RotationUnit& unit, Scratch& scratch) const {
+    const auto& n = unit.extent;
+    const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
+    const auto& [slow, fast] = unit.runs;
+    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, scratch.unit.data(), scratch.turned.data());
+    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.unit.data());
+  }
+
+  const TileSpace& space_;
+  const BlockIndex& index_;
+  const OrbitalRotation& rotation_;
+  std::size_t turned_;  ///< first index of the rotated pair: 0 or 2
+};
+
+/// Number of threads for which there is memory for their units, at least 1.
+int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
+  std::int64_t largest = 1;
+  for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
+  const double scratch = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
+  const auto threads = static_cast<std::int64_t>(scratch / static_cast<double>(2 * largest));
+  return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
+}
+
+}  // namespace
+
+SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator)
+    : locations_(index.blocks().size()) {
+  const bool shared = communicator != nullptr && communicator->has_arrays() && communicator->size() > 1;
+  const std::vector<std::string> hosts = shared ? hosts_of_ranks(*communicator) : std::vector<std::string>(1);
+  const int ranks = static_cast<int>(hosts.size()), mine = shared ? communicator->rank() : 0;
+  std::map<std::string, int> ranks_of_host;
+  for (const std::string& host : hosts) ++ranks_of_host[host];
+  std::vector<SharedSegment> segments;
+  std::vector<double> ends;  // a segment ends with the first unit that reaches this number of doubles of the tensor
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int segments_of_rank =
+        shared ? segments_of_each_owner(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
+    for (int n = 1; n <= segments_of_rank; ++n) {
+      segments.push_back({rank, 0});
+      ends.push_back((rank + static_cast<double>(n) / segments_of_rank) / ranks * static_cast<double>(index.doubles()));
+    }
+  }
+  std::size_t segment = 0;
+  double before = 0.0;
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    while (segment + 1 < segments.size() && before >= ends[segment]) ++segment;
+    auto& [rank, doubles] = segments[segment];
+    for (const std::size_t block : units[unit].blocks) {
+      locations_[block] = {segment, doubles};
+      doubles += index.blocks()[block].size;
+    }
+    before += static_cast<double>(units[unit].stored_doubles);
+    if (rank != mine) continue;
+    if (last_unit_ == 0) first_unit_ = unit;
+    last_unit_ = unit + 1;
+    own_doubles_ += units[unit].stored_doubles;
+  }
+  constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty segments
+  for (SharedSegment& each : segments) each.doubles = std::max(each.doubles, least);
+  own_.assign(segments.size(), nullptr);
+  if (!shared) {
+    alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
+    own_.front() = alone_.data();
+    return;
+  }
+  array_ = communicator->make_array(segments);
+  for (std::size_t n = 0; n < segments.size(); ++n) {
+    if (segments[n].rank == mine) own_[n] = array_->local(n).data();
+  }
+}
+
+void SharedBlocks::sync() {
+  if (array_) array_->sync();
+}
+
+void SharedBlocks::read(std::size_t block, std::span<double> values) const {
+  const Location& location = locations_[block];
+  if (own_[location.segment] != nullptr) {
+    std::copy_n(own_[location.segment] + location.offset, values.size(), values.data());
+    return;
+  }
+  const std::lock_guard lock(reading_);
+  array_->get(location.segment, location.offset, values);
+}
+
+RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
+                             const Read& read, bool concurrent, const std::function<void()>& begin_unit,
+                             Communicator* communicator)
+    : index_(std::move(index)) {
+  const auto half_units = units_of(tiles, index_, rotation, IndexPair::lower);
+  SharedBlocks half(index_, half_units, communicator);
+  std::mutex reading;
+  run_collectively(communicator, [&] {
+    const PairRotation lower(tiles, index_, rotation, IndexPair::lower);
+    const auto read_block = [&](std::size_t block, std::span<double> values) {
+      std::unique_lock lock(reading, std::defer_lock);
+      if (!concurrent) lock.lock();
+      read(index_.blocks()[block].tiles, values);
+    };
+    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_unit, half);
+  });
+  half.sync();
+  const auto units = units_of(tiles, index_, rotation, IndexPair::upper);
+  blocks_ = std::make_unique<SharedBlocks>(index_, units, communicator);
+  run_collectively(communicator, [&] {
+    const PairRotation upper(tiles, index_, rotation, IndexPair::upper);
+    const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
+    upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);
+  });
+  blocks_->sync();
+}
+
+double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index) {
+  double operations = 0.0;
+  for (const Block& block : index.blocks()) {
+    for (const IndexPair pair : {IndexPair::lower, IndexPair::upper}) {
+      const std::size_t first = first_index(pair);
+      const auto run = [&](std::size_t d) {
+        const Tile& tile = tiles[block.tiles[d]];
+        return tiles.range(tile.orbital_class, tile.irrep);
+      };
+      const auto one = run(first), other = run(first + 1);
+      // If both indices belong to one run, only the block with ascending tiles is stored, but both blocks are rotated.
+      const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];
+      operations += (stored_for_two ? 4.0 : 2.0) * static_cast<double>(block.size * (one.size + other.size));
+    }
+  }
+  return operations;
+}
+
+void RotatedTensor::read(std::int64_t key, std::span<double> block) const {
+  const Block* const found = index_.find(key);
+  if (found == nullptr || static_cast<std::size_t>(found->size) != block.size()) {
+    throw std::logic_error("A block was asked for that a rotated tensor does not have.");
+  }
+  blocks_->read(static_cast<std::size_t>(found - index_.blocks().data()), block);
+}
+
+std::int64_t RotatedTensor::own_bytes() const {
+  return blocks_->own_doubles() * static_cast<std::int64_t>(sizeof(double));
+}
+
+}  // namespace trifuse

@@ -1,0 +1,170 @@
+#include "cxx/rotation/semicanonical.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/copy_box.hpp"
+#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// A matrix in rotated orbitals between the orbitals of two runs.
+struct RotatedMatrix {
+  const OrbitalRotation::Run* upper = nullptr;
+  const OrbitalRotation::Run* lower = nullptr;
+  std::vector<double> values;  ///< [upper orbital, lower orbital]
+};
+/// By the numbers of the upper and of the lower run.
+using RotatedMatrices = std::map<std::pair<std::size_t, std::size_t>, RotatedMatrix>;
+
+/// First element of the block of two tiles in the matrix of their runs.
+std::int64_t offset_of(const RotatedMatrix& matrix, const Tile& upper, const Tile& lower) {
+  return (upper.offset - matrix.upper->offset) * matrix.lower->size + (lower.offset - matrix.lower->offset);
+}
+
+/// Reads all blocks of a rank-2 tensor by `read(upper, lower, block)` and rotates both indices. `upper`, `lower`:
+/// numbers of tiles of `space`.
+template <typename Read>
+RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
+                                 Read read) {
+  RotatedMatrices matrices;
+  std::vector<double> block;
+  for (const Block& b : index.blocks()) {
+    const Tile &u = space[b.tiles[0]], &l = space[b.tiles[1]];
+    const std::pair runs{rotation.run_of(u), rotation.run_of(l)};
+    RotatedMatrix& matrix = matrices[runs];
+    if (matrix.values.empty()) {
+      matrix.upper = &rotation.runs()[runs.first];
+      matrix.lower = &rotation.runs()[runs.second];
+      matrix.values.resize(static_cast<std::size_t>(matrix.upper->size * matrix.lower->size));
+    }
+    block.resize(static_cast<std::size_t>(b.size));
+    read(b.tiles[0], b.tiles[1], std::span(block));
+    copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + offset_of(matrix, u, l),
+                matrix.lower->size);
+  }
+  for (auto& [runs, matrix] : matrices) {
+    std::vector<double> turned(matrix.values.size());
+    rotate_index(*matrix.lower, 1, matrix.upper->size, matrix.values.data(), turned.data());
+    rotate_index(*matrix.upper, matrix.lower->size, 1, turned.data(), matrix.values.data());
+  }
+  return matrices;
+}
+
+/// Copies the part of two tiles, [u, l], to `block`.
+void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
+                std::span<double> block) {
+  const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
+  copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
+}
+
+}  // namespace
+
+double RotationCost::peak(int ranks) const {
+  return RotatedTensor::peak_bytes(bytes / ranks, largest_unit);
+}
+
+RotationCost rotation_cost(const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  const bool integrals = source.has_integrals();
+  const auto [hole_tile, particle_tile] = largest_tiles(space);
+  std::int64_t holes = 0, particles = 0;  // sizes of the largest runs
+  for (const OrbitalClass c : orbital_classes) {
+    std::int64_t& largest = space_of(c) == Space::hole ? holes : particles;
+    for (int irrep = 0; irrep < 8; ++irrep) largest = std::max(largest, space.range(c, irrep).size);
+  }
+  // Units of both pairs of T2, then of the largest class of V2.
+  std::int64_t unit =
+      std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
+  if (integrals) {
+    const std::int64_t lower = particle_tile * particle_tile * holes * particles;
+    unit = std::max({unit, lower, hole_tile * particle_tile * particles * particles});
+  }
+  const BlockIndex t2 = t2_blocks(space), v2 = integrals ? triples_v2_blocks(space) : BlockIndex();
+  constexpr double width = sizeof(double);
+  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(unit),
+          RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2)};
+}
+
+struct SemicanonicalSource::Numbers {
+  RotatedMatrices fock, t1;
+  RotatedTensor t2;
+  std::optional<RotatedTensor> v2;
+};
+
+SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
+    : source_(source), fock_source_(fock_source), rotation_(fock_source), cost_(rotation_cost(source)) {}
+
+SemicanonicalSource::~SemicanonicalSource() = default;
+
+void SemicanonicalSource::take_rotation_of_first(Communicator& communicator) {
+  for (const std::span<double> numbers : rotation_.numbers()) {
+    if (communicator.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
+    communicator.allreduce_sum(numbers);
+  }
+}
+
+void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<bool>* stop) {
+  if (numbers_) return;
+  if (communicator != nullptr) take_rotation_of_first(*communicator);
+  const TileSpace &space = tiles(), &fock_space = fock_source_.tiles();
+  RotatedMatrices fock, t1;
+  run_collectively(communicator, [&] {
+    fock = rotated_matrices(fock_space, f1_blocks(fock_space), rotation_,
+                            [&](int u, int l, std::span<double> block) { fock_source_.read_fock(u, l, block); });
+    t1 = rotated_matrices(space, t1_blocks(space), rotation_,
+                          [&](int p, int h, std::span<double> block) { source_.read_t1(p, h, block); });
+  });
+  const bool concurrent = source_.concurrent_reads();
+  const auto go_on = [stop] {
+    if (stop != nullptr && *stop) throw Interrupted("Stopped before the first task; nothing had been computed.");
+  };
+  const auto read_t2 = [&](const std::array<int, 4>& t, std::span<double> block) {
+    source_.read_t2(t[0], t[1], t[2], t[3], block);
+  };
+  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
+  std::optional<RotatedTensor> v2;
+  if (has_integrals()) {
+    const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
+      source_.read_v2(t[0], t[1], t[2], t[3], block);
+    };
+    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, communicator);
+  }
+  numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
+}
+
+std::int64_t SemicanonicalSource::own_bytes() const {
+  return numbers().t2.own_bytes() + (numbers().v2 ? numbers().v2->own_bytes() : 0);
+}
+
+const SemicanonicalSource::Numbers& SemicanonicalSource::numbers() const {
+  if (!numbers_) throw std::logic_error("Amplitudes were read before they had been rotated.");
+  return *numbers_;
+}
+
+void SemicanonicalSource::read_fock(int g6, int g5, std::span<double> block) const {
+  copy_block(numbers().fock, rotation_, tiles()[g6], tiles()[g5], block);
+}
+
+void SemicanonicalSource::read_t1(int p, int h, std::span<double> block) const {
+  copy_block(numbers().t1, rotation_, tiles()[p], tiles()[h], block);
+}
+
+void SemicanonicalSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
+  numbers().t2.read(t2_key(tiles(), p1, p2, h3, h4), block);
+}
+
+void SemicanonicalSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  if (!numbers().v2) throw std::logic_error("Integrals were asked for that are not there.");
+  numbers().v2->read(v2_key(tiles(), g3, g4, g1, g2), block);
+}
+
+}  // namespace trifuse

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cxx/base/communicator.hpp"
+#include "cxx/rotation/orbital_rotation.hpp"
+#include "cxx/rotation/rotated_tensor.hpp"
+#include "tce_tiles/tile_source.hpp"
+
+namespace trifuse {
+
+/// Memory and operations of the rotation of amplitudes and integrals. They depend only on the tiles.
+struct RotationCost {
+  double bytes;         ///< of T2 and V2, all ranks together
+  double largest_unit;  ///< bytes of the largest unit that is rotated at once
+  double operations;    ///< floating-point operations; a multiplication and an addition count as two
+  /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
+  double peak(int ranks) const;
+};
+/// Cost of the rotation of T2 and, if `source` has integrals, of V2.
+RotationCost rotation_cost(const TileSource& source);
+
+/// Amplitudes and integrals in semicanonical orbitals.
+///
+/// For each spin and irrep the occupied and the virtual block of the Fock matrix are diagonalised. The eigenvalues are
+/// the orbital energies. T1, T2, V2 and the remaining f_ov are rotated. If f_ov t2 is added to the disconnected
+/// triples, the result is the standard ROHF-CCSD(T) (Watts, Gauss and Bartlett, J. Chem. Phys. 98, 8718 (1993)).
+///
+/// Call order: constructor, rotate(), read functions. Orbital energies are available before `rotate`.
+class SemicanonicalSource final : public TileSource {
+ public:
+  /// Determines the orbitals. `source`: amplitudes, tiles and, if it has them, integrals. `fock_source`: the Fock
+  /// matrix, which defines the rotation. Both must outlive this object. Throws InputError if `fock_source` has no Fock
+  /// matrix.
+  SemicanonicalSource(const TileSource& source, const TileSource& fock_source);
+  ~SemicanonicalSource() override;
+
+  /// Reads and rotates all amplitudes and integrals. A second call does nothing. Collective if `communicator` is not
+  /// null. Ranks share T2 and V2 if the communicator has arrays; otherwise each rank stores all of them. Throws
+  /// Interrupted soon after `*stop` becomes true on any rank; `stop` may be null.
+  void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
+  /// Cost of `rotate`.
+  const RotationCost& cost() const { return cost_; }
+  /// Size of the rotated T2 and V2 in this process, bytes. Requires `rotate`.
+  std::int64_t own_bytes() const;
+
+  const SourceInfo& info() const override { return source_.info(); }
+  const TileSpace& tiles() const override { return source_.tiles(); }
+  std::span<const double> orbital_energies() const override { return rotation_.energies(); }
+  bool has_integrals() const override { return source_.has_integrals(); }
+  bool has_fock() const override { return true; }
+  bool concurrent_reads() const override { return true; }
+  void read_fock(int g6, int g5, std::span<double> block) const override;
+  void read_t1(int p, int h, std::span<double> block) const override;
+  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
+  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
+
+ private:
+  struct Numbers;
+  const Numbers& numbers() const;
+  void take_rotation_of_first(Communicator& communicator);
+
+  const TileSource& source_;
+  const TileSource& fock_source_;
+  OrbitalRotation rotation_;
+  RotationCost cost_;
+  std::unique_ptr<const Numbers> numbers_;
+};
+
+}  // namespace trifuse

@@ -1,9 +1,0 @@
-#include "drivers/mpi_team.hpp"
-
-namespace trifuse::cli {
-
-std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
-  refuse(launcher, "this build has no MPI and runs as one process");
-}
-
-}  // namespace trifuse::cli
