@@ -30,7 +30,7 @@ class JointBuffer {
       try {
         fill(part);
       } catch (...) {
-        failure_.keep(part);
+        failure_.record(part);
       }
       lock.lock();
       if (++finished_ == begun_) all_finished_.notify_all();
