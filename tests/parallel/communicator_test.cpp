@@ -244,7 +244,7 @@ class CommunicatorWithBadArrays final : public Communicator {
   void allreduce_sum(std::span<double> values) override { sound_.allreduce_sum(values); }
   bool has_arrays() const override { return true; }
   std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
-    together(&sound_, [&] {
+    run_collectively(&sound_, [&] {
       if (bad_ && panels_ < 0) throw SystemError("There is no memory for an array.");
     });
     return std::make_unique<BadArray>(sound_.make_array(pieces), bad_ ? panels_ : std::numeric_limits<int>::max());
