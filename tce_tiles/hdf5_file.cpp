@@ -20,48 +20,51 @@ struct Hdf5File::State {
   explicit State(const std::string& path)
       : structure(std::make_shared<const Hdf5Structure>(path)), attributes(*structure) {}
 
-  /// The links of the group of this name; "" is the root group.
-  const Hdf5Links& links(const std::string& group);
+  /// The links of the group that a link with this name leads to.
+  const Hdf5Links& links(const Hdf5Link& link, const std::string& name);
+  /// Null if there is no such object.
   const Hdf5Link* find(const std::string& name);
-  /// Where the header of an object is.
-  std::uint64_t address(const std::string& name);
+  /// Where the header of the object is that a link with this name leads to.
+  std::uint64_t address(const Hdf5Link& link, const std::string& name) const;
   std::shared_ptr<const Hdf5Description> description(const std::string& name);
 
   const std::shared_ptr<const Hdf5Structure> structure;
   const Hdf5Attributes attributes;
   std::mutex mutex;
-  std::map<std::string, Hdf5Links> groups;
+  std::map<std::uint64_t, Hdf5Links> groups;  ///< by address
   std::map<std::string, std::shared_ptr<const Hdf5Description>> datasets;
 };
 
-const Hdf5Links& Hdf5File::State::links(const std::string& group) {
-  if (group.empty()) return structure->root_links();
-  const auto known = groups.find(group);
-  if (known != groups.end()) return known->second;
-  return groups.emplace(group, structure->links(address(group))).first->second;
+std::uint64_t Hdf5File::State::address(const Hdf5Link& link, const std::string& name) const {
+  if (link.hard) return link.address;
+  throw InputError(fmt::format("{}: '{}' is a link to another place; store the object itself under this name.",
+                               structure->file().path(), name));
+}
+
+const Hdf5Links& Hdf5File::State::links(const Hdf5Link& link, const std::string& name) {
+  const std::uint64_t at = address(link, name);
+  const auto known = groups.find(at);
+  return known != groups.end() ? known->second : groups.emplace(at, structure->links(at)).first->second;
 }
 
 const Hdf5Link* Hdf5File::State::find(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  const std::string group = slash == std::string::npos ? "" : name.substr(0, slash);
-  if (!group.empty() && find(group) == nullptr) return nullptr;
-  const Hdf5Links& names = links(group);
-  const auto found = names.find(slash == std::string::npos ? name : name.substr(slash + 1));
-  return found == names.end() ? nullptr : &found->second;
-}
-
-std::uint64_t Hdf5File::State::address(const std::string& name) {
-  const Hdf5Link* const link = find(name);
-  if (link != nullptr && link->hard) return link->address;
-  throw InputError(fmt::format(
-      "{}: '{}' {}.", structure->file().path(), name,
-      link == nullptr ? "is missing" : "is a link to another place; store the object itself under this name"));
+  const Hdf5Links* group = &structure->root_links();
+  for (std::size_t begin = 0;;) {
+    const std::size_t slash = name.find('/', begin);
+    const auto found = group->find(name.substr(begin, slash - begin));
+    if (found == group->end()) return nullptr;
+    if (slash == std::string::npos) return &found->second;
+    group = &links(found->second, name.substr(0, slash));
+    begin = slash + 1;
+  }
 }
 
 std::shared_ptr<const Hdf5Description> Hdf5File::State::description(const std::string& name) {
   const auto known = datasets.find(name);
   if (known != datasets.end()) return known->second;
-  auto found = std::make_shared<const Hdf5Description>(describe_dataset(*structure, address(name), name));
+  const Hdf5Link* const link = find(name);
+  if (link == nullptr) throw InputError(fmt::format("{}: dataset '{}' is missing.", structure->file().path(), name));
+  auto found = std::make_shared<const Hdf5Description>(describe_dataset(*structure, address(*link, name), name));
   return datasets.emplace(name, std::move(found)).first->second;
 }
 
@@ -88,9 +91,6 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
   std::shared_ptr<const Hdf5Description> description;
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->find(name) == nullptr) {
-      throw InputError(fmt::format("{}: dataset '{}' is missing.", path(), name));
-    }
     description = state_->description(name);
   }
   Hdf5Dataset result(state_->structure, name, std::move(description));
@@ -100,8 +100,14 @@ Hdf5Dataset Hdf5File::dataset(const std::string& name) const {
 
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
   const std::lock_guard lock(state_->mutex);
+  const Hdf5Links* links = &state_->structure->root_links();
+  if (group != "/") {
+    const Hdf5Link* const link = state_->find(group);
+    if (link == nullptr) throw InputError(fmt::format("{}: group '{}' is missing.", path(), group));
+    links = &state_->links(*link, group);
+  }
   std::vector<std::string> names;
-  for (const auto& [name, link] : state_->links(group == "/" ? "" : group)) names.push_back(name);
+  for (const auto& [name, link] : *links) names.push_back(name);
   return names;
 }
 

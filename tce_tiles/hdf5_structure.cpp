@@ -74,6 +74,7 @@ void Hdf5Structure::add_link(std::string_view message, Hdf5Links& links) const {
   const bool hard = (flags & 8U) == 0 || in.number(1) == 0;
   in.skip(((flags & 4U) != 0 ? 8 : 0) + ((flags & 16U) != 0 ? 1 : 0));
   const std::string name(in.take(in.number(std::size_t{1} << (flags & 3U))));
+  in.require(name.find('/') == std::string::npos);
   in.require(links.emplace(name, Hdf5Link{hard, hard ? in.number(address_bytes_) : 0}).second);
 }
 
@@ -320,7 +321,7 @@ void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk&
     in.skip(12);
     in.require(offset < heap.data.size() && heap.data.find('\0', offset) != std::string::npos);
     std::string name(heap.data.c_str() + offset);
-    in.require(walk.last_name < name);
+    in.require(walk.last_name < name && name.find('/') == std::string::npos);
     walk.links.emplace(name, Hdf5Link{cached != 2, object});
     walk.last_name = std::move(name);
     in.require(cached <= 2);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/hdf5_checksums.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -63,6 +64,16 @@ class Hdf5Refusals : public DumpTest {
     const std::string text = message<InputError>([&] { Hdf5File::open(path()).dataset("x"); });
     EXPECT_NE(text.find(words), std::string::npos) << text;
     EXPECT_TRUE(text.starts_with(path() + ": ")) << text;
+  }
+  void expect_file_refused(const std::string& words) const {
+    const std::string text = message<InputError>([&] { Hdf5File::open(path()); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+    EXPECT_TRUE(text.starts_with(path() + ": ")) << text;
+  }
+  static void renew_superblock_sum(std::string& content) {
+    constexpr std::size_t bytes = 44;
+    const std::uint32_t sum = hdf5_lookup3(std::string_view(content).substr(0, bytes));
+    for (std::size_t k = 0; k < 4; ++k) content[bytes + k] = static_cast<char>(sum >> (8 * k) & 0xffU);
   }
   std::vector<double> values(const char* name = "x") const {
     const Hdf5File in = Hdf5File::open(path());
@@ -189,6 +200,28 @@ TEST_F(Hdf5Refusals, SizesThatTheFileCannotHold) {
   }
   make([](hid_t raw) { dataset(raw, {1, 1 << 26}, {}, H5T_IEEE_F64LE, chunks({1, 1 << 26}, true)); });
   expect_refused("has chunks of more than 256 MiB");
+}
+
+TEST_F(Hdf5Refusals, FilesInUseByAWriter) {
+  make([](hid_t raw) { dataset(raw, {3}, {3}, H5T_IEEE_F64LE); });
+  const hid_t raw = H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  expect_file_refused("in use by a writer");
+  H5Fclose(raw);
+  EXPECT_EQ(values().size(), 3U);
+  // A writer that was stopped leaves a mark in the superblock.
+  std::string content = read_text(path());
+  content[11] = 1;
+  renew_superblock_sum(content);
+  write_text(path(), content);
+  expect_file_refused("in use by a writer");
+}
+
+TEST_F(Hdf5Refusals, NamesThatNoWriterCanWrite) {
+  make([](hid_t raw) { H5Lcreate_soft("/y", raw, "a_b", H5P_DEFAULT, H5P_DEFAULT); }, Format::oldest);
+  std::string content = read_text(path());
+  content.replace(content.find("a_b"), 3, "a/b");
+  write_text(path(), content);
+  expect_file_refused("the file is damaged");
 }
 
 TEST_F(Hdf5Refusals, WhatIsNoRegularFile) {
