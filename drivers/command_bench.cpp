@@ -85,7 +85,7 @@ struct BenchCommand {
   void write_source(Outputs& outputs) const {
     WriteOptions dump{.overwrite = overwrite};
     dump.refuse = outputs.add("--write", write).refuse;
-    expect_place_for_dump(write, dump);
+    expect_writable_dump(write, dump);
     const std::unique_ptr<TileSource> amplitudes = source();
     outputs.protect_inputs(*amplitudes);
     write_dump(*amplitudes, write, dump);

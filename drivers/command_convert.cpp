@@ -26,7 +26,7 @@ struct ConvertCommand {
     source.protect_in(outputs);
     WriteOptions write = options;
     write.refuse = outputs.add("TARGET", target).refuse;
-    expect_place_for_dump(target, write);
+    expect_writable_dump(target, write);
     const std::unique_ptr<TileSource> amplitudes = source.open();
     outputs.protect_inputs(*amplitudes);
     verify_source(*amplitudes, *amplitudes, trust_input);

@@ -33,7 +33,7 @@ struct InfoCommand {
     source.protect_in(outputs);
     outputs.protect_input(flags.left);
     ReportFile json_file(outputs, json, "info");
-    const std::unique_ptr<TileSource> right = source.open();
+    const std::unique_ptr<TileSource> right = source.open(flags.left);
     const std::unique_ptr<TileSource> left = flags.left.empty() ? nullptr : source.open_left(flags.left);
     outputs.protect_inputs(*right);
     if (left) outputs.protect_inputs(*left);

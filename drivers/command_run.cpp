@@ -1,14 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -26,6 +22,7 @@
 #include "drivers/same_input.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
+#include "drivers/stop_signals.hpp"
 #include "drivers/team_report.hpp"
 #include "tce_tiles/source_check.hpp"
 
@@ -42,22 +39,9 @@ void request_stop(int) {
 /// Of several ranks, which all get the signal, one speaks.
 bool speaks = true;
 
-/// While files are read there is nothing to finish. A handler may call neither stdio nor exit handlers.
+/// While files are read there is nothing to finish.
 void stop_at_once(int) {
-  constexpr std::string_view sentence = "trifuse: Stopped before the first task; nothing had been computed.\n";
-  if (speaks) static_cast<void>(!::write(STDERR_FILENO, sentence.data(), sentence.size()));
-  std::_Exit(interrupted);
-}
-
-void on_stop_signals(void (*handler)(int)) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    struct sigaction action {};
-    action.sa_handler = handler;
-    // A second Ctrl-C ends the program where it is. Batch systems repeat SIGTERM, and send SIGKILL in the end.
-    // Output that waits for its reader is not cut short.
-    action.sa_flags = SA_RESTART | (signal == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
-    sigaction(signal, &action, nullptr);
-  }
+  end_in_handler(speaks ? "trifuse: Stopped before the first task; nothing had been computed.\n" : "");
 }
 
 struct RunCommand {
@@ -82,7 +66,7 @@ struct RunCommand {
       outputs.protect_input(flags.left);
       outputs.protect_journal(journal);
       json_file.emplace(outputs, speaks ? json : "", "run");
-      sources.right = source.open();
+      sources.right = source.open(flags.left);
       outputs.protect_inputs(*sources.right);
       if (flags.left.empty()) return;
       sources.left = source.open_left(flags.left);
@@ -145,8 +129,8 @@ struct RunCommand {
     }
     CheckReport report;
     run_collectively(communicator, [&] {
-      report = judge(check->measurements(), amplitudes, integrals);
-      enforce(report, trust_input);
+      report = evaluate_witnesses(check->measurements(), amplitudes, integrals);
+      enforce_witnesses(report, trust_input);
     });
     if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);
     return report;

@@ -16,13 +16,18 @@
 #include "drivers/mpi_communicator.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
-#include "tce_tiles/hdf5_file.hpp"
+#include "drivers/stop_signals.hpp"
 
 namespace trifuse::cli {
 namespace {
 
+void stop_program(int) {
+  end_in_handler("trifuse: Stopped by a signal; unfinished files were removed.\n");
+}
+
 /// `communicator`: the ranks that run together, of which one talks to the user; or null.
 int run_program(int argc, char** argv, Communicator* communicator) {
+  if (communicator == nullptr) on_stop_signals(stop_program);
   CLI::App app{"Trifuse: the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes.", "trifuse"};
   app.set_version_flag("--version", version_text);
   app.set_help_all_flag("--help-all", "Print the help of all commands");
@@ -120,7 +125,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // So is a reader of the output that goes away: the report is finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
-  keep_hdf5_silent_at_exit();
   std::unique_ptr<MpiProcesses> mpi;
   const Ending ending = ending_of([&] {
     int code = success;
@@ -138,7 +142,7 @@ int main(int argc, char** argv) {
   };
   if (mpi) {
     // Where a rank has ended with an error, launchers stop the others, which are about to end as well.
-    for (const int stop : {SIGINT, SIGTERM}) std::signal(stop, SIG_IGN);
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);
     return mpi->end(ending.code, tell);
   }
   tell();

@@ -13,6 +13,8 @@ Copy this one file next to your script; it needs pyscf, numpy and h5py.
     pyscf_export.write_lambda_dump(mycc, "lambda.h5")                   # Lambda-CCSD(T), likewise with --left
 
 Supported: RCCSD and UCCSD on real RHF, UHF and ROHF references, with or without frozen orbitals and density fitting.
+A dump takes its name when it is complete, in the place of an earlier dump of the same kind that this file wrote, and of
+nothing else unless `overwrite=True` allows it.
 `seal` gives any complete dump the checksums of the format page, whoever wrote it, and `verify_seal` compares them.
 As a program: `python3 pyscf_export.py molecule.xyz --basis cc-pvdz -o dump.h5`; see --help.
 """
@@ -22,6 +24,8 @@ import collections
 import contextlib
 import copy
 import os
+import secrets
+import stat
 import struct
 import sys
 import warnings
@@ -49,18 +53,20 @@ class ExportError(Exception):
     """What cannot be exported, in one sentence."""
 
 
-def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None):
+def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False):
     """Write amplitudes, orbital energies, Fock matrix and integrals of a converged RCCSD or UCCSD object.
 
     `eris` are the integrals from `cc.ao2mo()`; without them they are transformed again. The large (ia|bc) arrays are
-    written one occupied orbital at a time, so that no more than v^3 numbers are held at once.
+    written one occupied orbital at a time, so that no more than v^3 numbers are held at once. `overwrite` allows that
+    any file or link of this name is replaced.
     """
     _check_supported(cc)
     _check_converged(cc, allow_unconverged)
+    _may_take(filename, _kind(cc), overwrite)  # before the integrals are transformed
     if eris is None:
         eris = cc.ao2mo(cc.mo_coeff)
     orbitals = _orbitals(cc, eris, cc.t1, cc.t2)
-    with _new_dump(filename) as file:
+    with _new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
         file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
@@ -103,8 +109,11 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     return reg
 
 
-def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False):
-    """Write the amplitudes of `solve_regularized_ccsd`, with the original orbital energies, as a left-hand dump."""
+def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False, overwrite=False):
+    """Write the amplitudes of `solve_regularized_ccsd`, with the original orbital energies, as a left-hand dump.
+
+    `overwrite` as in `write_dump`.
+    """
     _check_supported(cc)
     solved = _omega2(cc)
     if solved is None:
@@ -113,31 +122,32 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
         raise ExportError(f"these amplitudes were solved with omega2 = {solved}, not {omega2}.")
     _check_converged(cc, allow_unconverged)
     orbitals = _orbitals(cc, _fock_only(cc), cc.t1, cc.t2)
-    with _new_dump(filename) as file:
+    with _new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         # After the last iteration e_corr is the energy of these very amplitudes; the shift does not occur in it.
         file.attrs["correlation_energy"] = float(cc.e_corr)
         _write_amplitudes(file, orbitals, cc.t1, cc.t2)
 
 
-def write_lambda_dump(cc, filename, comment="", allow_unconverged=False):
+def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False):
     """Write the Lambda amplitudes as a left-hand dump, solving the Lambda equations first where necessary.
 
     Lambda_2 = 1/4 sum lambda_ij^ab i^+ j^+ b a over spin orbitals. PySCF's l1 and l2 are these lambda in the order
     [i,a] and [i,j,a,b]: of UCCSD for the spin cases aa, ab, bb, and of RCCSD for i, a alpha and j, b beta (no
     spin-adapted combination), like t1 and t2. So they take the places of t1 and t2 in the left factor of the triples
-    energy: for real orbitals <0|(L1+L2) V|ijk,abc> is the sum S + D of L1 and L2.
+    energy: for real orbitals <0|(L1+L2) V|ijk,abc> is the sum S + D of L1 and L2. `overwrite` as in `write_dump`.
     """
     _check_supported(cc)
     if _omega2(cc) is not None:
         raise ExportError("these amplitudes are regularised; Lambda amplitudes belong to the genuine CCSD.")
     _check_converged(cc, allow_unconverged)
+    _may_take(filename, "lambda", overwrite)
     if cc.l1 is None or cc.l2 is None:
         cc.solve_lambda()
     if not cc.converged_lambda and not allow_unconverged:
         raise ExportError("the Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
     orbitals = _orbitals(cc, _fock_only(cc), cc.l1, cc.l2)
-    with _new_dump(filename) as file:
+    with _new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         _set_string(file, "amplitudes", "lambda")
         _write_amplitudes(file, orbitals, cc.l1, cc.l2)
@@ -150,6 +160,11 @@ def _omega2(cc):
     """
     omega2, t2 = getattr(cc, "regularized_solution", (None, None))
     return omega2 if t2 is not None and t2 is cc.t2 else None
+
+
+def _kind(cc):
+    """The attribute `amplitudes` of a dump of this object."""
+    return "ccsd" if _omega2(cc) is None else "reg-ccsd"
 
 
 def _check_supported(cc):
@@ -369,20 +384,88 @@ class _Dump:
         seal(self.file, self.sums, self.block)
 
 
+def _is_earlier_dump(filename, kind):
+    """Whether this file is a dump of this kind of amplitudes that was written here."""
+    try:
+        with h5py.File(filename, "r") as file:
+            expected = {"format": "trifuse-dump", "amplitudes": kind}
+            found = {name: file.attrs.get(name, b"") for name in ("program", *expected)}
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError):
+        return False
+    found = {name: value.decode(errors="replace") if isinstance(value, bytes) else value for name, value in found.items()}
+    return str(found.pop("program")).startswith("PySCF ") and found == expected
+
+
+def _may_take(filename, kind, overwrite):
+    """Whether there is a file, which may be replaced; ExportError if it may not."""
+    try:
+        mode = os.lstat(filename).st_mode
+    except FileNotFoundError:
+        return False
+    name = os.fsdecode(filename)
+    if stat.S_ISLNK(mode):
+        if not overwrite:
+            raise ExportError(f"{name}: this is a symbolic link, which dumps do not follow; name the file that is meant, "
+                              "or replace the link with overwrite (overwrite=True, --overwrite).")
+    elif not stat.S_ISREG(mode):
+        raise ExportError(f"{name}: this is no regular file; give the dump another name.")
+    elif not overwrite and not _is_earlier_dump(filename, kind):
+        raise ExportError(f"{name}: this file exists already and is no earlier {kind} dump of this exporter; give the "
+                          "dump another name, or allow that it is replaced (overwrite=True, --overwrite).")
+    return True
+
+
+def _create_beside(filename):
+    """A new, empty file in the same directory: its name and descriptor. Links are never followed."""
+    directory, name = os.path.split(filename)
+    stem = os.fsdecode(os.fsencode(name)[:200])  # file systems allow names of 255 bytes
+    while True:
+        partial = os.path.join(directory, f"{stem}.partial-{secrets.token_hex(8)}")
+        with contextlib.suppress(FileExistsError):
+            return partial, os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def _take_name(partial, filename, existed, kind, overwrite):
+    """Gives a complete file its name, unless another file has appeared there meanwhile."""
+    exists = _may_take(filename, kind, overwrite)
+    if not overwrite and not existed:
+        appeared = ExportError(f"{filename}: this file appeared while the dump was written, and is kept.")
+        if exists:
+            raise appeared
+        try:
+            os.link(partial, filename)  # never replaces a file
+            return
+        except FileExistsError:
+            raise appeared from None
+        except OSError:  # a file system without hard links
+            pass
+    os.replace(partial, filename)
+
+
 @contextlib.contextmanager
-def _new_dump(filename):
-    """A dump that takes its name when it is complete and sealed, so that a stopped program leaves no half dump."""
-    partial = f"{filename}.partial"
+def _new_dump(filename, kind, overwrite):
+    """A dump that takes its name when it is complete, sealed and on the disk; any exception removes it."""
+    filename = os.path.abspath(os.fsdecode(filename))
+    existed = _may_take(filename, kind, overwrite)
+    partial, descriptor = _create_beside(filename)
     try:
         # The format of HDF5 1.10 has checksums over everything that describes the data; older formats have none.
         with h5py.File(partial, "w", libver=("v110", "v110")) as file:
             dump = _Dump(file)
             yield dump
             dump.seal()
-        os.replace(partial, filename)
+        os.fsync(descriptor)
+        _take_name(partial, filename, existed, kind, overwrite)
     finally:
-        if os.path.exists(partial):
+        with contextlib.suppress(FileNotFoundError):
             os.remove(partial)
+        os.close(descriptor)
+    with contextlib.suppress(OSError):  # some file systems cannot flush the name
+        directory = os.open(os.path.dirname(filename), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _set_string(file, name, text):
@@ -398,7 +481,7 @@ def _write_header(file, cc, orbitals, comment):
     file.attrs["version"] = 1
     _set_string(file, "reference", orbitals.reference)
     omega2 = _omega2(cc)
-    _set_string(file, "amplitudes", "ccsd" if omega2 is None else "reg-ccsd")
+    _set_string(file, "amplitudes", _kind(cc))
     if omega2 is not None:
         file.attrs["omega2"] = omega2
     mol = cc.mol
@@ -473,6 +556,8 @@ def _arguments(argv):
     add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
     add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
     add("-o", "--output", required=True, help="name of the dump")
+    add("--overwrite", action="store_true", help="replace existing files that are no earlier dumps of the same kind; "
+                                                 "never the molecule")
     options = parser.parse_args(argv)
     if options.left and options.omega2 is None:
         parser.error("--left names the dump of --omega2, which is missing.")
@@ -480,6 +565,13 @@ def _arguments(argv):
         parser.error(f"--omega2 is {options.omega2}, but it must be at least 0.")
     if options.reference == "rhf" and options.spin != 0:
         parser.error("--reference rhf needs --spin 0; take uhf or rohf for unpaired electrons.")
+    if options.omega2 is not None and not options.left:
+        options.left = f"{os.path.splitext(options.output)[0]}.left_{options.omega2:g}.h5"
+    outputs = {os.path.realpath(name) for name in (options.output, options.left, options.lambda_dump) if name}
+    if len(outputs) < sum(name is not None for name in (options.output, options.left, options.lambda_dump)):
+        parser.error("two dumps have the same name; give each its own.")
+    if os.path.realpath(options.molecule) in outputs:
+        parser.error(f"{options.molecule}: this is the molecule and is never overwritten; give the dump another name.")
     return parser, options
 
 
@@ -505,6 +597,9 @@ def _molecule(options):
 
 
 def _run(options):
+    for name, kind in ((options.output, "ccsd"), (options.left, "reg-ccsd"), (options.lambda_dump, "lambda")):
+        if name:
+            _may_take(name, kind, options.overwrite)
     mol = _molecule(options)
     reference = options.reference or ("rhf" if options.spin == 0 else "uhf")
     mf = {"rhf": scf.RHF, "uhf": scf.UHF, "rohf": scf.ROHF}[reference](mol)
@@ -517,23 +612,22 @@ def _run(options):
     mycc.kernel(eris=eris)
     if not mycc.converged:
         raise RuntimeError("the CCSD did not converge; write a script of your own with a better start, see write_dump.")
-    write_dump(mycc, options.output, eris=eris)
+    write_dump(mycc, options.output, eris=eris, overwrite=options.overwrite)
     print(f"E(SCF)                 {mf.e_tot:20.12f}")
     print(f"E(CCSD) correlation    {mycc.e_corr:20.12f}")
     print(f"dump                   {options.output}")
     if options.omega2 is not None:
-        left = options.left or f"{os.path.splitext(options.output)[0]}.left_{options.omega2:g}.h5"
         reg = solve_regularized_ccsd(mycc, options.omega2, eris=eris)
         if not reg.converged:
             raise RuntimeError(f"the regularised CCSD (omega2 = {options.omega2:g}) did not converge.")
-        write_left_dump(reg, left)
+        write_left_dump(reg, options.left, overwrite=options.overwrite)
         print(f"E(Reg-CCSD) correlation{reg.e_corr:20.12f}")
-        print(f"left-hand dump         {left}")
+        print(f"left-hand dump         {options.left}")
     if options.lambda_dump:
         mycc.solve_lambda(eris=eris)
         if not mycc.converged_lambda:
             raise RuntimeError("the Lambda equations did not converge.")
-        write_lambda_dump(mycc, options.lambda_dump)
+        write_lambda_dump(mycc, options.lambda_dump, overwrite=options.overwrite)
         print(f"Lambda left-hand dump  {options.lambda_dump}")
     if options.triples:
         print(f"E(T) of PySCF          {mycc.ccsd_t(eris=eris):20.12f}")

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
+#include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse::cli {
 
@@ -52,7 +54,22 @@ void SourceOptions::protect_in(Outputs& outputs) const {
   for (const std::string& file : {path, nwchem_output, nwchem_movecs}) outputs.protect_input(file);
 }
 
-std::unique_ptr<TileSource> SourceOptions::open() const {
+void SourceOptions::expect_nwchem_files(const std::string& left_path) const {
+  if (!is_hdf5(path) || !(left_path.empty() || is_hdf5(left_path))) return;
+  const std::pair<const char*, bool> options[] = {{"--nwchem-output", !nwchem_output.empty()},
+                                                  {"--nwchem-movecs", !nwchem_movecs.empty()},
+                                                  {"--nwchem-tile-size", nwchem_tile_size.has_value()},
+                                                  {"--frozen-core", frozen_core.has_value()},
+                                                  {"--frozen-virtual", frozen_virtual.has_value()}};
+  for (const auto& [option, given] : options) {
+    if (!given) continue;
+    throw UsageError(fmt::format(
+        "{} is for NWChem's files, but {} is an HDF5 file, in which it changes nothing; leave it out.", option, path));
+  }
+}
+
+std::unique_ptr<TileSource> SourceOptions::open(const std::string& left_path) const {
+  expect_nwchem_files(left_path);
   return open_source(location(*this, path));
 }
 

@@ -19,11 +19,16 @@ struct SourceOptions {
 
   /// `required`: whether the command can do nothing without.
   void add_to(CLI::App& command, bool required = true);
-  std::unique_ptr<TileSource> open() const;
+  /// `left_path`: what `open_left` will be told, if anything. Throws UsageError for options of NWChem's files where
+  /// there are none.
+  std::unique_ptr<TileSource> open(const std::string& left_path = "") const;
   /// No output may replace the files that these options name. Others are known when they have been opened.
   void protect_in(Outputs& outputs) const;
   /// Another set of amplitudes over the same orbitals, for the left side.
   std::unique_ptr<TileSource> open_left(const std::string& left_path) const;
+
+ private:
+  void expect_nwchem_files(const std::string& left_path) const;
 };
 
 /// Options that shape a calculation; shared by run and info.

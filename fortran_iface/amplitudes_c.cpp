@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "fortran_iface/caller_source.hpp"
@@ -11,16 +12,14 @@ using namespace trifuse::c_interface;
 
 namespace {
 
-/// `right` null: integrals are in the same source.
-trifuse_amplitudes open(const char* path, const Amplitudes* right) {
+/// `right` null: integrals are in the same source. `doubtful`: failed witnesses are no error yet.
+trifuse_amplitudes open(const char* path, const Amplitudes* right, bool doubtful = false) {
   trifuse::NwchemLocation location;
   location.prefix = text(path);
   location.integrals_needed = right == nullptr;
   auto handle = std::make_shared<Amplitudes>();
   handle->source = trifuse::open_source(location);
-  handle->correlation_energy =
-      trifuse::verify_source(*handle->source, right == nullptr ? *handle->source : *right->source).ccsd_energy;
-  handle->verified = true;
+  verify(*handle, right == nullptr ? *handle : *right, doubtful);
   return amplitudes_table().add(std::move(handle));
 }
 
@@ -48,10 +47,20 @@ const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
       index = trifuse::t2_blocks(source.tiles());
       break;
     case TRIFUSE_V2:
-      index = source.has_integrals() ? trifuse::triples_v2_blocks(source.tiles()) : trifuse::BlockIndex();
+      // Of files those that all of them have.
+      index = !source.has_integrals()
+                  ? trifuse::BlockIndex()
+                  : trifuse::triples_v2_blocks(source.tiles(), handle.described && source.has_exchange_integrals());
       break;
   }
   return *index;
+}
+
+/// Finds a block {h p|h p}, which need not be among those that are listed; or null.
+const trifuse::Block* exchange_block(Amplitudes& handle, std::int64_t key) {
+  if (!handle.source->has_exchange_integrals()) return nullptr;
+  if (!handle.exchange_blocks) handle.exchange_blocks = trifuse::exchange_v2_blocks(handle.source->tiles());
+  return handle.exchange_blocks->find(key);
 }
 
 /// Finds a block that a caller names by its tiles.
@@ -62,16 +71,32 @@ const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const st
   const auto tile = [&](std::size_t n) {
     return tiles[n] >= 0 && tiles[n] < space.size() ? static_cast<int>(tiles[n]) : -1;
   };
-  const trifuse::Block* block =
-      index.find(tensor == TRIFUSE_FOCK ? trifuse::checked_f1_key(space, tile(0), tile(1))
-                 : tensor == TRIFUSE_T1 ? trifuse::checked_t1_key(space, tile(0), tile(1))
-                 : tensor == TRIFUSE_T2 ? trifuse::checked_t2_key(space, tile(0), tile(1), tile(2), tile(3))
-                                        : trifuse::checked_v2_key(space, tile(0), tile(1), tile(2), tile(3)));
+  const std::int64_t key = tensor == TRIFUSE_FOCK ? trifuse::checked_f1_key(space, tile(0), tile(1))
+                           : tensor == TRIFUSE_T1 ? trifuse::checked_t1_key(space, tile(0), tile(1))
+                           : tensor == TRIFUSE_T2 ? trifuse::checked_t2_key(space, tile(0), tile(1), tile(2), tile(3))
+                                                  : trifuse::checked_v2_key(space, tile(0), tile(1), tile(2), tile(3));
+  const trifuse::Block* block = index.find(key);
+  if (block == nullptr && tensor == TRIFUSE_V2) block = exchange_block(handle, key);
   if (block == nullptr) {
     throw trifuse::UsageError(
         "There is no block of these tiles; trifuse_get_block_tiles lists those that exist by spin and symmetry.");
   }
   return *block;
+}
+
+[[noreturn]] void throw_no_energy() {
+  throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
+}
+
+/// Of the last check, or of one that is made now.
+const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
+  static_assert(static_cast<int>(trifuse::WitnessStatus::passed) == TRIFUSE_WITNESS_PASSED &&
+                static_cast<int>(trifuse::WitnessStatus::unknown) == TRIFUSE_WITNESS_UNKNOWN &&
+                static_cast<int>(trifuse::WitnessStatus::failed) == TRIFUSE_WITNESS_FAILED);
+  if (handle.checks) return handle.checks->witnesses;
+  if (handle.source->has_integrals()) return check(handle, handle).witnesses;
+  throw trifuse::UsageError(
+      "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right.");
 }
 
 void check_size(const trifuse::Block& block, std::int64_t size, const void* numbers) {
@@ -83,12 +108,20 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 }  // namespace
 
-void trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals) {
-  if (amplitudes.verified) return;
+const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals) {
+  const bool corrected = amplitudes.read != nullptr && amplitudes.checks && has_failed(*amplitudes.checks);
+  if (amplitudes.checks && !corrected) return *amplitudes.checks;
+  amplitudes.checks.reset();
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  if (amplitudes.read != nullptr) amplitudes.read->forget();
-  amplitudes.correlation_energy = verify_source(*amplitudes.source, *integrals.source).ccsd_energy;
-  amplitudes.verified = true;
+  if (amplitudes.read != nullptr) amplitudes.read->reset_hashes();
+  return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source));
+}
+
+trifuse::CheckReport trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals,
+                                                  bool trust_input) {
+  CheckReport report = check(amplitudes, integrals);
+  enforce_witnesses(report, trust_input);
+  return report;
 }
 
 trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_description* description,
@@ -96,6 +129,7 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
   return guarded(status, trifuse_amplitudes{}, [&] {
     if (description == nullptr) throw trifuse::UsageError("A description is needed, but it is null.");
     auto handle = std::make_shared<Amplitudes>();
+    handle->described = true;
     if (reader != nullptr) {
       auto read =
           std::make_unique<trifuse::WatchedSource>(std::make_unique<CallerSource>(*description, reader, context));
@@ -107,7 +141,8 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
     std::vector<double> energies = orbital_energies(*description, space);
     auto filled = std::make_unique<trifuse::MemorySource>(
         std::move(space), std::move(energies), source_info(*description),
-        trifuse::MemorySource::Contents{description->has_integrals != 0, description->has_fock != 0});
+        trifuse::MemorySource::Contents{description->has_integrals != 0, description->has_fock != 0,
+                                        description->has_exchange_integrals != 0});
     handle->filled = filled.get();
     handle->source = std::move(filled);
     return amplitudes_table().add(std::move(handle));
@@ -124,7 +159,7 @@ void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
     }
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
-    handle.verified = false;
+    handle.checks.reset();
     const std::span<const double> numbers(block, static_cast<std::size_t>(size));
     const auto& t = place.tiles;
     switch (tensor_of(tensor)) {
@@ -214,15 +249,44 @@ trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const ch
   return guarded(status, trifuse_amplitudes{}, [&] { return open(path, checked(right).get()); });
 }
 
+trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, const char* path,
+                                                    trifuse_amplitudes right) {
+  return guarded(status, trifuse_amplitudes{}, [&] {
+    constexpr bool doubtful = true;
+    return right == nullptr ? open(path, nullptr, doubtful) : open(path, checked(right).get(), doubtful);
+  });
+}
+
+int64_t trifuse_witness_count(trifuse_status* status, trifuse_amplitudes amplitudes) {
+  return guarded(status, int64_t{0}, [&] { return static_cast<int64_t>(witnesses(*checked(amplitudes)).size()); });
+}
+
+void trifuse_get_witness(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index,
+                         trifuse_witness* witness) {
+  guarded(status, [&] {
+    const auto held = checked(amplitudes);
+    const auto& all = witnesses(*held);
+    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no witness of this number.");
+    if (witness == nullptr) return;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    const trifuse::Witness& found = all[static_cast<std::size_t>(index)];
+    copy_text(found.name, witness->name, sizeof witness->name);
+    witness->result = static_cast<int32_t>(found.status);
+    witness->value = found.value.value_or(none);
+    witness->limit = found.limit.value_or(none);
+    copy_text(found.note, witness->note, sizeof witness->note);
+  });
+}
+
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes) {
   return guarded(status, 0.0, [&] {
     const auto held = checked(amplitudes);
     Amplitudes& handle = *held;
-    if (handle.source->has_integrals()) verify(handle, handle);
-    if (!handle.correlation_energy) {
-      throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
-    }
-    return *handle.correlation_energy;
+    // Left-hand ones have been checked with the integrals of the right, or not at all.
+    if (!handle.checks && !handle.source->has_integrals()) throw_no_energy();
+    const std::optional<double> energy = verify(handle, handle, false).ccsd_energy;
+    if (!energy) throw_no_energy();
+    return *energy;
   });
 }
 

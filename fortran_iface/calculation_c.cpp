@@ -140,21 +140,50 @@ void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.journal = text(path); });
 }
 
+void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust) {
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
+    // Other values are those of memory that was never set.
+    if (trust != 0 && trust != 1) throw trifuse::UsageError(fmt::format("trust must be 0 or 1; it is {}.", trust));
+    options.trust_input = trust == 1;
+  });
+}
+
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
     CalculationSetup& handle = *setup;
     handle.result = {};
+    handle.warnings.clear();
     Amplitudes& right = *handle.right;
-    verify(right, right);
+    trifuse::CalculationOptions options = handle.options;
+    const trifuse::CheckReport checks = verify(right, right, options.trust_input);
+    std::vector<std::string> warnings = checks.warnings;
+    const auto add_warnings = [&](const std::vector<std::string>& more) {
+      warnings.insert(warnings.end(), more.begin(), more.end());
+    };
     const trifuse::TileSource* left = nullptr;
     if (handle.left) {
-      verify(*handle.left, right);
+      add_warnings(verify(*handle.left, right, options.trust_input).warnings);
       left = handle.left->source.get();
     }
-    trifuse::CalculationOptions options = handle.options;
+    options.ccsd_energy = checks.ccsd_energy;
     if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.formulation);
     handle.result = trifuse::Calculation(*right.source, left, options).run();
+    add_warnings(handle.result.warnings);
+    handle.warnings = std::move(warnings);
+  });
+}
+
+int64_t trifuse_warning_count(trifuse_status* status, trifuse_calculation calculation) {
+  return guarded(status, int64_t{0}, [&] { return static_cast<int64_t>(checked(calculation)->warnings.size()); });
+}
+
+void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* warning) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    const std::vector<std::string>& all = setup->warnings;
+    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no warning of this number.");
+    if (warning != nullptr) copy_text(all[static_cast<std::size_t>(index)], warning, TRIFUSE_MESSAGE_LENGTH);
   });
 }
 

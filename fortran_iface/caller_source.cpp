@@ -31,14 +31,19 @@ SourceInfo source_info(const trifuse_description& description) {
         fmt::format("The CCSD correlation energy must be a number; it is {}.", description.correlation_energy));
   }
   // Other values are those of memory that was never set.
-  for (const std::int32_t flag : {description.has_integrals, description.has_fock, description.fock_in_triples}) {
+  for (const std::int32_t flag : {description.has_integrals, description.has_fock, description.fock_in_triples,
+                                  description.has_exchange_integrals}) {
     if (flag != 0 && flag != 1) {
-      throw UsageError(
-          fmt::format("has_integrals, has_fock and fock_in_triples must be 0 or 1; one of them is {}.", flag));
+      throw UsageError(fmt::format(
+          "has_integrals, has_fock, fock_in_triples and has_exchange_integrals must be 0 or 1; one of them is {}.",
+          flag));
     }
   }
   if (description.fock_in_triples == 1 && description.has_fock == 0) {
     throw UsageError("fock_in_triples needs the Fock matrix (has_fock).");
+  }
+  if (description.has_exchange_integrals == 1 && description.has_integrals == 0) {
+    throw UsageError("has_exchange_integrals needs the other integrals (has_integrals).");
   }
   SourceInfo info;
   info.path = "the calling program";
@@ -52,9 +57,9 @@ SourceInfo source_info(const trifuse_description& description) {
 }
 
 TileSpace tile_space(const trifuse_description& description) {
-  if (description.tile_count < 1 || description.tile_count > most_spin_orbitals || description.tiles == nullptr) {
+  if (description.tile_count < 1 || description.tile_count > max_spin_orbitals || description.tiles == nullptr) {
     throw UsageError(fmt::format("{} tiles were described{}; 1 to {} are possible.", description.tile_count,
-                                 description.tiles == nullptr ? ", which are null" : "", most_spin_orbitals));
+                                 description.tiles == nullptr ? ", which are null" : "", max_spin_orbitals));
   }
   std::vector<Tile> tiles;
   for (std::int64_t n = 0; n < description.tile_count; ++n) {
@@ -84,6 +89,7 @@ CallerSource::CallerSource(const trifuse_description& description, trifuse_block
       energies_(c_interface::orbital_energies(description, space_)),
       has_integrals_(description.has_integrals != 0),
       has_fock_(description.has_fock != 0),
+      has_exchange_integrals_(description.has_exchange_integrals != 0),
       reader_(reader),
       context_(context) {}
 

@@ -23,6 +23,7 @@ class CallerSource final : public TileSource {
   std::span<const double> orbital_energies() const override { return energies_; }
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
+  bool has_exchange_integrals() const override { return has_exchange_integrals_; }
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
   void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
@@ -34,7 +35,7 @@ class CallerSource final : public TileSource {
   SourceInfo info_;
   TileSpace space_;
   std::vector<double> energies_;
-  bool has_integrals_, has_fock_;
+  bool has_integrals_, has_fock_, has_exchange_integrals_;
   trifuse_block_reader reader_;
   void* context_;
 };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
@@ -18,21 +19,27 @@
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/watched_source.hpp"
+#include "tce_tiles/witnesses.hpp"
 
 /// What stands behind the handles of trifuse.h, and how errors leave the library.
 
 namespace trifuse::c_interface {
 
-inline void set(trifuse_status* status, trifuse_code code, const std::string& sentence) {
-  if (status == nullptr) return;
-  status->code = code;
-  const std::string message = printable(sentence);
-  std::size_t length = std::min<std::size_t>(message.size(), TRIFUSE_MESSAGE_LENGTH - 1);
+/// Copies a text for the user, with an end, as far as there is room: `size` characters.
+inline void copy_text(const std::string& text, char* to, std::size_t size) {
+  const std::string message = printable(text);
+  std::size_t length = std::min(message.size(), size - 1);
   // Never a part of a UTF-8 character.
   while (length > 0 && length < message.size() && (static_cast<unsigned char>(message[length]) & 0xc0U) == 0x80U)
     --length;
-  std::memcpy(status->message, message.data(), length);
-  status->message[length] = '\0';
+  std::memcpy(to, message.data(), length);
+  to[length] = '\0';
+}
+
+inline void set(trifuse_status* status, trifuse_code code, const std::string& sentence) {
+  if (status == nullptr) return;
+  status->code = code;
+  copy_text(sentence, status->message, sizeof status->message);
 }
 
 class BadHandle : public trifuse::Error {
@@ -83,11 +90,12 @@ void guarded(trifuse_status* status, Body body) {
 /// What stands behind a handle of amplitudes.
 struct Amplitudes {
   std::unique_ptr<TileSource> source;
-  MemorySource* filled = nullptr;  ///< `source`, where the caller fills it block by block
-  WatchedSource* read = nullptr;   ///< `source`, where the caller delivers blocks when they are asked for
-  bool verified = false;
-  std::optional<double> correlation_energy;
+  bool described = false;             ///< by the caller, who holds them; else they come from files
+  MemorySource* filled = nullptr;     ///< `source`, where the caller fills it block by block
+  WatchedSource* read = nullptr;      ///< `source`, where the caller delivers blocks when they are asked for
+  std::optional<CheckReport> checks;  ///< of the last check; absent before one, and after a block was set
   std::array<std::optional<BlockIndex>, 4> blocks;  ///< of each tensor, listed when asked for
+  std::optional<BlockIndex> exchange_blocks;        ///< the same of {h p|h p}
 };
 
 /// What stands behind a handle of a calculation. It keeps its amplitudes, also where their handles have been deleted.
@@ -96,6 +104,7 @@ struct CalculationSetup {
   CalculationOptions options;
   bool choose_executor = true;  ///< until the caller does
   CalculationResult result;
+  std::vector<std::string> warnings;  ///< of the last run, its checks included
 };
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
@@ -118,7 +127,11 @@ std::int32_t delete_handle(Handle* handle, HandleTable<Handle, Object>& table) {
 /// A path that a caller gave; UsageError where it is none.
 std::string text(const char* path);
 
-/// Checks amplitudes that the caller delivers, once, before they are used: see `verify_source`.
-void verify(Amplitudes& amplitudes, const Amplitudes& integrals);
+/// What a check of these amplitudes found. They are checked where they have not been yet, and those that the caller
+/// delivers also after a witness has failed, because the caller may have corrected them.
+const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals);
+/// The same for whoever uses them: throws InputError for a failed witness unless `trust_input`, see
+/// `enforce_witnesses`.
+CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input);
 
 }  // namespace trifuse::c_interface

@@ -61,7 +61,7 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
   // Counts that cannot be are refused before any entry is looked at, and before their sum overflows.
   std::int64_t all = 0;
   for (const std::int64_t count : {job.noa, job.nob, job.nva, job.nvb}) {
-    if (count < 0 || count > most_spin_orbitals) {
+    if (count < 0 || count > max_spin_orbitals) {
       throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
     }
     all += count;

@@ -14,10 +14,12 @@ module trifuse
   public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
   public :: trifuse_tile, trifuse_description, trifuse_new_amplitudes, trifuse_set_block, trifuse_get_block
   public :: trifuse_block_count, trifuse_get_block_tiles, trifuse_tile_count, trifuse_get_tile
-  public :: trifuse_get_orbital_energies
+  public :: trifuse_get_orbital_energies, trifuse_open_doubtful_amplitudes
+  public :: trifuse_witness, trifuse_witness_count, trifuse_get_witness
   public :: trifuse_new_calculation, trifuse_delete_calculation, trifuse_run
   public :: trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf, trifuse_set_threads, trifuse_set_tile_size
-  public :: trifuse_set_device, trifuse_set_gpus, trifuse_set_memory, trifuse_set_journal, trifuse_energy_count, trifuse_get_energy
+  public :: trifuse_set_device, trifuse_set_gpus, trifuse_set_memory, trifuse_set_journal, trifuse_set_trust_input
+  public :: trifuse_energy_count, trifuse_get_energy, trifuse_warning_count, trifuse_get_warning
 
   integer(c_int32_t), parameter, public :: trifuse_success = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_bad_input = 1_c_int32_t
@@ -50,7 +52,11 @@ module trifuse
   integer(c_int32_t), parameter, public :: trifuse_t2 = 2_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_v2 = 3_c_int32_t
 
-  integer, parameter :: message_length = 1024
+  integer(c_int32_t), parameter, public :: trifuse_witness_passed = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_witness_unknown = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: trifuse_witness_failed = 2_c_int32_t
+
+  integer, parameter :: message_length = 1024, name_length = 64
 
   !> What became of a call.
   type, bind(c) :: trifuse_status
@@ -77,7 +83,24 @@ module trifuse
     integer(c_int32_t) :: has_fock = 0_c_int32_t
     real(c_double) :: correlation_energy = 0.0_c_double
     integer(c_int32_t) :: fock_in_triples = 0_c_int32_t
+    integer(c_int32_t) :: has_exchange_integrals = 0_c_int32_t
   end type trifuse_description
+
+  !> What a witness said, as in trifuse.h: value and limit are not a number where there is none.
+  type :: trifuse_witness
+    character(len=:), allocatable :: name
+    integer(c_int32_t) :: result = trifuse_witness_unknown
+    real(c_double) :: value = 0.0_c_double
+    real(c_double) :: limit = 0.0_c_double
+    character(len=:), allocatable :: note
+  end type trifuse_witness
+
+  type, bind(c) :: c_witness
+    character(kind=c_char) :: name(name_length)
+    integer(c_int32_t) :: result
+    real(c_double) :: value, limit
+    character(kind=c_char) :: note(message_length)
+  end type c_witness
 
   !> Converged amplitudes; see trifuse_open_amplitudes.
   type :: trifuse_amplitudes
@@ -120,6 +143,26 @@ module trifuse
       type(c_ptr), value :: right
       type(c_ptr) :: handle
     end function c_open_left
+    function c_open_doubtful(status, path, right) bind(c, name="trifuse_open_doubtful_amplitudes") result(handle)
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: right
+      type(c_ptr) :: handle
+    end function c_open_doubtful
+    function c_witness_count(status, amplitudes) bind(c, name="trifuse_witness_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t) :: count
+    end function c_witness_count
+    subroutine c_get_witness(status, amplitudes, index, witness) bind(c, name="trifuse_get_witness")
+      import :: c_ptr, c_int64_t, trifuse_status, c_witness
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t), value :: index
+      type(c_witness), intent(inout) :: witness
+    end subroutine c_get_witness
     function c_new_amplitudes(status, description, reader, context) bind(c, name="trifuse_new_amplitudes") &
       & result(handle)
       import :: c_ptr, c_funptr, trifuse_status, trifuse_description
@@ -262,6 +305,25 @@ module trifuse
       type(c_ptr), value :: calculation
       character(kind=c_char), intent(in) :: path(*)
     end subroutine c_set_journal
+    subroutine c_set_trust_input(status, calculation, trust) bind(c, name="trifuse_set_trust_input")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: trust
+    end subroutine c_set_trust_input
+    function c_warning_count(status, calculation) bind(c, name="trifuse_warning_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t) :: count
+    end function c_warning_count
+    subroutine c_get_warning(status, calculation, index, warning) bind(c, name="trifuse_get_warning")
+      import :: c_ptr, c_char, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      character(kind=c_char), intent(inout) :: warning(*)
+    end subroutine c_get_warning
     subroutine c_run(status, calculation) bind(c, name="trifuse_run")
       import :: c_ptr, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -305,11 +367,7 @@ contains
   function trifuse_message(status) result(text)
     type(trifuse_status), intent(in) :: status
     character(len=:), allocatable :: text
-    integer :: length
-    do length = 0, message_length - 1
-      if (status%message(length + 1) == c_null_char) exit
-    end do
-    text = joined(status%message(:length))
+    text = up_to_null(status%message)
   end function trifuse_message
 
   !> A dump, or the prefix or directory of NWChem's files.
@@ -328,6 +386,46 @@ contains
     type(trifuse_amplitudes), intent(in) :: right
     amplitudes%handle = c_open_left(status, terminated(path), right%handle)
   end subroutine trifuse_open_left_amplitudes
+
+  !> As the two before, with and without `right`, but a failed witness is no error before trifuse_run.
+  subroutine trifuse_open_doubtful_amplitudes(status, amplitudes, path, right)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(out) :: amplitudes
+    character(len=*), intent(in) :: path
+    type(trifuse_amplitudes), intent(in), optional :: right
+    type(c_ptr) :: right_handle
+    right_handle = c_null_ptr
+    if (present(right)) right_handle = right%handle
+    amplitudes%handle = c_open_doubtful(status, terminated(path), right_handle)
+  end subroutine trifuse_open_doubtful_amplitudes
+
+  !> Number of witnesses of the last check of these amplitudes, which are checked now if they have not been.
+  subroutine trifuse_witness_count(status, amplitudes, count)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int64_t), intent(out) :: count
+    count = c_witness_count(status, amplitudes%handle)
+  end subroutine trifuse_witness_count
+
+  !> Witness number `index`, from 1 here.
+  subroutine trifuse_get_witness(status, amplitudes, index, witness)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(in) :: amplitudes
+    integer(c_int64_t), intent(in) :: index
+    type(trifuse_witness), intent(out) :: witness
+    type(c_witness) :: found
+    found%name = c_null_char
+    found%result = trifuse_witness_unknown
+    found%value = 0.0_c_double
+    found%limit = 0.0_c_double
+    found%note = c_null_char
+    call c_get_witness(status, amplitudes%handle, index - 1_c_int64_t, found)
+    witness%name = up_to_null(found%name)
+    witness%result = found%result
+    witness%value = found%value
+    witness%limit = found%limit
+    witness%note = up_to_null(found%note)
+  end subroutine trifuse_get_witness
 
   !> Amplitudes in the calling program, delivered by `reader` (c_funloc of a function that is bind(c), see trifuse.h), to
   !> which `context` is handed; or set block by block where there is no reader.
@@ -519,6 +617,34 @@ contains
     call c_run(status, calculation%handle)
   end subroutine trifuse_run
 
+  !> Whether to go on after a failed witness, or with a (T) that contradicts the printed one; a warning says so.
+  subroutine trifuse_set_trust_input(status, calculation, trust)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    logical, intent(in) :: trust
+    call c_set_trust_input(status, calculation%handle, merge(1_c_int32_t, 0_c_int32_t, trust))
+  end subroutine trifuse_set_trust_input
+
+  !> Number of warnings of the last run.
+  subroutine trifuse_warning_count(status, calculation, count)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(out) :: count
+    count = c_warning_count(status, calculation%handle)
+  end subroutine trifuse_warning_count
+
+  !> Warning number `index`, from 1 here: one sentence.
+  subroutine trifuse_get_warning(status, calculation, index, warning)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: index
+    character(len=:), allocatable, intent(out) :: warning
+    character(kind=c_char) :: text(message_length)
+    text = c_null_char
+    call c_get_warning(status, calculation%handle, index - 1_c_int64_t, text)
+    warning = up_to_null(text)
+  end subroutine trifuse_get_warning
+
   !> Number of energies of the last run.
   subroutine trifuse_energy_count(status, calculation, count)
     type(trifuse_status), intent(inout) :: status
@@ -545,6 +671,17 @@ contains
     end do
     characters(len_trim(text) + 1) = c_null_char
   end function terminated
+
+  !> The characters before the first null.
+  function up_to_null(characters) result(text)
+    character(kind=c_char), intent(in) :: characters(:)
+    character(len=:), allocatable :: text
+    integer :: length
+    do length = 0, size(characters) - 1
+      if (characters(length + 1) == c_null_char) exit
+    end do
+    text = joined(characters(:length))
+  end function up_to_null
 
   function joined(characters) result(text)
     character(kind=c_char), intent(in) :: characters(:)

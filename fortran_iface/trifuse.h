@@ -71,6 +71,9 @@ typedef struct trifuse_description {
   double correlation_energy;      /* CCSD, hartree: what the blocks must give; 0: not known */
   int32_t fock_in_triples;        /* 1: f_ov t2 is among the disconnected triples of the program that made these, as in
                                      PySCF's ROHF-CCSD(T); needs has_fock. 0: it is not, as in NWChem's */
+  int32_t has_exchange_integrals; /* 1: there are blocks {h p|h p} of V2, too, see trifuse_block_reader; needs
+                                     has_integrals. Triples do not need them, but with them the check of the CCSD
+                                     equation of the single excitations is sharp. 0: there are none */
 } trifuse_description;
 
 /* Delivers one block. tiles[4] are numbers from 0 and ascend in each pair; the last two of a matrix are 0. The last
@@ -79,7 +82,12 @@ typedef struct trifuse_description {
  *     TRIFUSE_FOCK  f          [g6, g5]          tiles g6, g5
  *     TRIFUSE_T1    t_h^p      [p, h]            tiles p, h
  *     TRIFUSE_T2    t_h3h4^p1p2 [p1, p2, h3, h4] tiles p1, p2, h3, h4
- *     TRIFUSE_V2    <g3 g4||g1 g2> [g3, g4, g1, g2], of {p p|h h}, {h p|h h} and {p p|h p}
+ *     TRIFUSE_V2    <g3 g4||g1 g2> [g3, g4, g1, g2], of {p p|h h}, {h p|h h} and {p p|h p}, and with
+ *                   has_exchange_integrals of {h p|h p}: <i a||j b> as [i, a, j, b]
+ *
+ * In Mulliken's notation <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1), each term only where the spins of its pairs
+ * agree. Blocks {h p|h p} are those of four equal spins, (ij|ab) - (ib|aj); of RHF those of the spins alpha, beta,
+ * alpha, beta, that is (ij|ab).
  *
  * Blocks are asked for several times, by one thread at a time, which need not be the one that called, and must have the
  * same numbers each time: others than those that were checked end the calculation with TRIFUSE_BAD_INPUT. Returns 0;
@@ -100,10 +108,13 @@ const char* trifuse_version(void);
 int64_t trifuse_features(void);
 
 /* Opens a Trifuse dump (HDF5), or NWChem's files by their prefix or directory, and verifies them: all numbers finite,
- * of the symmetry they claim, and of the CCSD energy that their maker printed. Null on failure. */
+ * of the symmetry they claim, and as the witnesses want them (see trifuse_witness). Null on failure. */
 trifuse_amplitudes trifuse_open_amplitudes(trifuse_status* status, const char* path);
 /* Amplitudes without integrals, for the left side of a calculation over the integrals of `right`. */
 trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
+/* As trifuse_open_amplitudes where `right` is null, else as trifuse_open_left_amplitudes, but a failed witness is no
+ * error yet: to read which one failed, or to go on with trifuse_set_trust_input. Null on failure. */
+trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
 /* Amplitudes in the calling program, delivered by `reader`, to which `context` is handed; or, where `reader` is null,
  * set block by block with trifuse_set_block. They are verified like those in files before they are used. */
 trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_description* description,
@@ -115,7 +126,8 @@ void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
 void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
                        int64_t size, double* block);
 /* The blocks of a tensor that exist by spin and symmetry and that triples need, and the tiles[4] (two for matrices) and
- * size of number `index`, from 0. */
+ * size of number `index`, from 0. V2 of amplitudes with a description that has_exchange_integrals has {h p|h p}, too;
+ * trifuse_get_block also finds those of files, where these hold them. */
 int64_t trifuse_block_count(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor);
 void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, int64_t index,
                              int64_t* tiles, int64_t* size);
@@ -124,7 +136,22 @@ int64_t trifuse_tile_count(trifuse_status* status, trifuse_amplitudes amplitudes
 void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index, trifuse_tile* tile);
 void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t count,
                                   double* energies);
-/* The CCSD correlation energy of these amplitudes. */
+/* What a witness said: a relation that right amplitudes and integrals satisfy, and wrong ones hardly ever. */
+enum trifuse_witness_result { TRIFUSE_WITNESS_PASSED = 0, TRIFUSE_WITNESS_UNKNOWN = 1, TRIFUSE_WITNESS_FAILED = 2 };
+
+typedef struct trifuse_witness {
+  char name[64];                     /* "singles equation", always terminated */
+  int32_t result;                    /* one of trifuse_witness_result */
+  double value, limit;               /* what was found, and what is allowed; not a number where there is none */
+  char note[TRIFUSE_MESSAGE_LENGTH]; /* failed: one sentence; unknown: why; always terminated */
+} trifuse_witness;
+
+/* The witnesses of the last check of these amplitudes, which are checked now if they have not been, and number `index`
+ * of them, from 0. Left-hand amplitudes of the calling program are not checked before trifuse_run. */
+int64_t trifuse_witness_count(trifuse_status* status, trifuse_amplitudes amplitudes);
+void trifuse_get_witness(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index,
+                         trifuse_witness* witness);
+/* The CCSD correlation energy of these amplitudes; TRIFUSE_BAD_INPUT where a witness failed. */
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes);
 /* Sets the handle to null. A calculation keeps the amplitudes that it was made with, so their handle may be deleted
  * before it; `context` of a reader must stay until both have been deleted. Returns TRIFUSE_SUCCESS, also for a null
@@ -155,9 +182,16 @@ void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation,
 /* File of finished tasks, from which a run that was stopped goes on: also one of several processes (`trifuse run
    --journal`), whose other files stand beside it, and on another kind of device, then with energies equal to 1e-12. */
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path);
+/* 1: go on after a failed witness, or with a (T) that contradicts the one that the maker of the amplitudes printed; a
+   warning says so. 0, the default: TRIFUSE_BAD_INPUT. */
+void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust);
 
 /* Computes. Energies of an earlier run are replaced. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
+/* Sentences about what is possible but rare, or was trusted, in the last run; number `index` of them, from 0, is copied
+ * to warning[TRIFUSE_MESSAGE_LENGTH] and always terminated. */
+int64_t trifuse_warning_count(trifuse_status* status, trifuse_calculation calculation);
+void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* warning);
 /* Number of omega2 values that the last run computed; 0 before a run. */
 int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calculation);
 /* The energies of value number `index` (from 0) of the last run. */

@@ -18,12 +18,12 @@
 namespace trifuse {
 namespace {
 
-/// About so many numbers are read and summed at a time, so that they are still in the cache.
-constexpr std::int64_t piece_doubles = std::int64_t{1} << 15;
+/// Approximate number of elements that are read and summed at a time. They fit in the cache.
+constexpr std::int64_t doubles_per_read = std::int64_t{1} << 15;
 
-/// The number as it stands in a sealed file, the lowest byte first.
+/// The bits of a number as a sealed file stores it, lowest byte first.
 std::uint64_t word_of(double value, bool integer) {
-  // Beyond this range nothing is an integer of 64 bits, and any number will do that is another for another value.
+  // A value outside this range is no 64-bit integer. Its bits as a float still differ for different values.
   const bool fits = std::abs(value) < 0x1p63;
   auto word = integer && fits ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
                               : std::bit_cast<std::uint64_t>(value);
@@ -109,12 +109,12 @@ void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> o
   BoxRuns runs(dataset.shape(), offset, count);
   const std::int64_t run = runs.length();
   thread_local Buffer scratch;
-  // Runs of the box that have parts in the same or neighbouring blocks are read together.
-  const std::int64_t most_blocks = std::max<std::int64_t>(1, piece_doubles / block_);
+  // Runs of the box that touch the same block or neighbouring blocks are read together.
+  const std::int64_t max_blocks = std::max<std::int64_t>(1, doubles_per_read / block_);
   std::int64_t done = 0;
   while (done < runs.count()) {
     const std::int64_t begin = runs.first();
-    if (run >= piece_doubles) {
+    if (run >= doubles_per_read) {
       read_run(dataset, begin, out.subspan(static_cast<std::size_t>(done * run), static_cast<std::size_t>(run)));
       ++done;
       runs.next();
@@ -126,7 +126,7 @@ void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> o
     while (done + together < runs.count()) {
       ahead.next();
       const std::int64_t end_block = (ahead.first() + run - 1) / block_;
-      if (ahead.first() / block_ > last + 1 || end_block - first >= most_blocks) break;
+      if (ahead.first() / block_ > last + 1 || end_block - first >= max_blocks) break;
       last = end_block;
       ++together;
     }
@@ -141,16 +141,15 @@ void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> o
   }
 }
 
-/// A long run: only blocks of which it has a part are read elsewhere first.
 void BlockSums::read_run(const Hdf5Dataset& dataset, std::int64_t first, std::span<double> out) const {
   thread_local Buffer scratch;
-  const std::int64_t piece = std::max<std::int64_t>(1, piece_doubles / block_) * block_;
+  const std::int64_t step = std::max<std::int64_t>(1, doubles_per_read / block_) * block_;
   const std::int64_t end = first + std::ssize(out);
   while (first < end) {
     const std::int64_t begin = first / block_ * block_;
     const std::int64_t block_end = std::min(begin + block_, size_);
-    std::int64_t stop = std::min(end, begin + piece);
-    // Up to the last block that is whole, unless there is none.
+    std::int64_t stop = std::min(end, begin + step);
+    // Stop at the end of the last whole block, if there is one.
     if (stop < size_ && stop % block_ != 0 && stop - stop % block_ > first) stop -= stop % block_;
     const bool whole = begin == first && stop >= block_end;
     if (whole) {

@@ -108,7 +108,7 @@ BlockIndex t1_blocks(const TileSpace& space) {
 
 namespace {
 
-/// T2 and V2 differ only in the ranges of their upper and lower tiles and in the key.
+/// The blocks of T2 or V2: upper tiles [upper_begin, size), lower tiles [0, lower_end), keys by `key`.
 template <typename Key>
 BlockIndex quad_blocks(const TileSpace& space, int upper_begin, int lower_end, Key key) {
   BlockIndex index;
@@ -157,8 +157,8 @@ SpatialTiles spatial_tiles(const TileSpace& space) {
   for (int s = 0; s < spatial.size(); ++s)
     spatial.spatial_tile[static_cast<std::size_t>(spatial.alpha_tile[static_cast<std::size_t>(s)])] = s;
 
-  // Irrep by irrep the doubly occupied alpha tiles come first and match the beta ones; what is left over is singly
-  // occupied and appears again at the head of the beta virtuals. Without open shells this is the identity of RHF.
+  // In each irrep the doubly occupied alpha tiles come first and match the beta holes. The other alpha holes are singly
+  // occupied and match the first beta particles. Without open shells every beta tile matches its RHF partner.
   for (int irrep = 0; irrep < 8; ++irrep) {
     const auto of_class = [&](OrbitalClass c) {
       std::vector<int> tiles;

@@ -14,15 +14,17 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/block_singles.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/spin_cases.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Violations of symmetries by rounding, relative to the largest element (at least one).
+/// Largest deviation from a symmetry by rounding, relative to the largest element or to 1 if that is larger.
 constexpr double symmetry_tolerance = 1e-9;
-/// Above this much memory for dense arrays the equation of the single excitations is left out.
-constexpr double most_dense_bytes = 4.0 * 0x1p30;
+/// The equation of the single excitations is not evaluated if its dense arrays take more memory than this.
+constexpr double max_dense_bytes = 4.0 * 0x1p30;
 
 using Quad = std::array<int, 4>;
 using Dims = std::array<std::int64_t, 4>;
@@ -31,7 +33,7 @@ std::size_t u(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block with equal first dimensions.
+/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block x[a,b,c,d] of shape n with n[0] == n[1].
 double upper_violation(std::span<const double> x, const Dims& n) {
   const std::int64_t row = n[2] * n[3];
   double largest = 0.0;
@@ -45,7 +47,7 @@ double upper_violation(std::span<const double> x, const Dims& n) {
   return largest;
 }
 
-/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block with equal last dimensions.
+/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block x[a,b,c,d] of shape n with n[2] == n[3].
 double lower_violation(std::span<const double> x, const Dims& n) {
   double largest = 0.0;
   for (std::int64_t ab = 0; ab < n[0] * n[1]; ++ab) {
@@ -58,9 +60,9 @@ double lower_violation(std::span<const double> x, const Dims& n) {
   return largest;
 }
 
-class Checker {
+class BlockChecker {
  public:
-  Checker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
+  BlockChecker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
       : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), checked_(checked) {}
 
   ConsistencyReport run() {
@@ -72,14 +74,16 @@ class Checker {
     const AmplitudeKind kind = amplitudes_.info().amplitudes;
     Measurements& measured = report_.measured;
     measured.fock_in_energy = integrals_.has_integrals() && integrals_.has_fock();
-    if (kind == AmplitudeKind::lambda) measured.no_singles = "Lambda amplitudes obey other equations";
-    if (kind == AmplitudeKind::made_up) measured.no_singles = "the amplitudes are made up and obey no equation";
-    // Without a Fock matrix the energy is still complete if Brillouin's theorem holds.
+    if (kind == AmplitudeKind::lambda) measured.no_singles_reason = "Lambda amplitudes obey other equations";
+    if (kind == AmplitudeKind::made_up) measured.no_singles_reason = "the amplitudes are made up and obey no equation";
+    // Without a Fock matrix the energy is complete only if Brillouin's theorem holds. It does not hold for ROHF.
     const bool rohf = integrals_.info().reference == Reference::rohf;
-    if (rohf && !integrals_.has_fock()) measured.no_singles = "the reference is ROHF and there is no Fock matrix";
-    energy_known_ = integrals_.has_integrals() && measured.no_singles.empty();
+    if (rohf && !integrals_.has_fock())
+      measured.no_singles_reason = "the reference is ROHF and there is no Fock matrix";
+    energy_known_ = integrals_.has_integrals() && measured.no_singles_reason.empty();
+    compare_spin_cases();
     read_singles();
-    if (energy_known_) begin_equation();
+    if (energy_known_) set_up_equation();
     doubles();
     if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
     if (energy_known_) measured.ccsd_energy = energy_;
@@ -98,7 +102,8 @@ class Checker {
     return fmt::format("{} block ({})", tensor, fmt::join(numbers, " "));
   }
 
-  /// Counts the block and returns its largest element; throws if that is no reasonable number.
+  /// Counts the block and returns its largest absolute value. Throws InputError if a value is not finite or above
+  /// `limit`.
   double magnitude(std::span<const double> block, double limit, const char* tensor, std::span<const int> tiles,
                    const TileSource& source) {
     report_.doubles_read += static_cast<std::int64_t>(block.size());
@@ -136,27 +141,42 @@ class Checker {
     require(violation, scale, "is not antisymmetric", tensor, q, source);
   }
 
-  std::span<double> room(Buffer& buffer, const Quad& q) const {
+  std::span<double> resized(Buffer& buffer, const Quad& q) const {
     const Dims n = dims(q);
     const std::size_t size = u(n[0] * n[1] * n[2] * n[3]);
     buffer.reserve(size);
     return buffer.span().first(size);
   }
   std::span<const double> t2(const Quad& q, Buffer& buffer) const {
-    const std::span<double> block = room(buffer, q);
+    const std::span<double> block = resized(buffer, q);
     amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
     return block;
   }
+  /// Prepares the comparison of spin cases, for a restricted reference.
+  void compare_spin_cases() {
+    if (!space_.restricted()) return;
+    t2_cases_.emplace(
+        space_, [this](const Quad& q, std::span<double> block) { amplitudes_.read_t2(q[0], q[1], q[2], q[3], block); });
+    if (checked_ != CheckedIntegrals::all || !integrals_.stores_spin_cases_of_v2()) return;
+    v2_cases_.emplace(
+        space_, [this](const Quad& q, std::span<double> block) { integrals_.read_v2(q[0], q[1], q[2], q[3], block); });
+  }
   std::span<const double> v2(const Quad& q) {
-    const std::span<double> block = room(v_, q);
+    const std::span<double> block = resized(v_, q);
     integrals_.read_v2(q[0], q[1], q[2], q[3], block);
     const double largest = magnitude(block, largest_integral, "V2", q, integrals_);
     report_.largest_v2 = std::max(report_.largest_v2, largest);
     antisymmetry(block, q, largest, "V2", integrals_, report_.v2_antisymmetry);
+    if (v2_cases_) {
+      const double violation = v2_cases_->violation(q, block);
+      report_.v2_spin_symmetry = std::max(report_.v2_spin_symmetry, violation);
+      require(violation, largest, spin_symmetry, "V2", q, integrals_);
+    }
     return block;
   }
 
-  /// Where the orbitals of a tile begin among those of their class, or of their spin, occupied ones first.
+  /// Position of the tile's first orbital: among the orbitals of its class, or with `all_spaces` among all orbitals of
+  /// its spin, where occupied orbitals come first.
   std::int64_t position(int tile, bool all_spaces) const {
     const OrbitalClass c = space_[tile].orbital_class;
     const std::int64_t before =
@@ -165,14 +185,15 @@ class Checker {
             : 0;
     return before + space_[tile].offset - space_[space_.first(c)].offset;
   }
-  void begin_equation() {
+  void set_up_equation() {
     if (checked_ != CheckedIntegrals::all) {
-      report_.measured.no_singles = "amplitudes and integrals come from files of different kinds";
+      report_.measured.no_singles_reason = "amplitudes and integrals come from files of different kinds";
       return;
     }
     const bool oovv = integrals_.has_exchange_integrals();
-    if (2.0 * BlockSingles::bytes(space_, oovv) > most_dense_bytes) {
-      report_.measured.no_singles = "the arrays of these files would take too much memory; convert them to a dump";
+    if (2.0 * BlockSingles::bytes(space_, oovv) > max_dense_bytes) {
+      report_.measured.no_singles_reason =
+          "the arrays of these files would take too much memory; convert them to a dump";
       return;
     }
     std::array<std::vector<double>, 2> t1, fock, occupied, virtuals;
@@ -197,7 +218,7 @@ class Checker {
           const auto copy = [&](std::span<const double> block, std::vector<double>& to, std::int64_t row, bool all) {
             for (std::int64_t x = 0; x < space_[p].size; ++x) {
               for (std::int64_t y = 0; y < space_[q].size; ++y) {
-                // t1 as [i, a] from blocks [p, h].
+                // The dense t1[i,a] takes its numbers from blocks t1[p,h].
                 const std::int64_t at = all ? (position(p, all) + x) * row + position(q, all) + y
                                             : (position(q, all) + y) * row + position(p, all) + x;
                 to[u(at)] = block[u(x * space_[q].size + y)];
@@ -257,7 +278,7 @@ class Checker {
     }
   }
 
-  /// All T2 blocks, each with the V2 block of the same tiles.
+  /// Reads all T2 blocks, each with the V2 block of the same tiles.
   void doubles() {
     for (int p1 = space_.hole_tiles(); p1 < space_.size(); ++p1) {
       for (int p2 = p1; p2 < space_.size(); ++p2) {
@@ -269,7 +290,11 @@ class Checker {
             const double largest = magnitude(block, largest_amplitude, "T2", q, amplitudes_);
             report_.measured.largest_t2 = std::max(report_.measured.largest_t2, largest);
             antisymmetry(block, q, largest, "T2", amplitudes_, report_.t2_antisymmetry);
-            if (space_.restricted()) spin_symmetry(block, q, largest);
+            if (t2_cases_) {
+              const double violation = t2_cases_->violation(q, block);
+              report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
+              require(violation, largest, spin_symmetry, "T2", q, amplitudes_);
+            }
             if (!integrals_.has_integrals()) continue;
             const std::span<const double> integrals = v2(q);
             if (energy_known_) {
@@ -286,7 +311,8 @@ class Checker {
     }
   }
 
-  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1) over one block and those that follow from it by antisymmetry and spin.
+  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1), in hartree, over one block and the blocks that follow from it by
+  /// antisymmetry and spin. `t` is t2[p1,p2,h3,h4], `v` is v2[p1,p2,h3,h4], `q` are the tiles.
   double pair_energy(std::span<const double> t, const Quad& q, std::span<const double> v) {
     const auto [a_tile, b_tile, i_tile, j_tile] = q;
     const Dims n = dims(q);
@@ -313,7 +339,7 @@ class Checker {
     const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
     return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
   }
-  /// sum t2 D t2 and sum t2 v over opposite spins.
+  /// Adds this block's part of sum t2 D t2 and sum t2 v over opposite spins. Arguments as for `pair_energy`.
   void measure_first_order(std::span<const double> t, const Quad& q, std::span<const double> v) {
     if (space_[q[0]].spin() == space_[q[1]].spin()) return;
     const std::span<const double> eps = integrals_.orbital_energies();
@@ -333,55 +359,7 @@ class Checker {
   }
   static const double* data(const std::vector<double>& block) { return block.empty() ? nullptr : block.data(); }
 
-  /// The beta tile of the same spatial orbitals as an alpha tile.
-  int beta(int alpha) const {
-    const OrbitalClass c = space_[alpha].orbital_class;
-    return alpha - space_.first(c) + space_.first(static_cast<OrbitalClass>(static_cast<int>(c) + 1));
-  }
-
-  /// Singlet amplitudes: t(aA bB, iA jB) = t(bA aB, jA iB), and t(aA bA, iA jA) = t(aA bB, iA jB) - t(aA bB, jA iB).
-  void spin_symmetry(std::span<const double> block, const Quad& q, double largest) {
-    const auto [p1, p2, h3, h4] = q;
-    const Dims n = dims(q);
-    const auto at = [](const Dims& d, std::int64_t a, std::int64_t b, std::int64_t i, std::int64_t j) {
-      return u(((a * d[1] + b) * d[2] + i) * d[3] + j);
-    };
-    double violation = 0.0;
-    if (space_[p2].spin() == Spin::beta) {
-      const Quad mirror = {space_[p2].partner, beta(p1), space_[h4].partner, beta(h3)};
-      // Each pair of blocks is compared once.
-      if (mirror < q) return;
-      const std::span<const double> other = t2(mirror, other_);
-      const Dims m = dims(mirror);
-      for (std::int64_t a = 0; a < n[0]; ++a) {
-        for (std::int64_t b = 0; b < n[1]; ++b) {
-          for (std::int64_t i = 0; i < n[2]; ++i) {
-            for (std::int64_t j = 0; j < n[3]; ++j) {
-              violation = std::max(violation, std::abs(block[at(n, a, b, i, j)] - other[at(m, b, a, j, i)]));
-            }
-          }
-        }
-      }
-    } else {
-      const Quad direct = {p1, beta(p2), h3, beta(h4)};
-      const Quad exchange = {p1, beta(p2), h4, beta(h3)};
-      const std::span<const double> x = t2(direct, other_);
-      const std::span<const double> y = t2(exchange, third_);
-      const Dims m = dims(exchange);
-      for (std::int64_t a = 0; a < n[0]; ++a) {
-        for (std::int64_t b = 0; b < n[1]; ++b) {
-          for (std::int64_t i = 0; i < n[2]; ++i) {
-            for (std::int64_t j = 0; j < n[3]; ++j) {
-              const std::size_t k = at(n, a, b, i, j);
-              violation = std::max(violation, std::abs(block[k] - x[k] + y[at(m, a, b, j, i)]));
-            }
-          }
-        }
-      }
-    }
-    report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
-    require(violation, largest, "does not have the spin symmetry of a restricted reference", "T2", q, amplitudes_);
-  }
+  static constexpr const char* spin_symmetry = "does not have the spin symmetry of a restricted reference";
 
   void use_v2(const Quad& q) {
     if (!exists(q)) return;
@@ -389,7 +367,14 @@ class Checker {
     if (equation_) equation_->add_v2(q, block);
   }
 
-  /// The other classes of integrals that triples need: <h p||h h> and <p p||h p>.
+  /// Reads <h p||h p>, which complete the equation of the single excitations.
+  void collect_exchange_integrals() {
+    const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
+    for (const Block& block : blocks.blocks()) use_v2(block.tiles);
+    equation_->finish_collecting();
+  }
+
+  /// Reads the other classes of integrals that triples need, <h p||h h> and <p p||h p>.
   void other_integrals() {
     const int holes = space_.hole_tiles();
     for (int h7 = 0; h7 < holes; ++h7) {
@@ -398,14 +383,10 @@ class Checker {
           for (int h3 = h2; h3 < holes; ++h3) {
             use_v2({h7, p6, h2, h3});
           }
-          for (int p7 = holes; equation_ && integrals_.has_exchange_integrals() && p7 < space_.size(); ++p7) {
-            const bool same_spins = space_[h7].spin() == space_[p6].spin();
-            if (space_[h7].spin() == space_[h2].spin() && same_spins != space_.restricted()) use_v2({h7, p6, h2, p7});
-          }
         }
       }
     }
-    if (equation_) equation_->finish_collecting();
+    if (equation_) collect_exchange_integrals();
     for (int p5 = holes; p5 < space_.size(); ++p5) {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
@@ -424,11 +405,10 @@ class Checker {
   ConsistencyReport report_;
   bool energy_known_ = false;
   double energy_ = 0.0;
-  std::vector<std::vector<double>> t1_;  ///< blocks, [particle tile][hole tile]
+  std::vector<std::vector<double>> t1_;  ///< t1_[particle tile,hole tile]: blocks t1[p,h]; empty if one does not exist
   Buffer t_;
-  Buffer other_;
-  Buffer third_;
   Buffer v_;
+  std::optional<SpinCases> t2_cases_, v2_cases_;  ///< set for a restricted reference
   std::optional<BlockSingles> equation_;
 };
 
@@ -436,7 +416,7 @@ class Checker {
 
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked) {
-  return Checker(amplitudes, integrals, checked).run();
+  return BlockChecker(amplitudes, integrals, checked).run();
 }
 
 }  // namespace trifuse

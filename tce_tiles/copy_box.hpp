@@ -6,8 +6,8 @@
 
 namespace trifuse {
 
-/// to[w,x,y,z] = sign * from[w,x,y,z] for `count` numbers of each index: boxes inside two rank-4 blocks that are given
-/// by their strides.
+/// Copies a box between two arrays of rank 4: to[w,x,y,z] = sign * from[w,x,y,z] for `count` values of each index.
+/// `from` and `to` point to the first element of the box; the strides are in elements.
 inline void copy_box(const std::array<std::int64_t, 4>& count, const double* from,
                      const std::array<std::int64_t, 4>& from_stride, double* to,
                      const std::array<std::int64_t, 4>& to_stride, double sign) {
@@ -27,13 +27,14 @@ inline void copy_box(const std::array<std::int64_t, 4>& count, const double* fro
   }
 }
 
-/// to[row, column] = from[row, column] for so many of each: parts of two matrices whose rows are so long.
+/// Copies a part of a matrix: to[row,column] = from[row,column] for `rows` rows and `columns` columns. `from_row` and
+/// `to_row` are the lengths of a whole row of the two matrices, in elements.
 inline void copy_matrix(std::int64_t rows, std::int64_t columns, const double* from, std::int64_t from_row, double* to,
                         std::int64_t to_row) {
   for (std::int64_t row = 0; row < rows; ++row) std::copy_n(from + row * from_row, columns, to + row * to_row);
 }
 
-/// Of a block with so many numbers of each index, the last one fastest.
+/// The strides, in elements, of an array of shape `count` in C order.
 inline std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>& count) {
   return {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1};
 }

@@ -33,14 +33,14 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
       recent_.push_front({key, size * sizeof(double), promise.get_future().share()});
       position_.emplace(key, recent_.begin());
       bytes_ += recent_.front().bytes;
-      // A block may be made of two bands, which a thread wants again for the next.
-      const std::size_t least = 2 * static_cast<std::size_t>(available_threads());
-      while (bytes_ > capacity_ && recent_.size() > least) forget(std::prev(recent_.end()));
+      // A block may need two bands, and the same thread needs both again for the next block.
+      const std::size_t min_bands = 2 * static_cast<std::size_t>(available_threads());
+      while (bytes_ > capacity_ && recent_.size() > min_bands) evict(std::prev(recent_.end()));
     }
   }
   if (found.valid()) return found.get();
   try {
-    const std::shared_ptr<Buffer> band = memory_for(size);
+    const std::shared_ptr<Buffer> band = take_buffer(size);
     const std::span<double> values = band->span().first(size);
     dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
                  std::array{count[0], count[1], count[2], row}, values);
@@ -50,28 +50,28 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   } catch (...) {
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(mutex_);
-    if (const auto position = position_.find(key); position != position_.end()) forget(position->second);
+    if (const auto position = position_.find(key); position != position_.end()) evict(position->second);
     throw;
   }
 }
 
-std::shared_ptr<Buffer> BandCache::memory_for(std::size_t doubles) const {
+std::shared_ptr<Buffer> BandCache::take_buffer(std::size_t doubles) const {
   Buffer memory;
   {
-    const std::lock_guard lock(spare_->mutex);
-    memory = spare_->buffers.take(doubles);
+    const std::lock_guard lock(pool_->mutex);
+    memory = pool_->buffers.take(doubles);
   }
   if (memory.size() == 0) memory = BufferPool::fresh(doubles);
-  const auto give_back = [spare = spare_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
+  const auto give_back = [pool = pool_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
     const std::unique_ptr<Buffer> owner(band);
-    const std::lock_guard lock(spare->mutex);
-    spare->buffers.give(std::move(*band));
-    spare->buffers.shrink(most);
+    const std::lock_guard lock(pool->mutex);
+    pool->buffers.give(std::move(*band));
+    pool->buffers.shrink(most);
   };
   return {new Buffer(std::move(memory)), give_back};
 }
 
-void BandCache::forget(Entries::iterator entry) {
+void BandCache::evict(Entries::iterator entry) {
   bytes_ -= entry->bytes;
   position_.erase(entry->key);
   recent_.erase(entry);

@@ -15,21 +15,23 @@
 
 namespace trifuse {
 
-/// Reads a rank-4 dataset in bands, boxes that span the whole last axis, and keeps the last ones in memory.
+/// Reads bands of rank-4 datasets and keeps the most recently used bands in memory. A band is a box that spans the
+/// whole last axis.
 ///
-/// A block needs only a few neighbouring elements of each row. A band turns these into few and long runs of the file,
-/// and serves the other blocks that differ in the last tile. Safe to use from several threads: each band is read by one
-/// of them, and those that want it meanwhile wait.
+/// A block needs only a few neighbouring elements of each row. A band consists of few and long runs of the file, and it
+/// also holds the blocks that differ in the last tile only. Thread-safe: one thread reads a band, and other threads
+/// that need the band wait for it.
 class BandCache {
  public:
-  /// Perhaps longer than asked for.
+  /// A band in C order. The buffer may be longer than the band.
   using Band = std::shared_ptr<const Buffer>;
 
-  /// Two bands for each thread of OpenMP are kept even where they take more.
+  /// Keeps bands of at most `bytes` bytes in total, but always two bands per OpenMP thread.
   explicit BandCache(std::size_t bytes) : capacity_(bytes) {}
 
-  /// The band of `count` elements from `offset` on along the first three axes. `id` tells datasets apart. Throws
-  /// InputError when a value is not finite.
+  /// Returns the band of `count` elements from `offset` on along the first three axes. `id` identifies the dataset; it
+  /// must be different for each dataset. For one `id` and `offset` the caller must always use the same `count`. `path`
+  /// names the file in messages. Throws InputError if a value is not finite.
   Band band(int id, const Hdf5Dataset& dataset, const std::string& path, const std::array<std::int64_t, 3>& offset,
             const std::array<std::int64_t, 3>& count);
 
@@ -45,19 +47,21 @@ class BandCache {
   };
   using Entries = std::list<Entry>;
 
-  /// Memory of bands that nobody has any more.
-  struct Spare {
+  /// The memory of bands that are no longer in use, for new bands.
+  struct Pool {
     std::mutex mutex;
     BufferPool buffers;
   };
 
-  void forget(Entries::iterator entry);  ///< with the lock held
-  std::shared_ptr<Buffer> memory_for(std::size_t doubles) const;
+  /// Removes an entry. The caller must hold `mutex_`.
+  void evict(Entries::iterator entry);
+  /// A buffer of at least `doubles` elements, from the pool or new.
+  std::shared_ptr<Buffer> take_buffer(std::size_t doubles) const;
 
   const std::size_t capacity_;
-  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::mutex mutex_;
-  Entries recent_;  ///< last used first
+  Entries recent_;  ///< most recently used first
   std::unordered_map<Key, Entries::iterator, Hash> position_;
   std::size_t bytes_ = 0;
 };

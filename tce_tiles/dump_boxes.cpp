@@ -13,7 +13,7 @@ namespace trifuse {
 namespace {
 
 constexpr double tolerance = 1e-7;
-/// Of arrays that the energy of the amplitudes is made of: converged amplitudes have their symmetry to rounding.
+/// Tolerance for t2 and ovov, from which the energy is computed. Converged amplitudes have their symmetry to rounding.
 constexpr double strict_tolerance = 1e-9;
 constexpr std::int64_t transpose_block = 32;
 
@@ -21,15 +21,15 @@ bool strict(ArrayKind kind) {
   return kind == ArrayKind::t2 || kind == ArrayKind::ovov;
 }
 
-/// Index of the element that `symmetry` ties to `p`.
+/// The index of the element that `symmetry` relates to element `p`.
 BoxIndex image(const ArraySymmetry& symmetry, const BoxIndex& p) {
   BoxIndex q{};
   for (std::size_t k = 0; k < 4; ++k) q[k] = p[static_cast<std::size_t>(symmetry.axes[k])];
   return q;
 }
 
-/// The axes that boxes cut; along the others a box is as long as the array. They are chosen so that a box is made of
-/// long runs and that all symmetries of the array lead from a box to itself or to one and the same other box.
+/// The axes that boxes cut. Along the other axes a box is as long as the array. With this choice a box consists of long
+/// runs, and all symmetries of the array map a box to itself or to one and the same other box.
 std::array<bool, 4> cut_axes(const ArraySpec& spec) {
   const bool asym = spec.antisymmetrised;
   switch (spec.kind) {
@@ -70,8 +70,8 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
   return {};
 }
 
-/// How far boxes reach: as long runs of the file as possible, or, where boxes are tied to others, equally far along the
-/// axes that are exchanged.
+/// The number of elements of a box along each axis. Without related boxes, the runs in the file are as long as
+/// possible. With related boxes, the box has the same length along all axes that a symmetry exchanges.
 BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>& symmetries, const BoxIndex& extent,
                std::int64_t doubles) {
   BoxIndex step = extent;
@@ -80,13 +80,13 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
     if (cut[k]) step[k] = 1;
     whole *= step[k];
   }
-  const bool tied = std::any_of(symmetries.begin(), symmetries.end(), [&](const ArraySymmetry& s) {
+  const bool related = std::any_of(symmetries.begin(), symmetries.end(), [&](const ArraySymmetry& s) {
     for (std::size_t k = 0; k < 4; ++k) {
       if (cut[k] && static_cast<std::size_t>(s.axes[k]) != k) return true;
     }
     return false;
   });
-  if (!tied) {
+  if (!related) {
     for (std::size_t k = 4; k-- > 0;) {
       if (!cut[k]) continue;
       step[k] = std::clamp<std::int64_t>(doubles / whole, 1, extent[k]);
@@ -95,7 +95,7 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
     }
     return step;
   }
-  // Only along the axes that a symmetry exchanges: along others one step is enough.
+  // The box grows only along the axes that a symmetry exchanges. Along other cut axes it has one index.
   std::array<bool, 4> exchanged{};
   for (const ArraySymmetry& s : symmetries) {
     for (std::size_t k = 0; k < 4; ++k) exchanged[k] = exchanged[k] || static_cast<std::size_t>(s.axes[k]) != k;
@@ -113,18 +113,19 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
   return step;
 }
 
-/// How far apart tied numbers may be: so much absolutely, or relative to the first, whatever is more.
-struct Allowed {
+/// The largest difference of two related numbers: the larger one of `absolute` and `relative` times the first number.
+struct Tolerance {
   double absolute, relative;
 };
 
-/// By how much the worst pair of tied numbers in two runs is further apart than allowed, or less than 0.
-double excess(const double* a, const double* b, double sign, std::int64_t count, const Allowed& most) {
+/// The largest value of |a[k] - sign * b[k]| minus its tolerance, over `count` pairs. At most 0 if all pairs are within
+/// their tolerance.
+double excess(const double* a, const double* b, double sign, std::int64_t count, const Tolerance& tolerances) {
   double worst = -1.0;
 #pragma omp simd reduction(max : worst)
   for (std::int64_t k = 0; k < count; ++k) {
-    const double relative = most.relative * std::abs(a[k]);
-    const double allowed = most.absolute < relative ? relative : most.absolute;
+    const double relative = tolerances.relative * std::abs(a[k]);
+    const double allowed = tolerances.absolute < relative ? relative : tolerances.absolute;
     const double beyond = std::abs(a[k] - sign * b[k]) - allowed;
     worst = worst < beyond ? beyond : worst;
   }
@@ -193,20 +194,20 @@ BoxIndex CheckedArray::count(const BoxIndex& begin) const {
   return count;
 }
 
-Boxes CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const {
-  Boxes boxes{read_one(begin, count, first), {}};
+BoxPair CheckedArray::read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const {
+  BoxPair boxes{read_one(begin, count, first), {}};
   if (const ArraySymmetry* other = to_other_box(begin)) {
     boxes.second = read_one(image(*other, begin), image(*other, count), second);
   }
-  // What holds inside the first box holds inside the second then, too.
+  // If the symmetries hold in the first box and between both boxes, they also hold in the second box.
   for (const ArraySymmetry& s : symmetries_) {
     compare(s, boxes.first, image(s, begin) != begin ? *boxes.second : boxes.first);
   }
   return boxes;
 }
 
-Box CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const {
-  Box box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
+ArrayBox CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const {
+  ArrayBox box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
   const auto size = static_cast<std::size_t>(box.stride[0] * count[0]);
   buffer.reserve(size);
   dataset_.read(begin, count, buffer.span().first(size));
@@ -217,7 +218,7 @@ Box CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Buffer&
   return box;
 }
 
-void CheckedArray::check_irreps(const Box& box) const {
+void CheckedArray::check_irreps(const ArrayBox& box) const {
   const auto irrep = [&](std::size_t axis, std::int64_t k) {
     return irreps_[axis][static_cast<std::size_t>(box.offset[axis] + k)];
   };
@@ -238,25 +239,26 @@ void CheckedArray::check_irreps(const Box& box) const {
   }
 }
 
-/// Compares each element of `x` with the one that `symmetry` ties to it, which is in `y`.
-void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const {
-  BoxIndex y_stride{};  // in the order of the axes of x
+void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, const ArrayBox& y) const {
+  BoxIndex y_stride{};  // strides of y, by axis of x
   for (std::size_t k = 0; k < 4; ++k) y_stride[static_cast<std::size_t>(symmetry.axes[k])] = y.stride[k];
-  const Allowed most = strict(spec_.kind) ? Allowed{strict_tolerance * std::max({1.0, x.largest, y.largest}), 0.0}
-                                          : Allowed{tolerance, tolerance};
-  // One of the two is read across its rows. Both stay in the cache when their fastest axes advance in small squares.
+  const Tolerance allowed = strict(spec_.kind)
+                                ? Tolerance{strict_tolerance * std::max({1.0, x.largest, y.largest}), 0.0}
+                                : Tolerance{tolerance, tolerance};
+  // One of the two boxes is read across its rows. The loops work in small squares of the two fastest axes, so that both
+  // boxes stay in the cache.
   const auto fast = static_cast<std::size_t>(symmetry.axes[3]);
   const bool across = fast != 3;
   BoxIndex step = x.count;
   if (across) step[3] = step[fast] = transpose_block;
-  // The run of `y` that belongs to one of `x`, which only has neighbours there where nothing is read across.
+  // The elements of `y` for one run of `x`, gathered if they are not contiguous.
   double gathered[transpose_block];
   BoxIndex from{}, p{};
   for (from[0] = 0; from[0] < x.count[0]; from[0] += step[0]) {
     for (from[1] = 0; from[1] < x.count[1]; from[1] += step[1]) {
       for (from[2] = 0; from[2] < x.count[2]; from[2] += step[2]) {
         for (from[3] = 0; from[3] < x.count[3]; from[3] += step[3]) {
-          // Inside one box, the square across the diagonal is tied to this one.
+          // Inside one box, the square on the other side of the diagonal holds the same pairs.
           if (x.values.data() == y.values.data() && from[fast] > from[3]) continue;
           BoxIndex to{};
           for (std::size_t k = 0; k < 4; ++k) to[k] = std::min(from[k] + step[k], x.count[k]);
@@ -272,9 +274,9 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const Box& x, const Bo
                   for (std::int64_t k = 0; k < run; ++k) gathered[k] = b[k * y_stride[3]];
                   b = gathered;
                 }
-                if (excess(a, b, symmetry.sign, run, most) <= 0.0) continue;
+                if (excess(a, b, symmetry.sign, run, allowed) <= 0.0) continue;
                 std::int64_t k = 0;
-                while (excess(a + k, b + k, symmetry.sign, 1, most) <= 0.0) ++k;
+                while (excess(a + k, b + k, symmetry.sign, 1, allowed) <= 0.0) ++k;
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];

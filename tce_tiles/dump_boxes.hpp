@@ -10,68 +10,79 @@
 #include "cxx/base/buffer.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
-/// Arrays of a dump as they are checked: box by box, each read once and looked at while it is in the cache.
+/// Reads the arrays of a dump box by box for the check. A box is checked right after it is read, while it is in the
+/// cache.
 namespace trifuse {
 
+/// Four indices, counts or strides: one for each axis of an array.
 using BoxIndex = std::array<std::int64_t, 4>;
 
-/// `array[p] = sign * array[q]` where q holds the indices of p in another order: q[k] = p[axes[k]].
+/// A symmetry of an array: array[p] = sign * array[q] with q[k] = p[axes[k]].
 struct ArraySymmetry {
   std::array<int, 4> axes;
   double sign;
 };
 
-/// Part of an array in memory, last index fastest.
-struct Box {
-  BoxIndex offset, count, stride;
+/// A part of an array in memory, in C order.
+struct ArrayBox {
+  BoxIndex offset;  ///< index in the array of the box's first element
+  BoxIndex count;   ///< number of elements along each axis
+  BoxIndex stride;  ///< distance in `values` of neighbours along each axis, in elements
   std::span<const double> values;
-  double largest;  ///< absolute value
+  double largest;  ///< largest absolute value
 };
 
-/// A box, and the one that the symmetries of the array tie to it, if that is another.
-struct Boxes {
-  Box first;
-  std::optional<Box> second;
+/// A box and its symmetry-related box, if that is a different one.
+struct BoxPair {
+  ArrayBox first;
+  std::optional<ArrayBox> second;
 };
 
-/// Elements above this (absolute) must not be where the irreps make them zero.
+/// Largest absolute value of an element that the irreps forbid.
 inline constexpr double irrep_tolerance = 1e-7;
 
+/// An array of a dump, cut into boxes. Every element is in exactly one box. Thread-safe.
 class CheckedArray {
  public:
-  /// `box_doubles`: about how many numbers a box has, though never less than one step along each axis that boxes cut.
+  /// Opens the array `spec`, of rank 4. `box_doubles` is the approximate number of elements in a box. A box is never
+  /// smaller than one index along the axes that boxes cut and the whole array along the others. Throws InputError if
+  /// the array is missing or has a wrong shape.
   CheckedArray(const Hdf5File& file, const DumpHeader& header, const ArraySpec& spec, std::int64_t box_doubles);
 
   const ArraySpec& spec() const { return spec_; }
 
-  /// Where boxes begin, but for those that are read together with the first of a pair.
+  /// The first elements of the boxes to read. Of two symmetry-related boxes the list holds one, because `read` reads
+  /// both.
   std::vector<BoxIndex> begins() const;
-  /// Of the box that begins there.
+  /// Number of elements along each axis of the box that begins at `begin`.
   BoxIndex count(const BoxIndex& begin) const;
-  /// Reads a box with the one that is tied to it, if any, and throws InputError for numbers that are not finite, beyond
-  /// any reasonable size, forbidden by irreps or not tied to each other as they should be. For any thread; the boxes
-  /// live in the buffers.
-  Boxes read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const;
+  /// Reads a box and its symmetry-related box, if that is a different one. The values of the boxes are in the buffers
+  /// `first` and `second`. Throws InputError if a number is not finite, beyond any reasonable size or forbidden by
+  /// irreps, or if the numbers break a symmetry of the array.
+  BoxPair read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const;
 
  private:
+  /// A symmetry that relates the box to a different box; null if there is none.
   const ArraySymmetry* to_other_box(const BoxIndex& begin) const;
-  Box read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const;
-  void check_irreps(const Box& box) const;
-  void compare(const ArraySymmetry& symmetry, const Box& x, const Box& y) const;
+  ArrayBox read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const;
+  void check_irreps(const ArrayBox& box) const;
+  /// Compares each element of `x` with its symmetry-related element, which is in `y`.
+  void compare(const ArraySymmetry& symmetry, const ArrayBox& x, const ArrayBox& y) const;
 
   ArraySpec spec_;
   std::string path_;
   Hdf5Dataset dataset_;
   std::vector<ArraySymmetry> symmetries_;
-  std::vector<std::vector<int>> irreps_;  ///< of the orbitals of each axis; none where there is no symmetry
+  std::vector<std::vector<int>> irreps_;  ///< irreps_[axis][orbital]; empty without point-group symmetry
   BoxIndex extent_{}, step_{};
 };
 
-/// "[0,1,2,3]"
+/// The text of an index, e.g. "[0,1,2,3]".
 std::string element_text(std::span<const std::int64_t> element);
+/// Throws InputError about an element that irreps forbid. `element`: its index.
 [[noreturn]] void throw_forbidden(const std::string& path, const std::string& dataset,
                                   std::span<const std::int64_t> element, double value);
-/// Throws InputError where the largest value of a dataset is beyond `limit`.
+/// Throws InputError if `largest`, the largest absolute value of a dataset, exceeds `limit`.
 void check_size(double largest, double limit, const std::string& path, const std::string& dataset);
 
 }  // namespace trifuse

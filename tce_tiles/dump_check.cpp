@@ -27,7 +27,7 @@ namespace {
 
 constexpr double fock_tolerance = 1e-7;
 
-/// Energies begin with one of the singles of each spin.
+/// Number of energy terms before the terms of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
 std::size_t number_of(Spin spin) {
@@ -39,21 +39,21 @@ OrbitalClass class_of(Space space, Spin spin) {
   return spin == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
 }
 
-/// The integrals of the pairs of a t2, and where their energies are kept.
+/// The data for the energies of all pairs of one t2 array.
 struct EnergyOfPairs {
   CheckedArray ovov;
   PairWeights weights;
   std::span<const double> t1_first, t1_second;
-  std::size_t begin;  ///< energies are [i, j] from there on
+  std::size_t begin;  ///< the energy of pair i, j is energies_[begin + i * j_count + j]
   std::int64_t j_count;
 };
 
-class Checker final : public SourceCheck {
+class DumpChecker final : public SourceCheck {
  public:
-  Checker(const DumpFile& dump, const DumpCheck& check)
+  DumpChecker(const DumpFile& dump, const DumpCheck& check)
       : dump_(dump), other_(check.test_with == &dump ? nullptr : check.test_with), check_(check) {
     read_small_arrays();
-    if (find_test()) begin_singles();
+    if (find_equations()) set_up_singles();
     plan();
   }
 
@@ -64,14 +64,16 @@ class Checker final : public SourceCheck {
   std::size_t energy_count() const { return energies_.size(); }
 
  private:
-  /// What a thread reads into.
-  using Room = std::array<Buffer, 4>;
-  using Piece = std::function<void(Room&)>;
-  /// Of the second stage: spins and the occupied orbital whose amplitudes it needs.
-  struct PieceOfOrbital {
+  /// The buffers of one thread.
+  using ThreadBuffers = std::array<Buffer, 4>;
+  /// A unit of work of a stage, done by one thread.
+  using Job = std::function<void(ThreadBuffers&)>;
+  /// A job of the second stage. Threads take these jobs in the order of u, s, n. n is, up to a small shift, the
+  /// occupied orbital whose amplitudes the job needs.
+  struct OrbitalJob {
     int u, s;
     std::int64_t n;
-    Piece piece;
+    Job job;
   };
 
   const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
@@ -84,15 +86,15 @@ class Checker final : public SourceCheck {
   const Hdf5File& integrals_file() const { return other_ != nullptr ? other_->file : file_; }
 
   void read_small_arrays();
-  bool find_test();
-  void begin_singles();
+  bool find_equations();
+  void set_up_singles();
   void plan();
-  void plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
-  void plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
+  void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
+  void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
-  void add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces);
-  void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2);
+  void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
+  void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
   void check_t1(const ArraySpec& spec) const;
   void check_fock(Spin spin) const;
@@ -106,16 +108,16 @@ class Checker final : public SourceCheck {
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
-  std::array<std::vector<double>, 2> fock_;  ///< of the file of integrals; empty if it has none
+  std::array<std::vector<double>, 2> fock_;  ///< f[p,q] by spin, from the file of integrals; empty if it has none
   std::vector<double> energies_;
   std::optional<DumpSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
-  std::array<std::vector<Piece>, 2> pieces_;  ///< by stage
-  std::mutex mutex_;                          ///< of the sums in `measured_`
+  std::array<std::vector<Job>, 2> jobs_;  ///< by stage
+  std::mutex mutex_;                      ///< protects the sums in `measured_`
   Measurements measured_;
 };
 
-void Checker::read_small_arrays() {
+void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
     const Hdf5Dataset dataset = open_array(file_, header_, spec);
@@ -123,17 +125,17 @@ void Checker::read_small_arrays() {
     values.resize(static_cast<std::size_t>(dataset.size()));
     dataset.read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
-    pieces_[0].push_back([this, spec](Room&) { check_t1(spec); });
+    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(spec); });
   }
 }
 
-/// False where these amplitudes obey no equations that could be tested.
-bool Checker::find_test() {
+/// Returns true if the energy and the singles equation can be evaluated. Otherwise sets the reason.
+bool DumpChecker::find_equations() {
   const AmplitudeKind kind = header_.info.amplitudes;
   if (check_.test_with == nullptr) return false;
   if (kind == AmplitudeKind::lambda || kind == AmplitudeKind::made_up) {
-    measured_.no_singles = kind == AmplitudeKind::lambda ? "Lambda amplitudes obey other equations"
-                                                         : "the amplitudes are made up and obey no equation";
+    measured_.no_singles_reason = kind == AmplitudeKind::lambda ? "Lambda amplitudes obey other equations"
+                                                                : "the amplitudes are made up and obey no equation";
     return false;
   }
   const Hdf5File& file = integrals_file();
@@ -142,13 +144,13 @@ bool Checker::find_test() {
     if (open_fock(file, header_, spin)) fock_[number_of(spin)] = read_fock(file, spin);
   }
   measured_.fock_in_energy = !fock_[0].empty();
-  // Without a Fock matrix the equations are still complete if Brillouin's theorem holds.
+  // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
   if (measured_.fock_in_energy || check_.test_with->header.info.reference != Reference::rohf) return true;
-  measured_.no_singles = "the reference is ROHF and the dump has no Fock matrix";
+  measured_.no_singles_reason = "the reference is ROHF and the dump has no Fock matrix";
   return false;
 }
 
-void Checker::begin_singles() {
+void DumpChecker::set_up_singles() {
   SinglesProblem problem;
   problem.restricted = header_.restricted;
   problem.omega2 = header_.info.omega2;
@@ -175,21 +177,21 @@ void Checker::begin_singles() {
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(file_, integrals_file(), header_);
   slabs_->describe(problem);
-  // Threads work on neighbouring pieces, which have few occupied orbitals between them.
-  constexpr std::size_t kept_slabs = 4;
+  // Threads work on neighbouring jobs, which need the slabs of few occupied orbitals.
+  constexpr std::size_t max_cached_slabs = 4;
   use_single_threaded_blas();
-  singles_.emplace(std::move(problem), *slabs_, kept_slabs);
+  singles_.emplace(std::move(problem), *slabs_, max_cached_slabs);
 }
 
-void Checker::plan() {
+void DumpChecker::plan() {
   const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
   const auto tested = singles_ ? present_integrals(integrals_file(), header_) : std::nullopt;
   const std::vector<ArraySpec> none;
-  plan_first(own ? *own : none, tested ? *tested : none);
-  plan_second(own ? *own : none, tested ? *tested : none);
+  plan_first_stage(own ? *own : none, tested ? *tested : none);
+  plan_second_stage(own ? *own : none, tested ? *tested : none);
 }
 
-void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
   const auto ovov_of = [&](const ArraySpec& t2) -> const ArraySpec* {
     const auto found = std::find_if(tested.begin(), tested.end(), [&](const ArraySpec& spec) {
       return spec.kind == ArrayKind::ovov && spec.first == t2.first && spec.second == t2.second;
@@ -199,10 +201,10 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
   if (singles_) energies_.assign(singles_energies, 0.0);
   for (const Spin spin : spins()) {
     if (check_.integrals && open_fock(file_, header_, spin)) {
-      pieces_[0].push_back([this, spin](Room&) { check_fock(spin); });
+      jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(spin); });
     }
     if (singles_ && !fock_[number_of(spin)].empty()) {
-      pieces_[0].push_back([this, spin](Room&) { add_singles(spin); });
+      jobs_[0].push_back([this, spin](ThreadBuffers&) { add_singles(spin); });
     }
   }
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
@@ -219,47 +221,50 @@ void Checker::plan_first(const std::vector<ArraySpec>& own, const std::vector<Ar
   }
 }
 
-/// Orbital by orbital, so that threads that work at the same time need the amplitudes of few orbitals.
-void Checker::plan_second(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
-  std::vector<PieceOfOrbital> pieces;
+/// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large
+/// jobs (`add_orbital`) come a little before the boxes of their orbital, so that no large job ends last.
+void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested) {
+  constexpr std::int64_t ahead = 2;
+  std::vector<OrbitalJob> jobs;
   for (int u = 0; singles_ && u < singles_->spins(); ++u) {
     for (int s = 0; s < singles_->spins(); ++s) {
       for (std::int64_t n = 0; n < singles_->problem().occupied[static_cast<std::size_t>(u)]; ++n) {
-        pieces.push_back({u, s, n, [this, u, s, n](Room&) { singles_->add_orbital(u, s, n); }});
+        jobs.push_back({u, s, n - ahead, [this, u, s, n](ThreadBuffers&) { singles_->add_orbital(u, s, n); }});
       }
     }
   }
   for (const ArraySpec& spec : other_ != nullptr ? tested : own) {
-    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, pieces);
+    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, jobs);
   }
-  std::stable_sort(pieces.begin(), pieces.end(), [](const PieceOfOrbital& x, const PieceOfOrbital& y) {
+  std::stable_sort(jobs.begin(), jobs.end(), [](const OrbitalJob& x, const OrbitalJob& y) {
     return std::tie(x.u, x.s, x.n) < std::tie(y.u, y.s, y.n);
   });
-  for (PieceOfOrbital& each : pieces) pieces_[1].push_back(std::move(each.piece));
+  for (OrbitalJob& each : jobs) jobs_[1].push_back(std::move(each.job));
 }
 
-void Checker::add_boxes(const ArraySpec& spec) {
+void DumpChecker::add_boxes(const ArraySpec& spec) {
   const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
   for (const BoxIndex& at : array.begins()) {
-    pieces_[0].push_back([&array, at](Room& room) { array.read(at, array.count(at), room[0], room[1]); });
+    jobs_[0].push_back(
+        [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
   }
 }
 
-void Checker::add_ovvv(const ArraySpec& spec, std::vector<PieceOfOrbital>& pieces) {
+void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
   const CheckedArray& array = arrays_.emplace_back(integrals_file(), header_, spec, check_.box_doubles);
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
-    const auto check_box = [this, &array, at](Room& room) {
-      const Boxes boxes = array.read(at, array.count(at), room[0], room[1]);
+    const auto check_box = [this, &array, at](ThreadBuffers& buffers) {
+      const BoxPair boxes = array.read(at, array.count(at), buffers[0], buffers[1]);
       if (!singles_) return;
       singles_->add_ovvv(array.spec(), boxes.first);
       if (boxes.second) singles_->add_ovvv(array.spec(), *boxes.second);
     };
-    pieces.push_back({spin_number(spec.first), spin_number(spec.second), at[0], check_box});
+    jobs.push_back({spin_number(spec.first), spin_number(spec.second), at[0], check_box});
   }
 }
 
-void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
+void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   const CheckedArray& amplitudes = arrays_.emplace_back(file_, header_, t2, check_.box_doubles);
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
@@ -268,18 +273,20 @@ void Checker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
                           std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
   for (const BoxIndex& at : amplitudes.begins()) {
-    pieces_[0].push_back([this, &amplitudes, &pairs, at](Room& room) {
+    jobs_[0].push_back([this, &amplitudes, &pairs, at](ThreadBuffers& buffers) {
       const BoxIndex count = amplitudes.count(at);
-      const Boxes t = amplitudes.read(at, count, room[0], room[1]);
-      // The same pairs as [i, a, j, b].
-      const Boxes v = pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, room[2], room[3]);
+      const BoxPair t = amplitudes.read(at, count, buffers[0], buffers[1]);
+      // The box of ovov[i,a,j,b] with the same pairs i, j.
+      const BoxPair v =
+          pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
       add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
       if (t.second) add_pair_numbers(pairs, amplitudes.spec(), *t.second, *v.second);
     });
   }
 }
 
-void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const Box& t2, const Box& v2) {
+void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
+                                   const ArrayBox& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
   const bool opposite = header_.restricted || spec.first != spec.second;
   const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);
@@ -316,7 +323,7 @@ void Checker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec
   measured_.largest_t2 = std::max(measured_.largest_t2, t2.largest);
 }
 
-void Checker::check_t1(const ArraySpec& spec) const {
+void DumpChecker::check_t1(const ArraySpec& spec) const {
   const std::vector<double>& values = t1_[number_of(spec.first)];
   check_size(largest_magnitude(values, file_.path(), spec.name), largest_amplitude, file_.path(), spec.name);
   const std::vector<int>&i_irreps = irreps(spec.axes[0]), &a_irreps = irreps(spec.axes[1]);
@@ -329,7 +336,7 @@ void Checker::check_t1(const ArraySpec& spec) const {
   }
 }
 
-std::vector<double> Checker::read_fock(const Hdf5File& file, Spin spin) const {
+std::vector<double> DumpChecker::read_fock(const Hdf5File& file, Spin spin) const {
   const Hdf5Dataset dataset = open_fock(file, header_, spin).value();
   std::vector<double> values(static_cast<std::size_t>(dataset.size()));
   dataset.read_all(values);
@@ -337,7 +344,7 @@ std::vector<double> Checker::read_fock(const Hdf5File& file, Spin spin) const {
   return values;
 }
 
-void Checker::check_fock(Spin spin) const {
+void DumpChecker::check_fock(Spin spin) const {
   const std::vector<double> values = read_fock(file_, spin);
   const std::string name = fock_dataset(spin, header_.restricted);
   std::vector<int> irrep = irreps(class_of(Space::hole, spin));
@@ -360,7 +367,7 @@ void Checker::check_fock(Spin spin) const {
   }
 }
 
-void Checker::add_singles(Spin spin) {
+void DumpChecker::add_singles(Spin spin) {
   const std::vector<double>& fock = fock_[number_of(spin)];
   const std::vector<double>& t1 = t1_[number_of(spin)];
   const std::size_t holes = irreps(class_of(Space::hole, spin)).size(),
@@ -373,23 +380,24 @@ void Checker::add_singles(Spin spin) {
   energies_[number_of(spin)] = header_.restricted ? 2.0 * sum : sum;
 }
 
-std::vector<double> Checker::run(int stage) {
-  const std::vector<Piece>& all = pieces_[static_cast<std::size_t>(stage)];
+std::vector<double> DumpChecker::run(int stage) {
+  const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
-  std::vector<const Piece*> mine;
+  std::vector<const Job*> mine;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    // Pieces of one orbital stay together, as far as possible.
+    // In the second stage a process gets consecutive jobs, so that the jobs of one orbital stay together.
     const bool is_mine =
         stage == 0 ? n % parts == part : n >= all.size() * part / parts && n < all.size() * (part + 1) / parts;
     if (is_mine) mine.push_back(&all[n]);
   }
   const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
   auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
-  // Where there is no memory for the buffers of matrix products, OpenBLAS waits for ever.
+  // Without memory for its buffers, OpenBLAS would wait for ever in a matrix product.
   const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
   if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
-  // While one thread reads, others look at what they have read.
-  share_among_threads<Room>(mine.size(), threads, [&](std::size_t n, Room& room) { (*mine[n])(room); });
+  // One thread reads while other threads check the boxes that they have read.
+  share_among_threads<ThreadBuffers>(mine.size(), threads,
+                                     [&](std::size_t n, ThreadBuffers& buffers) { (*mine[n])(buffers); });
   if (!singles_) return {};
   if (stage == 1) return singles_->second_sums();
   std::vector<double> sums = energies_;
@@ -399,7 +407,7 @@ std::vector<double> Checker::run(int stage) {
   return sums;
 }
 
-void Checker::accept(int stage, std::span<const double> sums) {
+void DumpChecker::accept(int stage, std::span<const double> sums) {
   if (!singles_) return;
   if (stage == 1) {
     singles_->set_second_sums(sums);
@@ -418,11 +426,11 @@ void Checker::accept(int stage, std::span<const double> sums) {
 }  // namespace
 
 std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check) {
-  return std::make_unique<Checker>(dump, check);
+  return std::make_unique<DumpChecker>(dump, check);
 }
 
 std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check) {
-  Checker checker(dump, check);
+  DumpChecker checker(dump, check);
   const std::vector<double> first = checker.run(0);
   checker.accept(0, first);
   checker.run(1);

@@ -11,29 +11,36 @@
 
 namespace trifuse {
 
+/// What a check of a dump does.
 struct DumpCheck {
   bool integrals = true;  ///< false for a left-hand dump, whose integrals are not used
-  /// The dump whose integrals and Fock matrix the amplitudes are tested with; null: no such tests.
+  /// The dump with the integrals and the Fock matrix for the CCSD energy and the singles equation. Null: neither is
+  /// evaluated.
   const DumpFile* test_with = nullptr;
-  int part = 0;  ///< this process checks part number `part` of `parts`
+  int part = 0;  ///< this process checks part `part` of the parts 0 to `parts` - 1
   int parts = 1;
-  int threads = 0;                                   ///< at most; 0: as many as OpenMP allows
-  std::int64_t box_doubles = std::int64_t{1} << 20;  ///< how many numbers are read at a time
+  int threads = 0;                                   ///< largest number of threads; 0: as many as OpenMP allows
+  std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 
-/// Reads every array of a dump in long runs and throws InputError if one holds a value that is not finite, breaks the
-/// symmetry under exchange of indices that the format claims by more than 1e-7 (absolute, relative above 1; t2 and
-/// ovov, of which the energy is made: 1e-9, relative to the largest element nearby if that is above 1), is beyond any
-/// reasonable size, or has elements above 1e-7 that its irreps forbid. `open_dump` cannot notice this, because it reads
-/// each block for itself. Of several mistakes in a part, the one that one thread alone would find first is reported.
+/// Makes the check of a dump. It reads every array in long runs and throws InputError if
+///   - a value is not finite or beyond any reasonable size,
+///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),
+///   - t2 or ovov, from which the energy is computed, breaks one by more than 1e-9 (relative to the largest element
+///     nearby if that is above 1),
+///   - an element that the irreps forbid is above 1e-7.
+/// `open_dump` cannot find these errors, because it reads each block on its own. If a part has several errors, the
+/// check reports the one that a single thread would find first.
 ///
-/// Two stages: the first reads t1, t2, ovov, ovoo, oovv and the Fock matrix, and measures the CCSD energy; the second
-/// reads ovvv, and slabs of the others, for the equation of the single excitations. What is summed over processes
-/// has the same bits for any number of parts, threads and doubles in a box where the CCSD energy is concerned.
+/// The check has two stages. The first stage reads t1, t2, ovov, ovoo, oovv and the Fock matrix and measures the CCSD
+/// energy. The second stage reads ovvv, and slabs of the other arrays, for the equation of the single excitations. The
+/// CCSD energy has the same bits for any number of parts and threads and any `box_doubles`.
+///
+/// `dump` and `check.test_with` must outlive the check.
 std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check = {});
 
-/// Both stages of one part. Returns what the CCSD correlation energy is the sum of, hartree: a number for the singles
-/// of each spin and one for each ordered pair of occupied orbitals, zero for those of other parts.
+/// Does both stages of one part. Returns the terms whose sum is the CCSD correlation energy, in hartree: one for the
+/// singles of each spin, then one for each ordered pair of occupied orbitals. Terms of other parts are zero.
 std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check = {});
 
 }  // namespace trifuse

@@ -7,12 +7,12 @@ namespace trifuse {
 PairWeights pair_weights(const ArraySpec& ovov, bool restricted) {
   if (restricted) return {2.0, 1.0, 0.0};
   if (ovov.first != ovov.second) return {1.0, 0.0, 0.0};
-  // Ordered pairs of equal spins, which tell everything four times.
+  // For equal spins, the sum over ordered pairs i, j and a, b counts every term four times.
   return {0.25, ovov.antisymmetrised ? 0.0 : 0.25, 1.0};
 }
 
 double pair_energy(const PairWeights& weights, const PairNumbers& n) {
-  // Integrals are read across their rows as well, so both axes advance in small squares.
+  // The exchange integrals are read across the rows of v2. Small squares of a and b keep both in the cache.
   constexpr std::int64_t edge = 32;
   double energy = 0.0;
   for (std::int64_t a_from = 0; a_from < n.a_size; a_from += edge) {

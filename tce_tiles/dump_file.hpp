@@ -10,19 +10,21 @@
 
 namespace trifuse {
 
-/// A dump that is open. It is opened once, so that what is checked is what is used, also where another file has taken
-/// its name meanwhile.
+/// An open dump. The file is opened only once, so that a run uses the file that was checked, even if another file has
+/// taken its name since.
 struct DumpFile {
   Hdf5File file;
-  std::shared_ptr<DumpSeal> seal;  ///< what is read of the file is compared with it
+  std::shared_ptr<DumpSeal> seal;  ///< the checksums that verify everything read from `file`
   DumpHeader header;
 
+  /// Opens a dump. Throws InputError if the file is not a dump, or if its header or seal is damaged.
   static DumpFile open(const std::string& path);
 
-  /// Of all that is known of the file: what its attributes say, and its checksums.
+  /// A hash of the header and of all checksums that are known.
   SourceDigest digest() const;
 
-  /// The datasets with elements that amplitudes, and integrals where they are wanted, are read from.
+  /// The names of the non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals and the Fock
+  /// matrix.
   std::vector<std::string> datasets(bool integrals) const;
 };
 

@@ -15,51 +15,12 @@ namespace {
 /// Keys of blocks are four-digit numbers in base "number of tiles"; far more orbitals than memory could hold a dump of.
 constexpr std::int64_t most_orbitals = 10000;
 
-constexpr std::array<ArrayKind, 3> integral_kinds = {ArrayKind::ovvv, ArrayKind::ovoo, ArrayKind::ovov};
-constexpr std::array<Spin, 2> spins = {Spin::alpha, Spin::beta};
-
-char letter(Spin s) {
-  return s == Spin::alpha ? 'a' : 'b';
-}
-
-OrbitalClass hole(Spin s) {
-  return s == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-}
-OrbitalClass particle(Spin s) {
-  return s == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
-}
-
-std::string stem(ArrayKind kind) {
-  switch (kind) {
-    case ArrayKind::t1:
-      return "t1";
-    case ArrayKind::t2:
-      return "t2";
-    case ArrayKind::ovvv:
-      return "ovvv";
-    case ArrayKind::ovoo:
-      return "ovoo";
-    case ArrayKind::ovov:
-      return "ovov";
-    case ArrayKind::oovv:
-      return "oovv";
-  }
-  return "?";
-}
-
-/// `o`, `v`, `oa`, `vb`, ... as on the format page.
-std::string size_name(OrbitalClass c, bool restricted) {
-  std::string name = space_of(c) == Space::hole ? "o" : "v";
-  if (!restricted) name += letter(spin_of(c));
-  return name;
-}
-
 [[noreturn]] void wrong_shape(const Hdf5File& file, const DumpHeader& header, const Hdf5Dataset& dataset,
                               std::span<const OrbitalClass> axes, const std::vector<std::int64_t>& expected,
                               const std::string& symbols) {
   std::vector<std::string> sources;
   for (const OrbitalClass c : axes) {
-    std::string text = fmt::format("{} = {} from '{}'", size_name(c, header.restricted), header.size(c),
+    std::string text = fmt::format("{} = {} from '{}'", orbital_count_name(c, header.restricted), header.size(c),
                                    class_dataset("eps", c, header.restricted));
     if (std::find(sources.begin(), sources.end(), text) == sources.end()) sources.push_back(std::move(text));
   }
@@ -173,7 +134,7 @@ void read_all_irreps(const Hdf5File& file, DumpHeader& header) {
 }
 
 std::string required_string(const Hdf5File& file, const std::string& name) {
-  const auto value = file.string_attribute(name);
+  const auto value = file.attributes().string(name);
   if (!value) {
     throw InputError(fmt::format("{}: attribute '{}' of the root group is missing; write it as the format page says.",
                                  file.path(), name));
@@ -182,7 +143,7 @@ std::string required_string(const Hdf5File& file, const std::string& name) {
 }
 
 std::optional<double> finite_attribute(const Hdf5File& file, const std::string& name) {
-  const auto value = file.real_attribute(name);
+  const auto value = file.attributes().real(name);
   if (value && !std::isfinite(*value)) {
     throw InputError(
         fmt::format("{}: attribute '{}' is not a finite number; write its value or leave it out.", file.path(), name));
@@ -205,7 +166,7 @@ Choice read_choice(const Hdf5File& file, const std::string& name, const std::str
 
 void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
   info.amplitudes = read_choice(
-      file, "amplitudes", file.string_attribute("amplitudes").value_or("ccsd"),
+      file, "amplitudes", file.attributes().string("amplitudes").value_or("ccsd"),
       {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd, AmplitudeKind::lambda, AmplitudeKind::made_up});
   const bool regularized = info.amplitudes == AmplitudeKind::regularized_ccsd;
   const auto omega2 = finite_attribute(file, "omega2");
@@ -236,87 +197,6 @@ std::optional<ArraySpec> present_form(const Hdf5File& file, const ArraySpec& spe
 
 }  // namespace
 
-ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised) {
-  ArraySpec spec{kind, first, second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind), {}};
-  switch (kind) {
-    case ArrayKind::t1:
-      spec.axes = {hole(first), particle(first)};
-      break;
-    case ArrayKind::t2:
-      spec.axes = {hole(first), hole(second), particle(first), particle(second)};
-      break;
-    case ArrayKind::ovvv:
-      spec.axes = {hole(first), particle(first), particle(second), particle(second)};
-      break;
-    case ArrayKind::ovoo:
-      spec.axes = {hole(first), particle(first), hole(second), hole(second)};
-      break;
-    case ArrayKind::ovov:
-      spec.axes = {hole(first), particle(first), hole(second), particle(second)};
-      break;
-    case ArrayKind::oovv:
-      spec.axes = {hole(first), hole(first), particle(second), particle(second)};
-      break;
-  }
-  if (restricted) return spec;
-  spec.name += '_';
-  spec.name += letter(first);
-  if (kind == ArrayKind::t1) return spec;
-  if (kind != ArrayKind::t2) spec.name += {letter(first), letter(second)};
-  spec.name += letter(second);
-  return spec;
-}
-
-std::vector<ArraySpec> amplitude_arrays(bool restricted) {
-  if (restricted) {
-    return {array_spec(ArrayKind::t1, true, Spin::alpha, Spin::alpha),
-            array_spec(ArrayKind::t2, true, Spin::alpha, Spin::beta)};
-  }
-  return {array_spec(ArrayKind::t1, false, Spin::alpha, Spin::alpha),
-          array_spec(ArrayKind::t1, false, Spin::beta, Spin::beta),
-          array_spec(ArrayKind::t2, false, Spin::alpha, Spin::alpha),
-          array_spec(ArrayKind::t2, false, Spin::alpha, Spin::beta),
-          array_spec(ArrayKind::t2, false, Spin::beta, Spin::beta)};
-}
-
-std::vector<ArraySpec> integral_arrays(bool restricted) {
-  std::vector<ArraySpec> arrays;
-  for (const ArrayKind kind : integral_kinds) {
-    if (restricted) {
-      arrays.push_back(array_spec(kind, true, Spin::alpha, Spin::beta));
-      continue;
-    }
-    for (const Spin first : spins) {
-      for (const Spin second : spins) {
-        if (kind == ArrayKind::ovov && first == Spin::beta && second == Spin::alpha) continue;
-        arrays.push_back(array_spec(kind, false, first, second));
-      }
-    }
-  }
-  return arrays;
-}
-
-std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec) {
-  if (spec.first != spec.second) return std::nullopt;
-  return array_spec(spec.kind, false, spec.first, spec.second, true);
-}
-
-std::vector<ArraySpec> exchange_arrays(bool restricted) {
-  if (restricted) return {array_spec(ArrayKind::oovv, true, Spin::alpha, Spin::beta)};
-  return {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::alpha),
-          array_spec(ArrayKind::oovv, false, Spin::beta, Spin::beta)};
-}
-
-std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted) {
-  std::string name = stem + (space_of(c) == Space::hole ? "_occ" : "_vir");
-  if (!restricted) (name += '_') += letter(spin_of(c));
-  return name;
-}
-
-std::string fock_dataset(Spin spin, bool restricted) {
-  return restricted ? "fock" : std::string("fock_") + letter(spin);
-}
-
 std::int64_t DumpHeader::size(const ArraySpec& spec) const {
   std::int64_t n = 1;
   for (const OrbitalClass c : spec.axes) n *= size(c);
@@ -335,14 +215,14 @@ std::vector<OrbitalRun> DumpHeader::runs() const {
 }
 
 void expect_dump(const Hdf5File& file) {
-  const auto format = file.string_attribute("format");
+  const auto format = file.attributes().string("format");
   if (!format || *format != "trifuse-dump") {
     throw InputError(
         fmt::format("{}: this HDF5 file is no Trifuse dump: attribute 'format' of the root group is {} instead "
                     "of 'trifuse-dump'; name a Trifuse dump.",
                     file.path(), format ? "'" + *format + "'" : "absent"));
   }
-  const auto version = file.integer_attribute("version");
+  const auto version = file.attributes().integer("version");
   if (!version || *version < 1) {
     throw InputError(fmt::format("{}: attribute 'version' of the root group is {} instead of {}; write the dump again.",
                                  file.path(), version ? fmt::to_string(*version) : "absent", dump_version));
@@ -367,14 +247,14 @@ DumpHeader read_dump_header(const Hdf5File& file) {
   read_amplitude_kind(file, info);
   info.correlation_energy = finite_attribute(file, "correlation_energy");
   info.scf_energy = finite_attribute(file, "scf_energy");
-  const std::int64_t fock_in_triples = file.integer_attribute("fock_in_triples").value_or(0);
+  const std::int64_t fock_in_triples = file.attributes().integer("fock_in_triples").value_or(0);
   if (fock_in_triples != 0 && fock_in_triples != 1) {
     throw InputError(fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1.", file.path(),
                                  fock_in_triples));
   }
   info.fock_in_triples = fock_in_triples == 1;
   for (const char* name : {"program", "molecule", "basis", "comment"}) {
-    if (auto value = file.string_attribute(name)) info.provenance.emplace_back(name, std::move(*value));
+    if (auto value = file.attributes().string(name)) info.provenance.emplace_back(name, std::move(*value));
   }
   read_energies(file, header);
   read_all_irreps(file, header);
@@ -387,7 +267,7 @@ Hdf5Dataset open_array(const Hdf5File& file, const DumpHeader& header, const Arr
   std::vector<std::string> symbols;
   for (const OrbitalClass c : spec.axes) {
     expected.push_back(header.size(c));
-    symbols.push_back(size_name(c, header.restricted));
+    symbols.push_back(orbital_count_name(c, header.restricted));
   }
   if (!std::equal(expected.begin(), expected.end(), dataset.shape().begin(), dataset.shape().end())) {
     wrong_shape(file, header, dataset, spec.axes, expected, fmt::format("{}", fmt::join(symbols, ",")));
@@ -399,11 +279,12 @@ std::optional<Hdf5Dataset> open_fock(const Hdf5File& file, const DumpHeader& hea
   const std::string name = fock_dataset(spin, header.restricted);
   if (!file.has(name)) return std::nullopt;
   Hdf5Dataset dataset = file.dataset(name);
-  const std::array<OrbitalClass, 2> axes = {hole(spin), particle(spin)};
+  const std::array<OrbitalClass, 2> axes = {hole_class(spin), particle_class(spin)};
   const std::int64_t n = header.size(axes[0]) + header.size(axes[1]);
   const std::vector<std::int64_t> expected = {n, n};
   if (!std::equal(expected.begin(), expected.end(), dataset.shape().begin(), dataset.shape().end())) {
-    const std::string sum = size_name(axes[0], header.restricted) + "+" + size_name(axes[1], header.restricted);
+    const std::string sum =
+        orbital_count_name(axes[0], header.restricted) + "+" + orbital_count_name(axes[1], header.restricted);
     wrong_shape(file, header, dataset, axes, expected, sum + "," + sum);
   }
   return dataset;

@@ -11,47 +11,56 @@
 
 #include "tce_tiles/block_sums.hpp"
 #include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5_writer.hpp"
 
-/// The seal of a dump: checksums of all that it holds, which its maker wrote; see the format page.
+/// The seal of a dump: checksums of everything in the file. The program that writes the dump also writes its seal. See
+/// tce_tiles/docs/dump-format.md.
 namespace trifuse {
 
-inline constexpr std::int64_t dump_minor_version = 1;  ///< the first with a seal
+inline constexpr std::int64_t dump_minor_version = 1;  ///< the first version with a seal
 
-/// The checksums of an open dump, all in memory: those of its seal, or, where it has none, those of what was read
-/// first. So whatever is read of the dump later is what was read, and checked, before. For any thread.
+/// The checksums of an open dump, in memory. They come from the seal of the dump. For a dump without a seal, `compute`
+/// and `accept` make them from the file before it is checked. Every later read is compared with them, so that a run
+/// uses the numbers that were checked. Thread-safe.
 class DumpSeal {
  public:
-  /// Reads the seal, if there is one, and throws InputError where it is damaged or the attributes of the root group or
-  /// the shapes of datasets are others than it says. From then on the file verifies what is read of it.
+  /// Reads the seal, if the dump has one. From then on `file` verifies everything it reads. Throws InputError if the
+  /// seal is damaged, or if the attributes of the root group or the shapes of the datasets differ from those that were
+  /// sealed.
   static std::shared_ptr<DumpSeal> open(Hdf5File& file);
 
   bool sealed() const { return sealed_; }
   std::int64_t minor_version() const { return minor_version_; }
 
-  /// Of these datasets of a dump without a seal, the checksums of every `parts`-th piece, beginning with number `part`,
-  /// and 0 for those of others: added up over all parts, they are for `accept`. Empty for a sealed dump.
+  /// Computes one part of the checksums of `datasets` of a dump without a seal. The datasets are divided into ranges of
+  /// blocks. Part `part` of `parts` has every `parts`-th range, beginning with range `part`. The checksums of the other
+  /// parts are 0, so that the sum over all parts is the argument of `accept`. Uses at most `threads` threads. Returns
+  /// an empty vector for a sealed dump.
   std::vector<double> compute(const Hdf5File& file, std::span<const std::string> datasets, int part, int parts,
                               int threads) const;
+  /// Takes the checksums of `datasets`, summed over all parts. Does nothing for a sealed dump.
   void accept(std::span<const std::string> datasets, std::span<const double> sums);
 
-  /// Of what the seal says of attributes and shapes, of all checksums that are known, and of `more`.
+  /// A hash of the attributes and shapes of a sealed dump, of all checksums that are known, and of the text `more`.
   std::array<std::uint64_t, 2> digest(const std::string& more) const;
 
  private:
+  /// The checksums of a dataset; makes an entry without known checksums if the dump has no seal.
   std::shared_ptr<BlockSums> sums_of(const Hdf5Dataset& dataset);
+  /// The checksums of a dataset, or null.
   std::shared_ptr<BlockSums> find(const std::string& dataset) const;
   void read_seal(const Hdf5File& file);
 
   std::string path_;
   bool sealed_ = false;
   std::int64_t minor_version_ = 0;
-  std::string header_;  ///< of a sealed dump
+  std::string header_;  ///< attributes and shapes of a sealed dump; else empty
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<BlockSums>> sums_;
+  std::map<std::string, std::shared_ptr<BlockSums>> sums_;  ///< by name of the dataset
 };
 
-/// Seals a dump that is complete but for that, and not closed yet: reads these datasets back, which must be all of the
-/// root group. `threads`: at most.
-void seal_dump(Hdf5File& file, std::span<const std::string> datasets, int threads);
+/// Seals a dump that is complete except for the seal and still open for writing. Reads `datasets` back, which must be
+/// all datasets of the root group. Uses at most `threads` threads.
+void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int threads);
 
 }  // namespace trifuse

@@ -12,7 +12,7 @@ int number_of(Spin spin) {
   return spin == Spin::alpha ? 0 : 1;
 }
 
-/// out[y, x] = in[x, y].
+/// out[y,x] = in[x,y], where `in` has the shape [rows,columns].
 void transpose(const double* in, double* out, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t edge = 32;
   for (std::int64_t x0 = 0; x0 < rows; x0 += edge) {
@@ -22,6 +22,15 @@ void transpose(const double* in, double* out, std::int64_t rows, std::int64_t co
       }
     }
   }
+}
+
+/// Reads the elements whose index along `axis` is n.
+void read_at(const Hdf5Dataset& dataset, std::size_t axis, std::int64_t n, std::span<double> out) {
+  const auto shape = dataset.shape();
+  std::array<std::int64_t, 4> offset{}, count{shape[0], shape[1], shape[2], shape[3]};
+  offset[axis] = n;
+  count[axis] = 1;
+  dataset.read(offset, count, out);
 }
 
 }  // namespace
@@ -60,44 +69,41 @@ void DumpSlabs::describe(SinglesProblem& problem) const {
   }
 }
 
-void DumpSlabs::read_first(ArrayKind kind, int first, int second, std::int64_t n, std::span<double> out) const {
-  const Hdf5Dataset& dataset = find(kind, first, second).dataset;
-  const auto shape = dataset.shape();
-  dataset.read(std::array{n, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}},
-               std::array{std::int64_t{1}, shape[1], shape[2], shape[3]}, out);
-}
-
-void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::span<double> out) const {
-  if (u <= s) return read_first(ArrayKind::t2, u, s, n, out);
-  // t2_ab[i,n,e,f] with n and f beta.
+void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+                        std::span<double> out) const {
+  const std::int64_t zero = 0, one = 1;
+  if (u <= s) {
+    const Hdf5Dataset& dataset = find(ArrayKind::t2, u, s).dataset;
+    const auto shape = dataset.shape();
+    return dataset.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
+  }
+  // The elements are t2_ab[i,n,e,f], where n and f are beta.
   const Hdf5Dataset& dataset = find(ArrayKind::t2, s, u).dataset;
-  const std::int64_t i_count = dataset.shape()[0], e_count = dataset.shape()[2], f_count = dataset.shape()[3];
-  Buffer read;
-  read.reserve(out.size());
-  dataset.read(std::array{std::int64_t{0}, n, std::int64_t{0}, std::int64_t{0}},
-               std::array{i_count, std::int64_t{1}, e_count, f_count}, read.span().first(out.size()));
-  const std::int64_t page = e_count * f_count;
-  for (std::int64_t i = 0; i < i_count; ++i) transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
+  const std::int64_t e_count = dataset.shape()[2], f_count = dataset.shape()[3], page = e_count * f_count;
+  Buffer read(out.size());
+  dataset.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
+  for (std::int64_t i = 0; i < count; ++i) {
+    transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
+  }
 }
 
 void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
-  if (u <= s) return read_first(ArrayKind::ovov, u, s, n, out);
-  // ovov_aabb[m,e,n,f] with n and f beta.
+  if (u <= s) return read_at(find(ArrayKind::ovov, u, s).dataset, 0, n, out);
+  // The elements are ovov_aabb[m,e,n,f], where n and f are beta.
   const Hdf5Dataset& dataset = find(ArrayKind::ovov, s, u).dataset;
   const std::int64_t m_count = dataset.shape()[0], e_count = dataset.shape()[1], f_count = dataset.shape()[3];
   Buffer read;
   read.reserve(out.size());
-  dataset.read(std::array{std::int64_t{0}, std::int64_t{0}, n, std::int64_t{0}},
-               std::array{m_count, e_count, std::int64_t{1}, f_count}, read.span().first(out.size()));
+  read_at(dataset, 2, n, read.span().first(out.size()));
   transpose(read.data(), out.data(), m_count * e_count, f_count);
 }
 
 void DumpSlabs::read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const {
-  read_first(ArrayKind::ovoo, u, s, n, out);
+  read_at(find(ArrayKind::ovoo, u, s).dataset, 0, n, out);
 }
 
 void DumpSlabs::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  read_first(ArrayKind::oovv, s, s, n, out);
+  read_at(find(ArrayKind::oovv, s, s).dataset, 0, n, out);
 }
 
 }  // namespace trifuse

@@ -10,16 +10,19 @@
 
 namespace trifuse {
 
-/// The arrays of one dump, or of two (amplitudes and integrals), as the equation of the single excitations reads them.
+/// Reads the slabs of the equation of the single excitations from one dump, or from two dumps (amplitudes and
+/// integrals).
 class DumpSlabs final : public SinglesSlabs {
  public:
-  /// `amplitudes` and `integrals` may be the same file.
+  /// `amplitudes` and `integrals` may be the same file; both must have the orbitals of `header`. Throws InputError if
+  /// an array has a wrong shape.
   DumpSlabs(const Hdf5File& amplitudes, const Hdf5File& integrals, const DumpHeader& header);
 
-  /// Says in `problem` which arrays are there and in which form.
+  /// Sets the members of `problem` that tell which arrays exist and which are antisymmetrised.
   void describe(SinglesProblem& problem) const;
 
-  void read_t2(int u, int s, std::int64_t n, std::span<double> out) const override;
+  void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+               std::span<double> out) const override;
   void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_oovv(int s, std::int64_t n, std::span<double> out) const override;
@@ -29,10 +32,9 @@ class DumpSlabs final : public SinglesSlabs {
     ArraySpec spec;
     Hdf5Dataset dataset;
   };
+  /// Opens an array, if it is not empty.
   void add(const Hdf5File& file, const ArraySpec& spec);
   const Array& find(ArrayKind kind, int first, int second) const;
-  /// array[n, ...] of the first axis.
-  void read_first(ArrayKind kind, int first, int second, std::int64_t n, std::span<double> out) const;
 
   DumpHeader header_;
   std::map<std::tuple<ArrayKind, int, int>, Array> arrays_;

@@ -21,19 +21,20 @@
 namespace trifuse {
 namespace {
 
+/// An array of the dump.
 struct Array {
-  int id;
+  int id;  ///< key of its bands in the cache
   ArraySpec spec;
   Hdf5Dataset dataset;
 };
 
-/// A block under construction.
-struct Target {
-  std::array<int, 4> tiles;
-  double* data;
+/// The block that a caller wants, while it is computed.
+struct TargetBlock {
+  std::array<int, 4> tiles;  ///< in the order of its indices
+  double* data;              ///< its elements in C order
 };
 
-/// (p q|r s), each letter a position in `Target::tiles`.
+/// An integral (pq|rs). Each number is the position of an index of the integral in `TargetBlock::tiles`.
 using Mulliken = std::array<std::size_t, 4>;
 
 class DumpSource final : public TileSource {
@@ -66,7 +67,7 @@ class DumpSource final : public TileSource {
   void read_t1(int p, int h, std::span<double> block) const override;
   void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
-  bool opposite_spins_tell_all() const override { return header_.restricted; }
+  bool opposite_spin_blocks_suffice() const override { return header_.restricted; }
 
  private:
   void add_array(const ArraySpec& spec) {
@@ -97,8 +98,8 @@ class DumpSource final : public TileSource {
     }
   }
 
-  /// Position of the tile's first orbital among those of its class; beta tiles of a restricted space are their alpha
-  /// partners.
+  /// Position of the tile's first orbital among the orbitals of its class. In a restricted space a beta tile has the
+  /// same position as its alpha partner.
   std::int64_t offset_in_class(int t) const {
     return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
   }
@@ -112,7 +113,7 @@ class DumpSource final : public TileSource {
     return arrays_.at({kind, first, second});
   }
 
-  /// Refuses what is a mistake of the caller, not of the file.
+  /// Throws std::logic_error if the caller asks for a block that does not exist or passes memory of a wrong size.
   void check_request(bool exists, std::initializer_list<int> tiles, std::size_t size) const {
     std::int64_t expected = 1;
     for (const int t : tiles) expected *= tiles_[t].size;
@@ -121,15 +122,17 @@ class DumpSource final : public TileSource {
         fmt::format("Block {} of {} numbers was asked for, which does not exist.", fmt::join(tiles, " "), size));
   }
 
-  Target target(std::array<int, 4> t, std::span<double> block) const {
+  /// Checks a request and sets the block to zero.
+  TargetBlock target(std::array<int, 4> t, std::span<double> block) const {
     check_request(t[0] <= t[1] && t[2] <= t[3] && block_exists(tiles_, t[0], t[1], t[2], t[3]),
                   {t[0], t[1], t[2], t[3]}, block.size());
     std::fill(block.begin(), block.end(), 0.0);
     return {t, block.data()};
   }
 
-  void add_integral(Mulliken integral, double sign, const Target& target) const;
-  void add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign, const Target& target) const;
+  void add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
+  void add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                      const TargetBlock& target) const;
 
   DumpFile dump_;
   const Hdf5File& file_ = dump_.file;
@@ -176,11 +179,11 @@ void DumpSource::read_t1(int p, int h, std::span<double> block) const {
 }
 
 void DumpSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  const Target t = target({p1, p2, h3, h4}, block);
+  const TargetBlock t = target({p1, p2, h3, h4}, block);
   const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
-  add_box(array, {2, 3, 0, 1}, 1.0, t);
-  // t_ij^ab of equal spins is t2[i,j,a,b] - t2[j,i,a,b] in the opposite-spin amplitudes of a closed shell.
-  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_box(array, {3, 2, 0, 1}, -1.0, t);
+  add_from_array(array, {2, 3, 0, 1}, 1.0, t);
+  // For equal spins of a closed shell, t_ij^ab = t2[i,j,a,b] - t2[j,i,a,b], where t2 are the opposite-spin amplitudes.
+  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_from_array(array, {3, 2, 0, 1}, -1.0, t);
 }
 
 void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
@@ -202,7 +205,7 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                     "those <hp||hp> that its arrays of (ij|ab) give, but others were asked for.",
                     file_.path()));
   }
-  const Target t = target({g3, g4, g1, g2}, block);
+  const TargetBlock t = target({g3, g4, g1, g2}, block);
   if (spin(g3) == spin(g1)) add_integral({0, 2, 1, 3}, 1.0, t);
   const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
                                find(exchange        ? ArrayKind::oovv
@@ -214,7 +217,7 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
   if (spin(g3) == spin(g2) && !antisymmetrised) add_integral({0, 3, 1, 2}, -1.0, t);
 }
 
-/// Of unrestricted references all that exist, and of both only where ovov has the same form: antisymmetrised or not.
+/// True if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
 bool DumpSource::has_exchange_integrals() const {
   bool all = has_integrals_;
   for (const ArraySpec& spec : exchange_arrays(header_.restricted)) {
@@ -227,18 +230,19 @@ bool DumpSource::has_exchange_integrals() const {
   return all;
 }
 
-/// Adds sign * (pq|rs), where p and r are upper, q and s lower tiles of the target. The axes of an array that holds
-/// <pq||rs> already antisymmetrised are in the order this gives for the first of its two integrals.
-void DumpSource::add_integral(Mulliken integral, double sign, const Target& target) const {
+/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s lower tiles. For an
+/// antisymmetrised array, the caller adds the first (direct) of the two integrals only; the order of axes is then right
+/// for the array.
+void DumpSource::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
   const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
   if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
       space(s) == Space::particle) {
-    add_box(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
+    add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
     return;
   }
-  // All others have a pair of one occupied and one virtual orbital, which stands first in the arrays.
+  // Every other array has a pair of one occupied and one virtual orbital as its first pair.
   if (space(p) == space(q)) {
     std::swap(p, r);
     std::swap(q, s);
@@ -247,21 +251,21 @@ void DumpSource::add_integral(Mulliken integral, double sign, const Target& targ
   const std::size_t a = space(p) == Space::hole ? q : p;
   if (space(r) == space(s)) {
     if (space(r) == Space::particle) {
-      add_box(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
+      add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
     } else {
-      add_box(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
+      add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
     }
     return;
   }
   const std::size_t j = space(r) == Space::hole ? r : s;
   const std::size_t b = space(r) == Space::hole ? s : r;
-  // Tiles of a pair ascend, so of two different spins i and a have alpha, as in the array.
-  add_box(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
+  // The tiles of a pair ascend. So for different spins i and a are alpha, as in the array.
+  add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
 }
 
-/// Adds sign * array, whose axis k runs over tile `axes[k]` of the target.
-void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                         const Target& target) const {
+/// Adds sign * array to the target. Axis k of the array runs over tile `axes[k]` of the target.
+void DumpSource::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                const TargetBlock& target) const {
   std::array<std::int64_t, 4> offset{};
   std::array<std::int64_t, 4> count{};
   for (std::size_t k = 0; k < 4; ++k) {
@@ -272,7 +276,7 @@ void DumpSource::add_box(const Array& array, const std::array<std::size_t, 4>& a
                                 {count[0], count[1], count[2]});
   const std::int64_t row = array.dataset.shape()[3];
   const std::array<std::int64_t, 4> from = {count[1] * count[2] * row, count[2] * row, row, 1};
-  // Loop over the axes in the order of the target, so that the innermost one is contiguous there.
+  // The loops follow the order of the target, so that the innermost loop writes contiguous elements.
   std::array<std::size_t, 4> loop{};
   for (std::size_t k = 0; k < 4; ++k) loop[axes[k]] = k;
   const double* source = band->data() + offset[3];

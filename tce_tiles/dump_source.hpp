@@ -10,17 +10,20 @@
 
 namespace trifuse {
 
+/// Default memory for recently read parts of a dump, in bytes.
 inline constexpr std::size_t default_dump_cache_bytes = std::size_t{256} << 20;
 
-/// Opens a Trifuse dump and cuts its arrays into tiles of at most the sizes given.
+/// Opens a Trifuse dump. Its tiles have at most `hole_tile` and `particle_tile` orbitals.
 ///
-/// The header is checked here and every value that is read must be finite; that the arrays have the symmetries they
-/// claim is the business of `check_dump` (dump_check.hpp), which a run calls once. Of V2 the classes that triples need
-/// can be read: {p p|h h}, {h p|h h} and {p p|h p}. The source may be used from several threads.
+/// This function checks the header, and the source checks that every value it reads is finite. `check_dump`
+/// (dump_check.hpp) checks the symmetries of the arrays; a run calls it once. The source delivers the blocks of V2 that
+/// triples need, {p p|h h}, {h p|h h} and {p p|h p}, and {h p|h p} if the dump has oovv. The source is thread-safe. It
+/// keeps about `cache_bytes` bytes of recently read data in memory. Throws InputError if the file is not a dump or is
+/// damaged, and UsageError if a tile size is below 1.
 std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
                                       std::size_t cache_bytes = default_dump_cache_bytes);
 
-/// The file of a source that `open_dump` has made; null for any other.
+/// The open file of a source that `open_dump` has made; null for every other source.
 const DumpFile* dump_file_of(const TileSource& source);
 
 }  // namespace trifuse

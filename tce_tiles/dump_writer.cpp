@@ -21,8 +21,8 @@
 namespace trifuse {
 namespace {
 
-/// Compressed chunks hold at least so many numbers. Readers want boxes of a few rows, so chunks should not be much
-/// larger.
+/// Approximate number of elements in a compressed chunk. Readers read boxes of a few rows, so larger chunks would cost
+/// them time.
 constexpr std::int64_t chunk_doubles = 4096;
 
 OutputRules rules_of(const WriteOptions& options) {
@@ -41,7 +41,7 @@ void expect_no_directory(const std::string& path) {
   }
 }
 
-/// How <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} make up an array: positions of u1, u2, l1, l2 among its axes.
+/// The axes of an array on which the indices u1, u2, l1, l2 of <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} are.
 std::array<std::size_t, 4> block_order(ArrayKind kind) {
   switch (kind) {
     case ArrayKind::ovvv:
@@ -85,7 +85,7 @@ class Writer {
       total_ += n;
     }
     check_space(path);
-    file_ = Hdf5File::create(output_.open(), path);
+    file_ = Hdf5Writer::create(output_.open(), path);
   }
 
   void run() {
@@ -101,8 +101,8 @@ class Writer {
       if (!restricted()) write_fock(Spin::beta);
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
-    seal_dump(file_, written_, available_threads());
-    file_.close();
+    seal_dump(*file_, written_, available_threads());
+    file_->close();
     output_.finish();
   }
 
@@ -118,25 +118,25 @@ class Writer {
   void write_t1(const ArraySpec& spec);
   void write_fock(Spin spin);
   void write_array(const ArraySpec& spec);
-  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
+  void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
   void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
-                   Hdf5File::Type type = Hdf5File::Type::real);
+                   Hdf5Writer::Type type = Hdf5Writer::Type::real);
 
   const TileSource& source_;
   const TileSpace& space_;
   const WriteOptions& options_;
   OutputFile output_;
-  Hdf5File file_;
+  std::optional<Hdf5Writer> file_;
   bool compressed_ = false;
-  bool labelled_ = false;  ///< irreps are written
+  bool labelled_ = false;  ///< true if the dump gets irreps
   std::vector<ArraySpec> arrays_;
-  std::vector<std::string> written_;  ///< datasets
+  std::vector<std::string> written_;  ///< names of the datasets
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
 };
 
-/// Hours of reading should not end at a full disk that could be seen before.
+/// Throws SystemError if the disk is too full. The writer finds this out before hours of reading.
 void Writer::check_space(const std::string& path) const {
   if (compressed_) return;
   const std::filesystem::path directory = std::filesystem::absolute(path).parent_path();
@@ -152,14 +152,14 @@ void Writer::check_space(const std::string& path) const {
 
 void Writer::write_attributes() {
   const SourceInfo& info = source_.info();
-  file_.set_attribute("format", std::string_view("trifuse-dump"));
-  file_.set_attribute("version", dump_version);
-  file_.set_attribute("reference", std::string_view(to_string(info.reference)));
-  file_.set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
-  if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_.set_attribute("omega2", info.omega2);
-  if (info.fock_in_triples) file_.set_attribute("fock_in_triples", std::int64_t{1});
-  if (info.correlation_energy) file_.set_attribute("correlation_energy", *info.correlation_energy);
-  if (info.scf_energy) file_.set_attribute("scf_energy", *info.scf_energy);
+  file_->set_attribute("format", std::string_view("trifuse-dump"));
+  file_->set_attribute("version", dump_version);
+  file_->set_attribute("reference", std::string_view(to_string(info.reference)));
+  file_->set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
+  if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_->set_attribute("omega2", info.omega2);
+  if (info.fock_in_triples) file_->set_attribute("fock_in_triples", std::int64_t{1});
+  if (info.correlation_energy) file_->set_attribute("correlation_energy", *info.correlation_energy);
+  if (info.scf_energy) file_->set_attribute("scf_energy", *info.scf_energy);
 
   std::string comment;
   const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };
@@ -167,7 +167,7 @@ void Writer::write_attributes() {
   for (const auto& [key, value] : info.provenance) {
     const bool own = key == "program" || key == "molecule" || key == "basis";
     if (own && std::find(named.begin(), named.end(), key) == named.end()) {
-      file_.set_attribute(key, std::string_view(value));
+      file_->set_attribute(key, std::string_view(value));
       named.push_back(key);
     } else {
       remark(key == "comment" ? value : key + ": " + value);
@@ -178,13 +178,13 @@ void Writer::write_attributes() {
                        info.printed_triples->second));
   }
   if (!info.format.empty() && !info.format.starts_with("Trifuse dump")) remark("converted from " + info.format);
-  if (!comment.empty()) file_.set_attribute("comment", std::string_view(comment));
+  if (!comment.empty()) file_->set_attribute("comment", std::string_view(comment));
 }
 
 void Writer::write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
-                         Hdf5File::Type type) {
+                         Hdf5Writer::Type type) {
   const std::vector<std::int64_t> origin(shape.size(), 0);
-  file_.create_dataset(name, shape, type).write(origin, shape, values);
+  file_->create_dataset(name, shape, type).write(origin, shape, values);
   written_.push_back(name);
 }
 
@@ -197,7 +197,7 @@ void Writer::write_orbitals(OrbitalClass c) {
   const std::int64_t begin = n == 0 ? 0 : space_[space_.first(c)].offset;
   write_whole(class_dataset("eps", c, restricted()), {n},
               source_.orbital_energies().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)));
-  if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5File::Type::integer);
+  if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5Writer::Type::integer);
 }
 
 void Writer::write_t1(const ArraySpec& spec) {
@@ -251,7 +251,7 @@ void Writer::write_array(const ArraySpec& spec) {
   const std::int64_t row = shape[3];
   std::vector<std::int64_t> chunk;
   if (compressed_ && !empty) chunk = {1, 1, std::min(shape[2], std::max<std::int64_t>(16, chunk_doubles / row)), row};
-  const Hdf5Dataset dataset = file_.create_dataset(spec.name, shape, Hdf5File::Type::real, chunk);
+  const Hdf5NewDataset dataset = file_->create_dataset(spec.name, shape, Hdf5Writer::Type::real, chunk);
   written_.push_back(spec.name);
   if (empty) return;
 
@@ -274,10 +274,10 @@ void Writer::write_array(const ArraySpec& spec) {
           for (int t3 = first(3); t3 < last(3); ++t3) blocks.push_back({t0, t1, t2, t3});
         }
         const int threads = source_.concurrent_reads() ? available_threads() : 1;
-        share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& room) {
+        share_among_threads<Buffer>(blocks.size(), threads, [&](std::size_t n, Buffer& scratch) {
           const auto [x0, x1, t2, t3] = blocks[n];
           const std::int64_t at = (offset_in_class(t2) - offset_in_class(begin)) * row + offset_in_class(t3);
-          add_block(spec.kind, blocks[n], room, box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
+          add_block(spec.kind, blocks[n], scratch, box.data() + at, row, {space_[x0].size, space_[x1].size, rows});
         });
         dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
                       std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
@@ -289,11 +289,12 @@ void Writer::write_array(const ArraySpec& spec) {
   }
 }
 
-/// For any thread: puts the block of an array that lies at `tiles` into a box whose first three extents are `count`, at
-/// `box`. `room`: of the thread.
-void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& room, double* box, std::int64_t row,
+/// Copies a block of an array into a box. `tiles` are the tiles of the block, by axis of the array. `box` points to the
+/// block's first element in the box. `count` are the first three extents of the box, and `row` is the fourth. `scratch`
+/// is the memory of the calling thread. Thread-safe.
+void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                        const std::array<std::int64_t, 3>& count) {
-  // The axes in the order of the block, its pairs sorted as the source stores them.
+  // The axes in the order of the block. The tiles of each pair ascend, as the source requires.
   auto [u1, u2, l1, l2] = block_order(kind);
   double sign = 1.0;
   if (tiles[u1] > tiles[u2]) std::swap(u1, u2), sign = -sign;
@@ -301,8 +302,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   if (!block_exists(space_, tiles[u1], tiles[u2], tiles[l1], tiles[l2])) return;
   const auto extent = [&](std::size_t axis) { return space_[tiles[axis]].size; };
   const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
-  room.reserve(size);
-  const std::span<double> block = room.span().first(size);
+  scratch.reserve(size);
+  const std::span<double> block = scratch.span().first(size);
   if (kind == ArrayKind::t2) {
     source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
   } else {
@@ -313,8 +314,8 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   for (std::int64_t w = 0; w < extent(u1); ++w) {
     for (std::int64_t x = 0; x < extent(u2); ++x) {
       for (std::int64_t y = 0; y < extent(l1); ++y) {
-        double* line = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
-        for (std::int64_t z = 0; z < extent(l2); ++z) line[z * stride[l2]] = sign * *from++;
+        double* to = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
+        for (std::int64_t z = 0; z < extent(l2); ++z) to[z * stride[l2]] = sign * *from++;
       }
     }
   }
@@ -322,7 +323,7 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
 
 }  // namespace
 
-void expect_place_for_dump(const std::string& path, const WriteOptions& options) {
+void expect_writable_dump(const std::string& path, const WriteOptions& options) {
   expect_no_directory(path);
   const OutputFile output(path, rules_of(options));
 }

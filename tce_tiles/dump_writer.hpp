@@ -8,29 +8,30 @@
 
 namespace trifuse {
 
+/// How to write a dump.
 struct WriteOptions {
-  /// `automatic` compresses where symmetry makes many elements zero.
+  /// `automatic` compresses the arrays if the orbitals have more than one irrep, which makes many elements zero.
   enum class Layout { automatic, contiguous, compressed };
 
-  bool overwrite = false;
+  bool overwrite = false;  ///< replace an existing file
   Layout layout = Layout::automatic;
-  /// Called now and then with the fraction done; an exception thrown there ends the conversion.
+  /// Called from time to time with the fraction that is done, 0 to 1. An exception from it ends the conversion.
   std::function<void(double)> progress = {};
-  /// Blocks are collected to boxes of about so many numbers, so that the file is written in long runs.
+  /// Approximate number of elements in a box. Blocks are collected in boxes, so that the file is written in long runs.
   std::int64_t box_doubles = std::int64_t{1} << 24;
-  /// Throws UsageError for a file that must stay although `overwrite` allows to replace it; may be empty.
+  /// Must throw UsageError for a file that must not be replaced even if `overwrite` is set. May be empty.
   std::function<void(const std::string& path)> refuse = {};
 };
 
-/// Throws as `write_dump` does if a dump cannot be written there: to be called before long work.
-void expect_place_for_dump(const std::string& path, const WriteOptions& options = {});
+/// Throws as `write_dump` does if no dump can be written to `path`. For a call before long work.
+void expect_writable_dump(const std::string& path, const WriteOptions& options = {});
 
-/// Writes any source as a Trifuse dump, block by block; no array is in memory as a whole except T1 and the Fock matrix.
+/// Writes a source as a Trifuse dump, block by block. Only T1 and the Fock matrix are in memory as a whole.
 ///
 /// The orbitals keep the sorted order of the source. The same-spin integrals of an unrestricted source become `asym_`
-/// arrays, because the source knows them antisymmetrised only. The file appears under its name when it is complete;
-/// until then it has a temporary name in the same directory, and a failure removes it. UsageError when the file exists
-/// and may not be overwritten, SystemError when it cannot be written.
+/// arrays, because a source delivers them antisymmetrised. Until the file is complete, it has a temporary name in the
+/// same directory; a failure removes it. Throws UsageError if the file exists and must not be overwritten, SystemError
+/// if it cannot be written, and InputError if the tiles do not fit the reference.
 void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace trifuse

@@ -11,6 +11,7 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/hdf5_dense.hpp"
+#include "tce_tiles/hdf5_description.hpp"
 
 namespace trifuse {
 namespace {
@@ -171,11 +172,10 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-std::map<std::string, Hdf5Attribute> read_attributes(const Hdf5Structure& structure) {
-  std::map<std::string, Hdf5Attribute> attributes;
+Hdf5Attributes::Hdf5Attributes(const Hdf5Structure& structure) : path_(structure.file().path()) {
   const auto add = [&](std::string_view message) {
     auto [name, attribute] = parse_attribute(structure, message);
-    if (!attributes.emplace(name, std::move(attribute)).second) {
+    if (!by_name_.emplace(name, std::move(attribute)).second) {
       structure.file().damaged(fmt::format("there are two attributes '{}'", name));
     }
   };
@@ -185,7 +185,55 @@ std::map<std::string, Hdf5Attribute> read_attributes(const Hdf5Structure& struct
       for (const std::string& each : dense_messages(structure, message.data, Hdf5Dense::attributes)) add(each);
     }
   }
-  return attributes;
+}
+
+const Hdf5Attribute* Hdf5Attributes::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return nullptr;
+  if (!found->second.single) {
+    throw InputError(fmt::format("{}: attribute '{}' must hold a single value; write it as a scalar.", path_, name));
+  }
+  return &found->second;
+}
+
+void Hdf5Attributes::wrong_kind(const std::string& name, const Hdf5Attribute& attribute, const char* wanted,
+                                const char* cure) const {
+  throw InputError(fmt::format("{}: attribute '{}' holds {} where {} is needed; write it as {}.", path_, name,
+                               hdf5_type_text(attribute.type_class), wanted, cure));
+}
+
+std::vector<std::pair<std::string, Hdf5Attribute::Kind>> Hdf5Attributes::kinds() const {
+  std::vector<std::pair<std::string, Hdf5Attribute::Kind>> found;
+  for (const auto& [name, attribute] : by_name_) {
+    if (attribute.single && attribute.kind != Hdf5Attribute::Kind::other) found.emplace_back(name, attribute.kind);
+  }
+  return found;
+}
+
+std::optional<std::string> Hdf5Attributes::string(const std::string& name) const {
+  const Hdf5Attribute* const attribute = find(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != Hdf5Attribute::Kind::string) wrong_kind(name, *attribute, "a string", "a string");
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->text;
+}
+
+std::optional<std::int64_t> Hdf5Attributes::integer(const std::string& name) const {
+  const Hdf5Attribute* const attribute = find(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != Hdf5Attribute::Kind::integer) wrong_kind(name, *attribute, "an integer", "an integer");
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->integer;
+}
+
+std::optional<double> Hdf5Attributes::real(const std::string& name) const {
+  const Hdf5Attribute* const attribute = find(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (attribute->kind != Hdf5Attribute::Kind::real && attribute->kind != Hdf5Attribute::Kind::integer) {
+    wrong_kind(name, *attribute, "a number", "a 64-bit float");
+  }
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->real;
 }
 
 }  // namespace trifuse

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -25,7 +27,10 @@ Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
   const bool known = ::fstat(descriptor_, &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::uint64_t>(status.st_size);
-    return;
+    // The HDF5 library locks files while it writes them. Some file systems have no locks.
+    if (::flock(descriptor_, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(descriptor_);
+    throw InputError(fmt::format("{}: the file is in use by a writer; wait until it has finished.", path_));
   }
   ::close(descriptor_);
   if (known && S_ISDIR(status.st_mode)) {
@@ -41,14 +46,24 @@ Hdf5Bytes::~Hdf5Bytes() {
 std::string Hdf5Bytes::read(std::uint64_t address, std::uint64_t count, std::string_view what) const {
   if (!contains(address, count)) damaged(fmt::format("{} reaches beyond its end", what));
   std::string bytes(count, '\0');
-  for (std::size_t done = 0; done < count;) {
-    const ssize_t got = ::pread(descriptor_, bytes.data() + done, count - done, static_cast<off_t>(address + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw InputError(fmt::format("{}: the file cannot be read ({}).", path_, std::strerror(errno)));
-    if (got == 0) damaged("it has become shorter while it was read");
-    done += static_cast<std::size_t>(got);
+  if (const char* why = read_into(address, bytes)) {
+    throw InputError(fmt::format("{}: the file cannot be read ({}); write or copy it again.", path_, why));
   }
   return bytes;
+}
+
+const char* Hdf5Bytes::read_into(std::uint64_t address, std::span<char> into) const {
+  // The system reads less than 2^31 bytes at a time.
+  constexpr std::size_t most = std::size_t{1} << 30;
+  while (!into.empty()) {
+    const ssize_t got = ::pread(descriptor_, into.data(), std::min(into.size(), most), static_cast<off_t>(address));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::strerror(errno);
+    if (got == 0) return "it has become shorter while it was read";
+    address += static_cast<std::uint64_t>(got);
+    into = into.subspan(static_cast<std::size_t>(got));
+  }
+  return nullptr;
 }
 
 void Hdf5Bytes::damaged(std::string_view what) const {

@@ -1,16 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
-/// Bytes of an HDF5 file, read without the HDF5 library and with every bound checked: for what must be known to be
-/// sound before that library follows it.
 namespace trifuse {
 
+/// The bytes of an HDF5 file. Every read is checked against the size of the file. For any thread.
 class Hdf5Bytes {
  public:
-  /// Throws InputError, with a sentence that says why, if the path is no regular file that can be read.
+  /// Opens the file; all reads use this one descriptor. Throws InputError, with a sentence that says why, if the path
+  /// is no regular file that can be read, or if a writer holds the lock of the file.
   explicit Hdf5Bytes(std::string path);
   Hdf5Bytes(const Hdf5Bytes&) = delete;
   Hdf5Bytes& operator=(const Hdf5Bytes&) = delete;
@@ -24,6 +25,8 @@ class Hdf5Bytes {
   }
   /// `what` names the piece of the file in the sentence if it does not lie in the file.
   std::string read(std::uint64_t address, std::uint64_t count, std::string_view what) const;
+  /// Fills `into` with the bytes from `address` on. Returns null, or the reason for which they cannot be read.
+  const char* read_into(std::uint64_t address, std::span<char> into) const;
   [[noreturn]] void damaged(std::string_view what) const;
 
  private:

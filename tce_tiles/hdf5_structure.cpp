@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/hdf5_checksums.hpp"
 #include "tce_tiles/hdf5_dense.hpp"
 
 namespace trifuse {
@@ -30,56 +31,66 @@ struct Hdf5Structure::Heap {
 struct Hdf5Structure::Walk {
   std::set<std::uint64_t> nodes;
   std::string last_name;
-  std::vector<std::string> names;
+  Hdf5Links links;
 };
 
 Hdf5Structure::Hdf5Structure(const std::string& path) : file_(path) {
   read_superblock();
   root_ = header(root_address_);
-  static_cast<void>(names(root_));
+  root_links_ = links(root_);
   if (!root_symbols_) return;
   for (const Hdf5Message& message : root_) {
     if (message.type == symbol_table && !message.data.starts_with(*root_symbols_)) file_.damaged("its superblock");
   }
 }
 
-std::vector<std::string> Hdf5Structure::names(std::span<const Hdf5Message> messages) const {
-  std::vector<std::string> found;
+Hdf5Links Hdf5Structure::links(std::span<const Hdf5Message> messages) const {
+  Hdf5Links found;
   bool symbols = false;
   for (const Hdf5Message& message : messages) {
     switch (message.type) {
       case symbol_table:
         if (symbols || message.shared) file_.damaged("the symbol table of a group");
         symbols = true;
-        found = symbol_table_names(message.data);
+        found.merge(symbol_table_links(message.data));
         break;
       case link:
-        found.push_back(link_name(message.data));
+        add_link(message.data, found);
         break;
       case link_info:
-        for (const std::string& each : dense_messages(*this, message.data, Hdf5Dense::links)) {
-          found.push_back(link_name(each));
-        }
+        for (const std::string& each : dense_messages(*this, message.data, Hdf5Dense::links)) add_link(each, found);
         break;
       default:
         break;
     }
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 
-std::string Hdf5Structure::link_name(std::string_view message) const {
+void Hdf5Structure::add_link(std::string_view message, Hdf5Links& links) const {
   Hdf5Cursor in = cursor(message, "a name in a group");
   in.require(in.number(1) == 1);
   const std::uint64_t flags = in.number(1);
-  in.skip(((flags & 8U) != 0 ? 1 : 0) + ((flags & 4U) != 0 ? 8 : 0) + ((flags & 16U) != 0 ? 1 : 0));
-  return std::string(in.take(in.number(std::size_t{1} << (flags & 3U))));
+  const bool hard = (flags & 8U) == 0 || in.number(1) == 0;
+  in.skip(((flags & 4U) != 0 ? 8 : 0) + ((flags & 16U) != 0 ? 1 : 0));
+  const std::string name(in.take(in.number(std::size_t{1} << (flags & 3U))));
+  in.require(name.find('/') == std::string::npos);
+  in.require(links.emplace(name, Hdf5Link{hard, hard ? in.number(address_bytes_) : 0}).second);
 }
 
 std::string Hdf5Structure::read(std::uint64_t address, std::uint64_t count, std::string_view what) const {
   if (!contains(address, count)) file_.damaged(fmt::format("{} reaches beyond its end", what));
   return file_.read(base_ + address, count, what);
+}
+
+std::string Hdf5Structure::read_checked(std::uint64_t address, std::uint64_t count, std::string_view what) const {
+  if (!contains(address, count)) file_.damaged(fmt::format("{} reaches beyond its end", what));
+  std::string piece = read(address, count + 4, what);
+  Hdf5Cursor in = cursor(std::string_view(piece).substr(count), what);
+  const std::uint64_t sum = in.number(4);
+  piece.resize(count);
+  in.require(sum == hdf5_lookup3(piece));
+  return piece;
 }
 
 bool Hdf5Structure::contains(std::uint64_t address, std::uint64_t count) const {
@@ -106,7 +117,7 @@ void Hdf5Structure::read_superblock() {
   address_bytes_ = in.number(1);
   length_bytes_ = in.number(1);
   for (const std::size_t size : {address_bytes_, length_bytes_}) in.require(size == 4 || size == 8);
-  in.skip(1);
+  const std::uint64_t flags = in.number(1);
   if (old) {
     leaf_k_ = in.number(2);
     group_k_ = in.number(2);
@@ -116,7 +127,6 @@ void Hdf5Structure::read_superblock() {
       in.skip(2);
     }
   }
-  // The library looks for the file where the superblock says it begins, and corrects the number if it is wrong.
   base_ = in.number(address_bytes_);
   in.require(base_ == at);
   const std::uint64_t extension = in.number(address_bytes_);
@@ -129,7 +139,15 @@ void Hdf5Structure::read_superblock() {
   }
   if (!old) {
     root_address_ = in.number(address_bytes_);
-    if (!undefined(extension)) read_tree_sizes(extension);
+    const std::size_t length = bytes.size() - in.left();
+    in.require(in.number(4) == hdf5_lookup3(std::string_view(bytes).substr(0, length)));
+    constexpr std::uint64_t being_written = 5;
+    if (version == 3 && (flags & being_written) != 0) {
+      throw InputError(fmt::format(
+          "{}: the file is in use by a writer, or its writer was stopped; wait for the writer or write it again.",
+          file_.path()));
+    }
+    if (!undefined(extension)) read_extension(extension);
   } else {
     // Files that consist of several have a driver's description here.
     in.require(undefined(in.number(address_bytes_)));
@@ -143,8 +161,13 @@ void Hdf5Structure::read_superblock() {
   for (const std::uint64_t k : {leaf_k_, group_k_, chunk_k_}) in.require(k >= 1 && k <= 16384);
 }
 
-void Hdf5Structure::read_tree_sizes(std::uint64_t extension) {
-  for (const Hdf5Message& message : header(extension)) {
+void Hdf5Structure::read_extension(std::uint64_t address) {
+  for (const Hdf5Message& message : header(address)) {
+    if (message.type == driver_info || message.type == cache_image) {
+      throw InputError(
+          fmt::format("{}: the file is one of several, or keeps its metadata apart; make a plain copy with h5repack.",
+                      file_.path()));
+    }
     if (message.type != tree_sizes) continue;
     Hdf5Cursor in = cursor(message.data, "its superblock");
     in.skip(1);
@@ -185,13 +208,17 @@ std::vector<Hdf5Message> Hdf5Structure::header(std::uint64_t address) const {
     const auto [at, bytes] = chunks[n];
     total += std::min<std::uint64_t>(bytes, most_header_bytes + 1);
     in.require(seen.insert(at).second && n < most_chunks && total <= most_header_bytes);
-    const std::string chunk = read(at, bytes, what);
-    std::string_view inside = chunk;
-    if (!old && n > 0) {
-      in.require(inside.size() >= 8 && inside.starts_with("OCHK"));
-      inside = inside.substr(4, inside.size() - 8);
+    if (old) {
+      add_messages(read(at, bytes, what), old, flags, messages, chunks);
+    } else if (n == 0) {
+      const std::string chunk = read_checked(address, begin + bytes, what);
+      add_messages(std::string_view(chunk).substr(begin), old, flags, messages, chunks);
+    } else {
+      in.require(bytes >= 8);
+      const std::string chunk = read_checked(at, bytes - 4, what);
+      in.require(chunk.starts_with("OCHK"));
+      add_messages(std::string_view(chunk).substr(4), old, flags, messages, chunks);
     }
-    add_messages(inside, old, flags, messages, chunks);
   }
   return messages;
 }
@@ -216,13 +243,13 @@ void Hdf5Structure::add_messages(std::string_view chunk, bool old, unsigned flag
   }
 }
 
-std::vector<std::string> Hdf5Structure::symbol_table_names(std::string_view message) const {
+Hdf5Links Hdf5Structure::symbol_table_links(std::string_view message) const {
   Hdf5Cursor in = cursor(message, "the symbol table of a group");
   const std::uint64_t tree = in.number(address_bytes_);
   const Heap heap = read_local_heap(in.number(address_bytes_));
   Walk walk;
   check_group_node(tree, most_levels + 1, heap, walk);
-  return walk.names;
+  return std::move(walk.links);
 }
 
 Hdf5Structure::Heap Hdf5Structure::read_local_heap(std::uint64_t address) const {
@@ -294,8 +321,8 @@ void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk&
     in.skip(12);
     in.require(offset < heap.data.size() && heap.data.find('\0', offset) != std::string::npos);
     std::string name(heap.data.c_str() + offset);
-    in.require(walk.last_name < name);
-    walk.names.push_back(name);
+    in.require(walk.last_name < name && name.find('/') == std::string::npos);
+    walk.links.emplace(name, Hdf5Link{cached != 2, object});
     walk.last_name = std::move(name);
     in.require(cached <= 2);
     if (cached == 2) {

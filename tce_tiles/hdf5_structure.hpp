@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,8 +11,8 @@
 
 #include "tce_tiles/hdf5_bytes.hpp"
 
-/// What describes the data of an HDF5 file, checked before the HDF5 library follows it: older formats have no checksums
-/// there, and a wrong byte makes the library crash or loop.
+/// What describes the data of an HDF5 file: superblock, object headers and groups. The HDF5 library does not read files
+/// here, because it crashes or loops where they are damaged.
 namespace trifuse {
 
 /// One message of an object header.
@@ -21,6 +22,15 @@ struct Hdf5Message {
   std::string data;
 };
 
+/// Where a name of a group leads.
+struct Hdf5Link {
+  bool hard;              ///< straight to an object of this file, not by another name
+  std::uint64_t address;  ///< of the object header, if the link is hard
+};
+
+/// The links of a group by name.
+using Hdf5Links = std::map<std::string, Hdf5Link>;
+
 class Hdf5Structure {
  public:
   /// Types of messages.
@@ -28,8 +38,6 @@ class Hdf5Structure {
     dataspace = 0x01,
     link_info = 0x02,
     datatype = 0x03,
-    old_fill_value = 0x04,
-    fill_value = 0x05,
     link = 0x06,
     external_files = 0x07,
     layout = 0x08,
@@ -38,7 +46,9 @@ class Hdf5Structure {
     continuation = 0x10,
     symbol_table = 0x11,
     tree_sizes = 0x13,
-    attribute_info = 0x15
+    driver_info = 0x14,
+    attribute_info = 0x15,
+    cache_image = 0x18
   };
 
   /// Reads superblock and header of the root group, and checks all names in it.
@@ -46,9 +56,9 @@ class Hdf5Structure {
 
   const Hdf5Bytes& file() const { return file_; }
   std::span<const Hdf5Message> root() const { return root_; }
-  /// Names in the group whose header is at this address. Throws InputError if a search could miss one.
-  std::vector<std::string> members(std::uint64_t address) const { return names(header(address)); }
-  std::vector<std::string> names_of_root() const { return names(root_); }
+  const Hdf5Links& root_links() const { return root_links_; }
+  /// The links of the group whose header is at this address.
+  Hdf5Links links(std::uint64_t address) const { return links(header(address)); }
   /// The messages of the object header at this address.
   std::vector<Hdf5Message> header(std::uint64_t address) const;
   /// Most children of a node of a tree of chunks.
@@ -59,6 +69,12 @@ class Hdf5Structure {
   bool undefined(std::uint64_t address) const { return address == ~std::uint64_t{0} >> (64 - 8 * address_bytes_); }
   /// Bytes at an address as HDF5 counts them.
   std::string read(std::uint64_t address, std::uint64_t count, std::string_view what) const;
+  /// The same bytes, which are followed by their checksum.
+  std::string read_checked(std::uint64_t address, std::uint64_t count, std::string_view what) const;
+  /// For data: null, or the reason for which they cannot be read.
+  const char* read_into(std::uint64_t address, std::span<char> into) const {
+    return file_.read_into(base_ + address, into);
+  }
   bool contains(std::uint64_t address, std::uint64_t count) const;
   Hdf5Cursor cursor(std::string_view bytes, std::string_view what) const { return {file_, bytes, what}; }
 
@@ -66,10 +82,10 @@ class Hdf5Structure {
   struct Heap;
   struct Walk;
   void read_superblock();
-  void read_tree_sizes(std::uint64_t extension);
-  std::vector<std::string> names(std::span<const Hdf5Message> messages) const;
-  std::vector<std::string> symbol_table_names(std::string_view message) const;
-  std::string link_name(std::string_view message) const;
+  void read_extension(std::uint64_t address);
+  Hdf5Links links(std::span<const Hdf5Message> messages) const;
+  Hdf5Links symbol_table_links(std::string_view message) const;
+  void add_link(std::string_view message, Hdf5Links& links) const;
   Heap read_local_heap(std::uint64_t address) const;
   void check_group_node(std::uint64_t address, std::uint64_t level, const Heap& heap, Walk& walk) const;
   void check_symbols(std::uint64_t address, const Heap& heap, Walk& walk) const;
@@ -84,6 +100,7 @@ class Hdf5Structure {
   /// Tree and heap of the root group as the superblock repeats them.
   std::optional<std::string> root_symbols_;
   std::vector<Hdf5Message> root_;
+  Hdf5Links root_links_;
 };
 
 }  // namespace trifuse

@@ -12,7 +12,7 @@
 namespace trifuse {
 namespace {
 
-/// Adds each existing block with ascending tiles of the ranges [begin, end) to `index`.
+/// Adds each existing block to `index` whose tiles ascend in each pair and lie in the ranges [begin, end) of `range`.
 void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>& range, BlockIndex& index) {
   const auto& [r3, r4, r1, r2] = range;
   for (int g3 = r3[0]; g3 < r3[1]; ++g3) {
@@ -28,19 +28,35 @@ void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>&
   }
 }
 
-/// A part of a target tile that comes from one source tile.
-struct Piece {
-  int tile;           ///< in the target space
-  std::int64_t from;  ///< first orbital, counted in the source tile
-  std::int64_t to;    ///< first orbital, counted in the target tile
+/// Adds the blocks {h p|h p} with the spins that `TileSource::has_exchange_integrals` names.
+void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
+  const auto range = [&](OrbitalClass c) {
+    const int begin = space.first(c);
+    int end = begin;
+    while (end < space.size() && space[end].orbital_class == c) ++end;
+    return std::array<int, 2>{begin, end};
+  };
+  const auto add = [&](OrbitalClass hole, OrbitalClass particle) {
+    add_blocks(space, {range(hole), range(particle), range(hole), range(particle)}, index);
+  };
+  if (space.restricted()) return add(OrbitalClass::hole_alpha, OrbitalClass::particle_beta);
+  add(OrbitalClass::hole_alpha, OrbitalClass::particle_alpha);
+  add(OrbitalClass::hole_beta, OrbitalClass::particle_beta);
+}
+
+/// The orbitals that one source tile and one target tile share.
+struct TileOverlap {
+  int tile;           ///< number of the target tile
+  std::int64_t from;  ///< position of the first shared orbital in the source tile
+  std::int64_t to;    ///< position of the first shared orbital in the target tile
   std::int64_t size;
 };
 
-/// For every source tile its pieces in the target space.
-std::vector<std::vector<Piece>> pieces(const TileSpace& source, const TileSpace& target) {
-  std::vector<std::vector<Piece>> all;
+/// The overlaps of every source tile with target tiles; [source tile].
+std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, const TileSpace& target) {
+  std::vector<std::vector<TileOverlap>> all;
   for (const Tile& s : source.tiles()) {
-    std::vector<Piece>& list = all.emplace_back();
+    std::vector<TileOverlap>& list = all.emplace_back();
     for (int t = 0; t < target.size(); ++t) {
       const std::int64_t begin = std::max(s.offset, target[t].offset);
       const std::int64_t end = std::min(s.offset + s.size, target[t].offset + target[t].size);
@@ -50,13 +66,13 @@ std::vector<std::vector<Piece>> pieces(const TileSpace& source, const TileSpace&
   return all;
 }
 
-/// Calls `visit` with one piece of each axis, in all combinations.
+/// Calls `visit` with every combination of one overlap from each axis.
 template <typename Visit>
-void for_each_box(const std::array<const std::vector<Piece>*, 4>& axis, Visit visit) {
-  for (const Piece& w : *axis[0]) {
-    for (const Piece& x : *axis[1]) {
-      for (const Piece& y : *axis[2]) {
-        for (const Piece& z : *axis[3]) visit({&w, &x, &y, &z});
+void for_each_combination(const std::array<const std::vector<TileOverlap>*, 4>& axis, Visit visit) {
+  for (const TileOverlap& w : *axis[0]) {
+    for (const TileOverlap& x : *axis[1]) {
+      for (const TileOverlap& y : *axis[2]) {
+        for (const TileOverlap& z : *axis[3]) visit({&w, &x, &y, &z});
       }
     }
   }
@@ -68,13 +84,20 @@ std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int
 
 }  // namespace
 
-BlockIndex triples_v2_blocks(const TileSpace& space) {
+BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange) {
   const std::array<int, 2> hole = {0, space.hole_tiles()};
   const std::array<int, 2> particle = {space.hole_tiles(), space.size()};
   BlockIndex index;
   add_blocks(space, {particle, particle, hole, hole}, index);
   add_blocks(space, {hole, particle, hole, hole}, index);
   add_blocks(space, {particle, particle, hole, particle}, index);
+  if (exchange) add_exchange_blocks(space, index);
+  return index;
+}
+
+BlockIndex exchange_v2_blocks(const TileSpace& space) {
+  BlockIndex index;
+  add_exchange_blocks(space, index);
   return index;
 }
 
@@ -104,18 +127,18 @@ std::span<const double> MemorySource::Tensor::get(std::int64_t key) const {
   return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
 }
 
-std::span<double> MemorySource::Tensor::open(const Block& block) {
+std::span<double> MemorySource::Tensor::writable(const Block& block) {
   is_set[static_cast<std::size_t>(&block - index.blocks().data())] = 1;
   return data.span().subspan(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.size));
 }
 
 void MemorySource::Tensor::set(std::int64_t key, std::span<const double> block) {
-  const Block& place = find(key);
-  if (static_cast<std::int64_t>(block.size()) != place.size) {
+  const Block& found = find(key);
+  if (static_cast<std::int64_t>(block.size()) != found.size) {
     throw UsageError(fmt::format("A block of {} was given with {} numbers, but its tiles make it {}.", name,
-                                 block.size(), place.size));
+                                 block.size(), found.size));
   }
-  std::copy(block.begin(), block.end(), open(place).begin());
+  std::copy(block.begin(), block.end(), writable(found).begin());
 }
 
 void MemorySource::Tensor::copy(std::int64_t key, std::span<double> block) const {
@@ -135,7 +158,7 @@ MemorySource::MemorySource(TileSpace space, std::vector<double> energies, Source
       fock_("the Fock matrix", contents.fock ? f1_blocks(space_) : BlockIndex()),
       t1_("T1", t1_blocks(space_)),
       t2_("T2", t2_blocks(space_)),
-      v2_("V2", contents.integrals ? triples_v2_blocks(space_) : BlockIndex()) {
+      v2_("V2", contents.integrals ? triples_v2_blocks(space_, contents.exchange) : BlockIndex()) {
   if (static_cast<std::int64_t>(energies_.size()) != space_.orbitals()) {
     throw UsageError(
         fmt::format("{} orbital energies were given for {} spin orbitals.", energies_.size(), space_.orbitals()));
@@ -146,13 +169,13 @@ MemorySource MemorySource::copy_of(const TileSource& source) {
   const auto energies = source.orbital_energies();
   MemorySource copy(source.tiles(), {energies.begin(), energies.end()}, source.info(),
                     {.integrals = source.has_integrals(), .fock = source.has_fock()});
-  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.open(b));
-  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.open(b));
+  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.writable(b));
+  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.writable(b));
   for (const Block& b : copy.t2_.index.blocks()) {
-    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.open(b));
+    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.writable(b));
   }
   for (const Block& b : copy.v2_.index.blocks()) {
-    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.open(b));
+    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.writable(b));
   }
   return copy;
 }
@@ -218,7 +241,7 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
   auto result = std::make_unique<MemorySource>(cut, std::vector<double>(energies.begin(), energies.end()),
                                                source.info(), contents);
   const TileSpace& space = result->space_;
-  const auto piece = pieces(old, space);
+  const auto overlaps = tile_overlaps(old, space);
   Buffer buffer;
 
   const auto scatter_matrix = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
@@ -226,9 +249,9 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
       buffer.reserve(static_cast<std::size_t>(b.size));
       read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
       const std::int64_t row = old[b.tiles[1]].size;
-      for (const Piece& u : piece[static_cast<std::size_t>(b.tiles[0])]) {
-        for (const Piece& l : piece[static_cast<std::size_t>(b.tiles[1])]) {
-          double* target = into.open(into.find(key(u.tile, l.tile))).data();
+      for (const TileOverlap& u : overlaps[static_cast<std::size_t>(b.tiles[0])]) {
+        for (const TileOverlap& l : overlaps[static_cast<std::size_t>(b.tiles[1])]) {
+          double* target = into.writable(into.find(key(u.tile, l.tile))).data();
           const std::int64_t target_row = space[l.tile].size;
           copy_matrix(u.size, l.size, buffer.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
                       target_row);
@@ -237,18 +260,18 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
     }
   };
 
-  // Copies a source block, named by `tiles` in the order of its four axes, to wherever that order ascends in the
-  // target.
+  // Copies the source block in `buffer` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
+  // are the source tiles and strides by axis of the target.
   const auto scatter_ordered = [&](const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
                                    double sign, auto key, MemorySource::Tensor& into) {
-    std::array<const std::vector<Piece>*, 4> axis{};
-    for (std::size_t k = 0; k < 4; ++k) axis[k] = &piece[static_cast<std::size_t>(tiles[k])];
-    for_each_box(axis, [&](const std::array<const Piece*, 4>& box) {
+    std::array<const std::vector<TileOverlap>*, 4> axis{};
+    for (std::size_t k = 0; k < 4; ++k) axis[k] = &overlaps[static_cast<std::size_t>(tiles[k])];
+    for_each_combination(axis, [&](const std::array<const TileOverlap*, 4>& box) {
       const auto& [u1, u2, l1, l2] = box;
       if (u1->tile > u2->tile || l1->tile > l2->tile) return;
       const auto to_stride = strides(space, {u1->tile, u2->tile, l1->tile, l2->tile});
       const double* from = buffer.data();
-      double* to = into.open(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
+      double* to = into.writable(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
       for (std::size_t k = 0; k < 4; ++k) {
         from += box[k]->from * from_stride[k];
         to += box[k]->to * to_stride[k];
@@ -257,8 +280,8 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
     });
   };
 
-  // Each source block also stands for the blocks with the tiles of a pair exchanged. Those are needed where the target
-  // orders the two orbitals in another way than the source does: when both lie inside one merged tile.
+  // A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
+  // its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
   const auto scatter = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
     for (const Block& b : blocks.blocks()) {
       buffer.reserve(static_cast<std::size_t>(b.size));
@@ -290,7 +313,7 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
       },
       [&](int p1, int p2, int h3, int h4) { return t2_key(space, p1, p2, h3, h4); }, result->t2_);
   scatter(
-      contents.integrals ? triples_v2_blocks(old) : BlockIndex(),
+      contents.integrals ? triples_v2_blocks(old, contents.exchange) : BlockIndex(),
       [&](const Block& b, std::span<double> out) {
         source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
       },

@@ -18,7 +18,7 @@ namespace trifuse {
 
 namespace {
 
-/// A vector that NWChem reads for us.
+/// A vector that the running NWChem reads.
 class CallerVector final : public NwchemVector {
  public:
   CallerVector(NwchemTensor tensor, std::string name, std::int64_t doubles, NwchemReader read)
@@ -50,7 +50,7 @@ std::string_view storage_name(V2Storage storage) {
   return storage == V2Storage::spatial ? "2eorb" : "2espin";
 }
 
-/// NWChem gives a tensor without blocks one double.
+/// Throws InputError if a vector has a wrong length. NWChem gives a tensor without blocks a vector of one double.
 void check_length(const std::string& name, std::int64_t expected, std::int64_t found) {
   if (found == expected || (expected == 0 && found == 1)) return;
   throw InputError(
@@ -75,10 +75,10 @@ void check_spatial_tiles(const NwchemTiles& tiles, const TileSpace& space) {
 
 TileSpace nwchem_tile_space(const NwchemTiles& table) {
   const std::array<std::int64_t, 4> counts = {table.noa, table.nob, table.nva, table.nvb};
-  constexpr std::int64_t most_tiles = 1'000'000;
+  constexpr std::int64_t max_tiles = 1'000'000;
   std::int64_t all = 0;
   for (const std::int64_t count : counts) {
-    if (count < 0 || count > most_tiles) {
+    if (count < 0 || count > max_tiles) {
       throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
     }
     all += count;
@@ -135,7 +135,7 @@ std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, 
   SourceInfo info;
   info.path = "NWChem's calculation";
   info.format = fmt::format("NWChem's arrays ({})", storage_name(tiles.storage));
-  // Whether open shells are UHF's or ROHF's makes no difference to NWChem's (T): both come with orbital energies.
+  // NWChem's (T) does not distinguish UHF and ROHF: both have orbital energies of each spin.
   info.reference = tiles.restricted ? Reference::rhf : Reference::uhf;
   NwchemVectors vectors;
   vectors.storage = tiles.storage;

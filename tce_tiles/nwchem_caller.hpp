@@ -10,33 +10,36 @@
 
 namespace trifuse {
 
-/// The tiles of a running NWChem as its common blocks have them: numbers from 1, in NWChem's order.
+/// The tiles of a running NWChem, as its common blocks hold them. Tiles have NWChem's order, and tile numbers in the
+/// arrays start at 1. `tiles` in a shape is noa + nob + nva + nvb.
 struct NwchemTiles {
-  std::int64_t noa = 0, nob = 0, nva = 0, nvb = 0;  ///< tiles of each class
-  std::span<const std::int64_t> spin;               ///< [tiles], 1 alpha, 2 beta
-  std::span<const std::int64_t> irrep;              ///< [tiles], from 0
-  std::span<const std::int64_t> size;               ///< [tiles], orbitals
+  std::int64_t noa = 0, nob = 0, nva = 0, nvb = 0;  ///< numbers of tiles: occupied alpha, beta, virtual alpha, beta
+  std::span<const std::int64_t> spin;               ///< spin[tiles]: 1 alpha, 2 beta
+  std::span<const std::int64_t> irrep;              ///< irrep[tiles], 0 to 7
+  std::span<const std::int64_t> size;               ///< size[tiles]: number of orbitals
   bool restricted = false;
   V2Storage storage = V2Storage::spin_orbital;
-  std::span<const std::int64_t> spatial_tile;  ///< [tiles], b2am, of the spatial storage; else empty
+  std::span<const std::int64_t>
+      spatial_tile;  ///< spatial_tile[tiles], NWChem's b2am; empty unless V2 is in spatial storage
 };
 
-/// Doubles that NWChem says its vectors have.
+/// The lengths of NWChem's vectors, as NWChem reports them, in doubles.
 struct NwchemLengths {
   std::int64_t t1, t2, v2;
 };
 
+/// The tensor that a reader reads.
 enum class NwchemTensor { t1, t2, v2 };
 
-/// Reads doubles of a tensor from `offset` on, and throws where it cannot.
+/// Must fill `values` with the doubles of a tensor from `offset` on, counted in doubles from 0, or throw.
 using NwchemReader = std::function<void(NwchemTensor tensor, std::int64_t offset, std::span<double> values)>;
 
-/// Throws InputError where the table is not one of NWChem's.
+/// The tile space of a table. Throws InputError if the table cannot be one of NWChem's.
 TileSpace nwchem_tile_space(const NwchemTiles& tiles);
 
-/// The blocks of a running NWChem, whose vectors `read` gives pieces of; it is called by one thread at a time.
-/// `orbital_energies`: one for each orbital in the order of the tiles. Throws InputError where table, lengths and
-/// energies do not belong together.
+/// Makes a source of the blocks of a running NWChem. The source calls `read` for parts of NWChem's vectors, from one
+/// thread at a time. `orbital_energies`: eps[orbitals] in the order of the tiles, hartree. Throws InputError if table,
+/// lengths and energies do not fit together.
 std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, const NwchemLengths& lengths,
                                                       std::span<const double> orbital_energies, NwchemReader read);
 

@@ -18,7 +18,7 @@ std::size_t u(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Sorted positions of the orbitals of one spin and irrep in NWChem's order: holes come before particles.
+/// The sorted positions of the orbitals of one spin and irrep, in NWChem's order: holes come before particles.
 std::vector<std::size_t> positions(const TileSpace& space, Spin spin, int irrep) {
   std::vector<std::size_t> found;
   for (const Tile& tile : space.tiles()) {
@@ -28,7 +28,7 @@ std::vector<std::size_t> positions(const TileSpace& space, Spin spin, int irrep)
   return found;
 }
 
-/// Indices that put `values` in ascending order.
+/// The permutation that sorts `values` in ascending order.
 std::vector<std::size_t> ascending(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -114,7 +114,7 @@ std::vector<double> energies_from_movecs(const TileSpace& space, const NwchemMov
                          movecs.orbitals - movecs.occupied[s], s == 0 ? "alpha" : "beta", holes, particles));
     }
   }
-  // The same number of core orbitals is frozen for both spins; without beta electrons in the tiles this cannot be seen.
+  // NWChem freezes the same number of core orbitals for both spins. Without beta holes this cannot be tested.
   if (core[0] != core[1] && space.orbitals(OrbitalClass::hole_beta) > 0) {
     refuse(fmt::format("it leaves {} alpha but {} beta core orbitals out of the tile table", core[0], core[1]));
   }

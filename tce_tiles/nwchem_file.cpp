@@ -47,8 +47,8 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
       throw InputError(fmt::format("{} is not a regular file; copy its contents to one.", path_));
     }
   };
-  // The kind of file is looked up before it is opened: opening some devices does something. Nor may a pipe that stands
-  // there a moment later wait for its other end.
+  // The kind of file is tested before opening, because opening some devices has effects. The open does not block: if
+  // the file has become a pipe meanwhile, it must not wait for the other end.
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) refuse(path_, errno);
   expect_regular(status);
@@ -92,8 +92,8 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
 }
 
 LineReader::LineReader(const std::string& path) : file_(path) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
-  if (file_.size() <= most_bytes) return;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 32;
+  if (file_.size() <= max_bytes) return;
   throw InputError(
       fmt::format("The file {} has {} bytes, more than any output; name the right one.", path, file_.size()));
 }

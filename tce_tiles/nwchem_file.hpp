@@ -8,8 +8,8 @@
 
 namespace trifuse {
 
-/// A regular file open for reading at any position, from any number of threads. Whatever goes wrong throws InputError
-/// (or SystemError when the machine is to blame) with a sentence that names the file.
+/// A regular file, open for reading at any position. Thread-safe. Every function throws InputError if the file is at
+/// fault, or SystemError if the machine is; the sentence names the file.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -20,8 +20,9 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
+  /// Size in bytes.
   std::int64_t size() const { return size_; }
-  /// Fills `bytes` from `offset`; the file must hold all of them.
+  /// Fills `bytes` from byte `offset` on. The file must hold all of them.
   void read(std::int64_t offset, std::span<std::byte> bytes) const;
 
  private:
@@ -30,15 +31,16 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-/// The lines of a text file, one after the other, in bounded memory whatever the file holds: a line is cut after
-/// `longest_line` bytes, the rest of it is skipped.
+/// Reads a text file line by line, in bounded memory for any content: it cuts a line after `longest_line` bytes and
+/// skips the rest of it.
 class LineReader {
  public:
   static constexpr std::size_t longest_line = 4096;
 
-  /// Throws InputError for a file that is too large to be text.
+  /// Opens a file. Throws InputError as `InputFile` does, or if the file is too large to be text.
   explicit LineReader(const std::string& path);
-  /// The next line without its end, valid until the next call; false at the end of the file.
+  /// Sets `line` to the next line, without its end. It is valid until the next call. Returns false at the end of the
+  /// file.
   bool next(std::string_view& line);
 
  private:

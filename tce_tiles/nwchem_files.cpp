@@ -31,7 +31,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-/// The prefix if `name` is a file of amplitudes, or an empty string.
+/// The prefix in `name` if it is the name of a file of amplitudes, otherwise an empty string.
 std::string prefix_of(const std::string& name) {
   for (const std::string_view plain : {".t1_copy.40000", ".t2_copy.40000"}) {
     if (name.ends_with(plain)) return name.substr(0, name.size() - plain.size());
@@ -64,7 +64,7 @@ std::string find_prefix(const std::string& where) {
     }
   }
   if (!fs::is_directory(path, error)) {
-    // What stands under this name itself may be what was meant.
+    // The user may have named a file of another kind.
     if (fs::symlink_status(path, error).type() != fs::file_type::not_found && !where.empty()) {
       const InputFile file(where);
       throw InputError(fmt::format(
@@ -99,7 +99,7 @@ std::optional<NwchemPayload> open_tensor(const std::string& prefix, const std::s
                                          const std::string& plain) {
   const std::string stem = prefix + "." + numbered;
   if (!first_numbered_file(stem).empty()) return NwchemPayload::open_numbered(stem);
-  // Later files without the first one are a set that was not copied completely.
+  // If later files exist without the first one, the set was not copied completely.
   const fs::path path(stem);
   for (const std::string& file : names_in(path.has_parent_path() ? path.parent_path() : fs::path("."))) {
     const std::string start = path.filename().string() + ".";

@@ -16,9 +16,10 @@ std::size_t u(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// out[sum of index * stride] (+)= sign * in[index], where `in` is dense with its first dimension the fastest. Squares
-/// of the first dimension and of the one that is fastest in `out` are moved together, so that whole cache lines are
-/// used on both sides.
+/// Writes sign * in to `out`, or adds it, with permuted axes. `in` is dense; its axis 0 is the fastest, so its shape in
+/// C order is in[dims[3],dims[2],dims[1],dims[0]]. `strides[k]` is the stride of axis k in `out`; one of them is 1. The
+/// function copies squares of axis 0 and of the axis that is fastest in `out`, so that it uses whole cache lines of
+/// both.
 template <bool add>
 void permute(const double* in, double* out, std::array<std::int64_t, 4> dims, std::array<std::int64_t, 4> strides,
              double sign) {
@@ -30,8 +31,8 @@ void permute(const double* in, double* out, std::array<std::int64_t, 4> dims, st
   };
   const std::array<std::int64_t, 4> in_strides = {1, dims[0], dims[0] * dims[1], dims[0] * dims[1] * dims[2]};
   const std::size_t fast = u(std::find(strides.begin(), strides.end(), 1) - strides.begin());
-  // The dimensions besides the two of the squares; if the fastest dimension is the same on both sides, there are three
-  // of them and the second side of the square is a dummy.
+  // The axes that are not in the squares. If axis 0 is the fastest axis on both sides, there are three of them, and
+  // whole rows are copied instead of squares.
   std::array<std::size_t, 3> outer{};
   std::size_t count = 0;
   for (std::size_t d = 1; d < 4; ++d) {
@@ -89,17 +90,17 @@ void NwchemIntegrals::read(int g3, int g4, int g1, int g2, std::span<double> blo
   const Axis a4 = axis(g4, n1 * n2);
   const Axis a1 = axis(g1, n2);
   const Axis a2 = axis(g2, 1);
-  // <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1), each term only where the spins within the pairs agree.
+  // <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1), each term only if the spins within its pairs agree.
   const bool direct = space_[g3].spin() == space_[g1].spin() && space_[g4].spin() == space_[g2].spin();
   const bool exchange = space_[g3].spin() == space_[g2].spin() && space_[g4].spin() == space_[g1].spin();
   std::int64_t loaded = -1;
-  if (direct) place(a3, a1, a4, a2, 1.0, false, block, loaded);
-  if (exchange) place(a3, a2, a4, a1, -1.0, direct, block, loaded);
+  if (direct) write_integral(a3, a1, a4, a2, 1.0, false, block, loaded);
+  if (exchange) write_integral(a3, a2, a4, a1, -1.0, direct, block, loaded);
 }
 
-void NwchemIntegrals::place(Axis i, Axis j, Axis k, Axis l, double sign, bool add, std::span<double> block,
-                            std::int64_t& loaded) const {
-  // The one of the eight equal orders that is stored: i >= j, k >= l, pair(i,j) >= pair(k,l).
+void NwchemIntegrals::write_integral(Axis i, Axis j, Axis k, Axis l, double sign, bool add, std::span<double> block,
+                                     std::int64_t& loaded) const {
+  // Of the eight equal integrals, the stored one has i >= j, k >= l and pair(i,j) >= pair(k,l).
   if (i.tile < j.tile) std::swap(i, j);
   if (k.tile < l.tile) std::swap(k, l);
   if (i.tile < k.tile || (i.tile == k.tile && j.tile < l.tile)) {

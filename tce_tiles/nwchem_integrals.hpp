@@ -11,28 +11,30 @@
 
 namespace trifuse {
 
-/// Blocks <g3 g4||g1 g2> of antisymmetrised integrals over spin orbitals from NWChem's V2 vector in either storage.
-/// Reading is as thread-safe as the vector is; in the spatial storage every thread keeps a scratch buffer of one block.
+/// Delivers blocks <g3 g4||g1 g2> of antisymmetrised integrals over spin orbitals from NWChem's V2 vector, in either
+/// storage. Reading is thread-safe if the vector is. In the spatial storage every thread keeps a scratch buffer of one
+/// block.
 class NwchemIntegrals {
  public:
-  /// `space` must outlive this object, and the number of doubles in `vector` must be that of the storage.
+  /// `space` must outlive this object. The number of doubles in `vector` must be that of the storage.
   NwchemIntegrals(const TileSpace& space, V2Storage storage, std::unique_ptr<const NwchemVector> vector);
 
   V2Storage storage() const { return storage_; }
-  /// For a block that exists, with `block` of its size.
+  /// Reads v2[g3,g4,g1,g2] = <g3 g4||g1 g2>, in hartree. The block must exist, and `block` must have its size. Throws
+  /// InputError if a value is not finite or cannot be read.
   void read(int g3, int g4, int g1, int g2, std::span<double> block) const;
 
  private:
-  /// One dimension of a block of integrals: its spatial tile, and how far apart its elements are in the block that is
-  /// built.
+  /// One index of an integral.
   struct Axis {
-    int tile;
-    std::int64_t stride;
+    int tile;             ///< its spatial tile
+    std::int64_t stride;  ///< its stride in the block that is computed, in elements
   };
-  /// Puts `sign` times (bra0 bra1|ket0 ket1) into `block`, or adds it. `loaded` is the offset of the stored block that
-  /// is in the scratch buffer of this thread, or -1: with equal tiles both terms of an integral come from the same one.
-  void place(Axis bra0, Axis bra1, Axis ket0, Axis ket1, double sign, bool add, std::span<double> block,
-             std::int64_t& loaded) const;
+  /// Writes sign * (bra0 bra1|ket0 ket1) to `block`, or adds it if `add` is set. `loaded` is the offset of the stored
+  /// block that is in the scratch buffer of this thread, or -1. With equal tiles, both terms of an integral come from
+  /// the same stored block, which is then read only once.
+  void write_integral(Axis bra0, Axis bra1, Axis ket0, Axis ket1, double sign, bool add, std::span<double> block,
+                      std::int64_t& loaded) const;
 
   const TileSpace& space_;
   V2Storage storage_;

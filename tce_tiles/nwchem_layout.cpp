@@ -8,7 +8,8 @@ namespace trifuse {
 
 namespace {
 
-/// Doubles in pairs of tiles, by sum of spins (2 alpha alpha, 3 mixed, 4 beta beta) and irrep.
+/// Number of doubles in pairs of tiles: sums[sum of spins][irrep], with sum 2 for alpha alpha, 3 for mixed, 4 for beta
+/// beta.
 using PairSums = std::array<std::array<std::int64_t, 8>, 5>;
 
 PairSums pair_sums(const TileSpace& space, int begin, int end) {
@@ -53,8 +54,7 @@ PairOffsets::PairOffsets(const TileSpace& space, int upper_begin, int lower_end)
 QuadOffsets::QuadOffsets(const TileSpace& space, int upper_begin, int lower_end) {
   for (const Tile& tile : space.tiles()) tile_size_.push_back(tile.size);
 
-  // After this walk `total` holds all lower pairs of a kind: what one double of an upper pair of that kind is
-  // multiplied with.
+  // After this loop, `total` is the number of doubles in all lower pairs of a kind.
   std::array<std::int64_t, 40> total{};
   lower_.count = static_cast<std::size_t>(lower_end);
   lower_.value.assign(lower_.count * lower_.count, 0);
@@ -99,7 +99,7 @@ SpatialOffsets::SpatialOffsets(const TileSpace& space, const SpatialTiles& spati
     below_[x].assign(n * n, 0);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t l = 0; l + 1 < n; ++l) {
-        // Adds the pairs of first tile l, whose second tile is of this irrep and in [l, i).
+        // `row`: the pairs with first tile l and a second tile in [l, i) that give irrep x.
         const auto& tiles = tiles_before_[x ^ static_cast<std::size_t>(irrep_[l])];
         const std::int64_t row = l < i ? size_[l] * (tiles[i] - tiles[l]) : 0;
         below_[x][i * n + l + 1] = below_[x][i * n + l] + row;
@@ -111,7 +111,8 @@ SpatialOffsets::SpatialOffsets(const TileSpace& space, const SpatialTiles& spati
     for (int i = j; i < count_; ++i) {
       start_[at(j, i)] = doubles_;
       const auto x = irrep_[static_cast<std::size_t>(i)] ^ irrep_[static_cast<std::size_t>(j)];
-      // Every ket pair up to and including {i, j} itself: all first tiles before i, and those of second tile i up to j.
+      // The ket pairs of this bra pair are all pairs up to and including {i, j} itself: those with both tiles below i,
+      // and those with second tile i and a first tile up to j.
       doubles_ += size_[static_cast<std::size_t>(i)] * size_[static_cast<std::size_t>(j)] * before(j, i, i + 1, x);
     }
   }
@@ -121,14 +122,14 @@ std::int64_t SpatialOffsets::before(int j, int i, int l, int x) const {
   const auto xi = static_cast<std::size_t>(x);
   const auto ui = static_cast<std::size_t>(i);
   const auto& with_i = tiles_before_[xi ^ static_cast<std::size_t>(irrep_[ui])];
-  // First tiles of i and above have no second tile below i.
+  // There is no pair with a first tile of at least i and a second tile below i.
   return below_[xi][at(i, std::min(l, i))] + size_[ui] * with_i[static_cast<std::size_t>(std::min(l, j + 1))];
 }
 
 std::int64_t SpatialOffsets::offset(int j, int i, int l, int k) const {
   const auto u = [](int t) { return static_cast<std::size_t>(t); };
   const int x = irrep_[u(i)] ^ irrep_[u(j)];
-  // The pairs of first tile l before k all precede {i, j}: k <= i, and the second tile of each is below k.
+  // The bra pair combines with every pair {l, k'}, l <= k' < k, because k <= i.
   const auto& tiles = tiles_before_[u(x ^ irrep_[u(l)])];
   const std::int64_t ket = before(j, i, l, x) + size_[u(l)] * (tiles[u(k)] - tiles[u(l)]);
   return start_[at(j, i)] + size_[u(i)] * size_[u(j)] * ket;
@@ -136,7 +137,7 @@ std::int64_t SpatialOffsets::offset(int j, int i, int l, int k) const {
 
 NwchemSizes nwchem_sizes(const TileSpace& space) {
   NwchemSizes sizes;
-  // Orbitals by spin and irrep of all tiles, of holes, and of particles.
+  // Numbers of orbitals by spin and irrep: of holes and of particles.
   std::array<std::array<std::int64_t, 8>, 3> holes{};
   std::array<std::array<std::int64_t, 8>, 3> particles{};
   for (const Tile& tile : space.tiles()) {
@@ -161,8 +162,8 @@ NwchemSizes nwchem_sizes(const TileSpace& space) {
   } catch (const InputError&) {
     return sizes;
   }
-  // Of all ordered pairs of pairs, those with the bra not before the ket: half of the square, plus half of its
-  // diagonal.
+  // Of all ordered pairs of pairs, the file holds those whose bra is not before the ket: half of the square, plus half
+  // of its diagonal.
   std::array<std::int64_t, 8> pairs{};
   std::array<std::int64_t, 8> squares{};
   for (int i = 0; i < spatial.size(); ++i) {

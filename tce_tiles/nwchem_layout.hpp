@@ -8,15 +8,15 @@
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/tile_space.hpp"
 
-/// Where blocks are in NWChem's files, computed from the tile table alone in constant time and in memory of the order
-/// of tiles squared, so that files of very many small tiles can be opened too. The block lists of tce_tiles/blocks.hpp
-/// define the order.
+/// The offsets of blocks in NWChem's files, in doubles. The classes compute them from the tile table alone, in constant
+/// time and with memory of the order of tiles squared. So files with very many small tiles can be opened. The block
+/// lists of tce_tiles/blocks.hpp define the order of the blocks.
 namespace trifuse {
 
-/// How NWChem stores V2: antisymmetrised over spin orbitals (`2espin`), or (ij|kl) over spatial orbitals (`2eorb`).
+/// NWChem's storage of V2: antisymmetrised over spin orbitals (`2espin`), or (ij|kl) over spatial orbitals (`2eorb`).
 enum class V2Storage { spin_orbital, spatial };
 
-/// Doubles in each of the files.
+/// Number of doubles in each of the files.
 struct NwchemSizes {
   std::int64_t f1 = 0;
   std::int64_t t1 = 0;
@@ -26,7 +26,7 @@ struct NwchemSizes {
 };
 NwchemSizes nwchem_sizes(const TileSpace& space);
 
-/// Offsets of F1 and T1 blocks: upper tiles [upper_begin, size), lower tiles [0, lower_end).
+/// Offsets of the blocks of F1 or T1. Upper tiles are [upper_begin, size), lower tiles [0, lower_end).
 class PairOffsets {
  public:
   PairOffsets() = default;
@@ -34,7 +34,7 @@ class PairOffsets {
   static PairOffsets f1(const TileSpace& space) { return {space, 0, space.size()}; }
   static PairOffsets t1(const TileSpace& space) { return {space, space.hole_tiles(), space.hole_tiles()}; }
 
-  /// Of a block that exists.
+  /// Offset of a block, which must exist.
   std::int64_t offset(int upper, int lower) const {
     return offset_[static_cast<std::size_t>(upper - upper_begin_) * lower_count_ + static_cast<std::size_t>(lower)];
   }
@@ -47,9 +47,9 @@ class PairOffsets {
   std::int64_t doubles_ = 0;
 };
 
-/// Offsets of T2 and spin-orbital V2 blocks. For a given upper pair the lower pairs of the same spin sum and irrep
-/// follow in a fixed order, so an offset is the start of the upper pair plus its size times the sizes of the lower
-/// pairs of that kind before.
+/// Offsets of the blocks of T2 or spin-orbital V2. After a given upper pair, the lower pairs of the same spin sum and
+/// irrep follow in a fixed order. So the offset of a block is the start of its upper pair, plus the size of the upper
+/// pair times the sizes of all earlier lower pairs of that kind.
 class QuadOffsets {
  public:
   QuadOffsets() = default;
@@ -57,15 +57,16 @@ class QuadOffsets {
   static QuadOffsets t2(const TileSpace& space) { return {space, space.hole_tiles(), space.hole_tiles()}; }
   static QuadOffsets v2(const TileSpace& space) { return {space, 0, space.size()}; }
 
-  /// Of a block that exists, upper1 <= upper2 and lower1 <= lower2.
+  /// Offset of a block, which must exist; upper1 <= upper2 and lower1 <= lower2.
   std::int64_t offset(int upper1, int upper2, int lower1, int lower2) const;
   std::int64_t doubles() const { return doubles_; }
 
  private:
+  /// One number for each pair of tiles.
   struct Pairs {
     int begin = 0;
     std::size_t count = 0;
-    std::vector<std::int64_t> value;  ///< start of the upper pair, or doubles in the lower pairs before
+    std::vector<std::int64_t> value;  ///< upper: start of the pair; lower: doubles in earlier pairs of its kind
     std::size_t at(int first, int second) const {
       return static_cast<std::size_t>(first - begin) * count + static_cast<std::size_t>(second - begin);
     }
@@ -76,13 +77,14 @@ class QuadOffsets {
   std::int64_t doubles_ = 0;
 };
 
-/// Offsets of spatial V2 blocks (ij|kl), stored for j, i >= j, l, k >= l with pair(i,j) >= pair(k,l).
+/// Offsets of the blocks (ij|kl) of spatial V2. The file holds them in loops over j, i >= j, l, k >= l, if pair(i,j) >=
+/// pair(k,l).
 class SpatialOffsets {
  public:
   SpatialOffsets() = default;
   SpatialOffsets(const TileSpace& space, const SpatialTiles& spatial);
 
-  /// Of a block that exists, j <= i, l <= k, pair(i,j) >= pair(k,l).
+  /// Offset of a block, which must exist; j <= i, l <= k, pair(i,j) >= pair(k,l).
   std::int64_t offset(int j, int i, int l, int k) const;
   std::int64_t doubles() const { return doubles_; }
 
@@ -90,17 +92,17 @@ class SpatialOffsets {
   std::size_t at(int row, int column) const {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(count_) + static_cast<std::size_t>(column);
   }
-  /// Doubles in the ket pairs {l', k'} of irrep x with l' < l that precede the bra pair {i, j}.
+  /// Number of doubles in the ket pairs {l', k'} of irrep x with l' < l that the bra pair {i, j} combines with.
   std::int64_t before(int j, int i, int l, int x) const;
 
   int count_ = 0;
   std::vector<std::int64_t> size_;
   std::vector<int> irrep_;
-  /// [x][i][l]: pairs l' < l, l' <= k' < i of irrep x.
+  /// below_[x][i,l]: doubles in the pairs of irrep x with l' < l and l' <= k' < i.
   std::array<std::vector<std::int64_t>, 8> below_;
-  /// [x][l]: sizes of tiles of irrep x before l.
+  /// tiles_before_[x][l]: orbitals in the tiles of irrep x before l.
   std::array<std::vector<std::int64_t>, 8> tiles_before_;
-  std::vector<std::int64_t> start_;  ///< [j][i]
+  std::vector<std::int64_t> start_;  ///< start_[j,i]: offset of the first block of the bra pair
   std::int64_t doubles_ = 0;
 };
 

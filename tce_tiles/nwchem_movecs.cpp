@@ -14,10 +14,10 @@ namespace trifuse {
 
 namespace {
 
-/// More basis functions than any correlated calculation has.
-constexpr std::int64_t most_functions = 100'000;
+/// Largest number of basis functions. No correlated calculation has more.
+constexpr std::int64_t max_functions = 100'000;
 constexpr std::int64_t marker_bytes = 4;
-/// The first record: sums over basis and geometry, kind of SCF, date.
+/// Largest length of a text record, in bytes. The first record has checksums of basis and geometry, SCF type and date.
 constexpr std::uint32_t longest_text = 4096;
 
 [[noreturn]] void damaged(const std::string& path, const std::string& why) {
@@ -27,7 +27,7 @@ constexpr std::uint32_t longest_text = 4096;
                   path, why));
 }
 
-/// A Fortran sequential file: each record stands between two markers with its length in bytes.
+/// Reads a Fortran sequential file. Before and after each record is a marker with the record's length in bytes.
 class Records {
  public:
   explicit Records(const std::string& path) : file_(path) {
@@ -50,7 +50,7 @@ class Records {
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
-  /// Passes over `count` records of `size` bytes each, looking at the first and the last one.
+  /// Skips `count` records of `size` bytes each. Checks the first and the last one.
   void skip(std::int64_t count, std::int64_t size) {
     if (count == 0) return;
     length(static_cast<std::size_t>(size), static_cast<std::size_t>(size));
@@ -66,7 +66,7 @@ class Records {
     file_.read(position, std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  /// Length of the record at the current position, which must be within the bounds.
+  /// Length in bytes of the record at the current position. Throws InputError if it is not in [least, most].
   std::size_t length(std::size_t least, std::size_t most) const {
     const std::uint32_t size = marker(position_);
     if (size < least || size > most) {
@@ -101,7 +101,8 @@ std::string printable(const std::vector<std::byte>& bytes) {
   return end == std::string::npos ? std::string() : text.substr(0, end + 1);
 }
 
-/// Orbitals with the given occupation at the front of the list, all others must be followed only by smaller ones.
+/// Counts the occupied orbitals: those with an occupation of at least `least`. Throws InputError if an occupation is
+/// not 0, 1 or 2, or if an occupied orbital follows an empty one.
 std::int64_t count_occupied(const std::string& path, std::span<const double> occupations, double least) {
   std::int64_t count = 0;
   bool ended = false;
@@ -130,7 +131,7 @@ NwchemMovecs read_nwchem_movecs(const std::string& path) {
   const std::int64_t sets = records.integer();
   if (sets != 1 && sets != 2) damaged(path, fmt::format("it announces {} sets of orbitals", sets));
   const std::int64_t functions = records.integer();
-  if (functions < 1 || functions > most_functions)
+  if (functions < 1 || functions > max_functions)
     damaged(path, fmt::format("it announces {} basis functions", functions));
   const std::vector<std::int64_t> counts = records.integers(static_cast<std::size_t>(sets));
   for (const std::int64_t count : counts) {
@@ -143,7 +144,7 @@ NwchemMovecs read_nwchem_movecs(const std::string& path) {
   for (std::size_t s = 0; s < static_cast<std::size_t>(sets); ++s) {
     occupations[s] = records.doubles(functions);
     movecs.energies[s] = records.doubles(functions);
-    // Where linear dependences were removed, the rest of both records is not set.
+    // If linear dependences were removed, both records end with values that are not set.
     occupations[s].resize(static_cast<std::size_t>(movecs.orbitals));
     movecs.energies[s].resize(static_cast<std::size_t>(movecs.orbitals));
     for (const double e : movecs.energies[s]) {

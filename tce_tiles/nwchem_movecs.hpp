@@ -9,19 +9,21 @@
 
 namespace trifuse {
 
-/// What the file of molecular orbitals (PREFIX.movecs) tells about the reference.
+/// The facts about the reference in the file of molecular orbitals (PREFIX.movecs).
 struct NwchemMovecs {
   std::string path;
   std::string title;
-  Reference reference =
-      Reference::rhf;         ///< RHF also stands for a closed-shell ROHF, which the file does not tell apart
-  std::int64_t orbitals = 0;  ///< molecular orbitals of each spin
-  std::array<std::int64_t, 2> occupied{};
-  /// Of alpha and beta orbitals in NWChem's order; the same for both if the reference is restricted.
+  /// RHF also stands for a closed-shell ROHF, because the file does not distinguish them.
+  Reference reference = Reference::rhf;
+  std::int64_t orbitals = 0;               ///< number of molecular orbitals of each spin
+  std::array<std::int64_t, 2> occupied{};  ///< numbers of occupied orbitals, alpha and beta
+  /// Orbital energies of alpha and beta, eps[orbitals] in NWChem's order, hartree. For a restricted reference both are
+  /// the same.
   std::array<std::vector<double>, 2> energies;
 };
 
-/// Throws InputError if the file is no set of molecular orbitals with whole occupations.
+/// Reads the file `path`. Throws InputError if it is not a file of molecular orbitals or if an occupation is
+/// fractional.
 NwchemMovecs read_nwchem_movecs(const std::string& path);
 
 }  // namespace trifuse

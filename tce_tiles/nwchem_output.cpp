@@ -15,10 +15,10 @@ namespace trifuse {
 namespace {
 
 constexpr std::string_view tce_banner = "NWChem Extensible Many-Electron Theory Module";
-/// NWChem's own limit on tiles; a table that goes on is no table.
-constexpr std::size_t most_tiles = 10'000;
-/// More spin orbitals than any file could hold integrals of.
-constexpr std::size_t most_orbitals = 100'000;
+/// NWChem's own limit on the number of tiles.
+constexpr std::size_t max_tiles = 10'000;
+/// Largest number of spin orbitals. No file could hold the integrals of more.
+constexpr std::size_t max_orbitals = 100'000;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -42,12 +42,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// A count of orbitals or electrons, bounded so that sums of many cannot overflow.
+/// Parses a number of orbitals or electrons. It is bounded, so that sums of many cannot overflow.
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
-  if (value < 0 || value > 100 * static_cast<std::int64_t>(most_orbitals)) return std::nullopt;
+  if (value < 0 || value > 100 * static_cast<std::int64_t>(max_orbitals)) return std::nullopt;
   return value;
 }
 
@@ -68,7 +68,7 @@ std::optional<Spin> spin(std::string_view word) {
   return std::nullopt;
 }
 
-/// Reads the lines of one output in order, keeping the state that makes them meaningful.
+/// Takes the lines of one output in order. Keeps the state that gives a line its meaning.
 class Parser {
  public:
   explicit Parser(NwchemOutput& output) : output_(output) {}
@@ -84,7 +84,7 @@ class Parser {
   }
 
   void finish() {
-    // Calculations of other kinds, and those that died before anything of use, are not kept.
+    // Calculations of other kinds, and calculations that ended before any useful result, are left out.
     if (!now_.tiles.empty() || now_.reference || now_.correlation_energy) {
       output_.calculations.push_back(std::move(now_));
     }
@@ -97,12 +97,12 @@ class Parser {
   bool table_row(std::string_view text) {
     const auto words = words_of(text);
     if (words.size() == 1 && words[0].find_first_not_of('-') == std::string_view::npos) return now_.tiles.empty();
-    // The block's number may have overflown its three columns; the order counts.
+    // The number of the block may not fit in its three columns, so only the order of the lines counts.
     if (words.size() != 7 || words[4] != "doubles") return false;
     const auto s = spin(words[1]);
     const auto size = integer(words[3]);
     const auto offset = integer(words[5]);
-    if (!s || !size || !offset || now_.tiles.size() >= most_tiles) return false;
+    if (!s || !size || !offset || now_.tiles.size() >= max_tiles) return false;
     now_.tiles.push_back({*s, std::string(words[2]), *size, *offset});
     return true;
   }
@@ -116,7 +116,7 @@ class Parser {
     if (contains(text, "4-electron integrals stored in orbital form")) return now_.orbital_storage = true;
     if (contains(text, "maxiter exceeded")) return now_.out_of_iterations = true;
     if (trimmed(text).starts_with("Group name ")) {
-      // Printed with the geometry, before the calculations it applies to.
+      // NWChem prints the group with the geometry, before the calculations.
       group_ = std::string(trimmed(trimmed(text).substr(10)));
       now_.group = group_;
       return true;
@@ -173,14 +173,14 @@ class Parser {
       return true;
     }
     if (!contains(text, "irep=") || !contains(text, "eval=")) return false;
-    // "1  spin=  1  irep=  0  eval=  -11.26": the list numbers its lines from 1.
+    // A line is "1  spin=  1  irep=  0  eval=  -11.26". The list numbers its lines from 1.
     const auto words = words_of(text);
     if (words.size() != 7 || words[1] != "spin=" || words[3] != "irep=" || words[5] != "eval=") return false;
     const auto s = integer(words[2]);
     const auto irrep = integer(words[4]);
     const auto value = number(words[6]);
     if (!s || (*s != 1 && *s != 2) || !irrep || *irrep < 0 || *irrep > 7 || !value) return false;
-    if (integer(words[0]) != static_cast<std::int64_t>(now_.sorted.size()) + 1 || now_.sorted.size() >= most_orbitals) {
+    if (integer(words[0]) != static_cast<std::int64_t>(now_.sorted.size()) + 1 || now_.sorted.size() >= max_orbitals) {
       return false;
     }
     now_.sorted.push_back({static_cast<Spin>(*s), static_cast<int>(*irrep), *value});
@@ -194,10 +194,10 @@ class Parser {
     const auto value = [&] { return number(trimmed(text.substr(equals + 1))); };
     if (name == "Total SCF energy") {
       scf_energy_ = value();
-      // Behind a tile table it is that of the next calculation in this output.
+      // An SCF energy after the tile table belongs to the next calculation in this output.
       if (now_.tiles.empty()) now_.scf_energy = scf_energy_;
     } else if (name == "CCSD correlation energy / hartree") {
-      // A new set of amplitudes: what was printed of triples before belongs to others.
+      // These are new amplitudes. Triples energies that were printed before belong to earlier ones.
       now_.correlation_energy = value();
       for (const auto& [later, energy] : energies_of(now_)) energy->reset();
     } else {
@@ -207,7 +207,7 @@ class Parser {
     }
   }
 
-  /// Those that follow the CCSD correlation energy.
+  /// The energies that NWChem prints after the CCSD correlation energy, with their names.
   static std::array<std::pair<std::string_view, std::optional<double>*>, 7> energies_of(TceCalculation& calculation) {
     return {{{"CCSD total energy / hartree", &calculation.total},
              {"CCSD[T]  correction energy / hartree", &calculation.bracket_triples},
@@ -232,7 +232,7 @@ class Parser {
                   path, why));
 }
 
-/// How many tiles each of the four classes has.
+/// The number of tiles of each of the four classes.
 std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const std::string& path) {
   const auto& rows = calculation.tiles;
   std::array<std::size_t, 4> counts{};
@@ -241,7 +241,8 @@ std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const
       calculation.electrons[0] && calculation.electrons[1] && calculation.frozen_core[0] && calculation.frozen_core[1];
   for (std::size_t c = 0; c < 4; ++c) {
     const Spin wanted = spin_of(orbital_classes[c]);
-    // Occupied tiles end with the occupied orbitals: where a class is empty the spins alone do not tell.
+    // The number of occupied orbitals bounds an occupied class. If a class is empty, the spins of the rows are not
+    // enough to separate the classes.
     const bool bounded = counted && c < 2;
     std::int64_t left = bounded ? *calculation.electrons[c] - *calculation.frozen_core[c] : 0;
     while (row < rows.size() && rows[row].spin == wanted && (!bounded || left > 0)) {
@@ -252,7 +253,7 @@ std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const
     if (bounded && left != 0) damaged(path, "its occupied tiles do not add up to the active electrons");
   }
   if (row != rows.size()) damaged(path, "its spins are out of order");
-  // NWChem does not count virtual orbitals as frozen that it leaves out for their energy (`set tce:vcut`).
+  // With `set tce:vcut`, NWChem drops virtual orbitals by their energy and does not count them as frozen.
   for (std::size_t s = 0; s < 2 && counted && calculation.orbitals; ++s) {
     if (!calculation.frozen_virtual[s]) continue;
     const std::size_t begin = counts[0] + counts[1] + (s == 0 ? 0 : counts[2]);
@@ -319,7 +320,7 @@ TileSpace tiles_of(const TceCalculation& calculation, const std::string& path) {
     for (std::size_t k = 0; k < counts[c]; ++k, ++row) {
       if (rows[row].offset != orbitals)
         damaged(path, fmt::format("the offset of tile {} does not follow from the sizes", row + 1));
-      if (rows[row].size < 1 || rows[row].size > static_cast<std::int64_t>(most_orbitals) - orbitals) {
+      if (rows[row].size < 1 || rows[row].size > static_cast<std::int64_t>(max_orbitals) - orbitals) {
         damaged(path, fmt::format("tile {} has an impossible size", row + 1));
       }
       const std::optional<int> irrep = irrep_number(rows[row].irrep, d2);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t header_bytes = 16;
 constexpr std::int64_t double_bytes = sizeof(double);
-/// NWChem writes at most as many files as it has processes.
-constexpr std::int64_t most_files = 1'000'000;
+/// Largest number of files. NWChem writes at most one file per process.
+constexpr std::int64_t max_files = 1'000'000;
 
 std::uint64_t swapped(std::uint64_t x) {
   return __builtin_bswap64(x);
@@ -29,7 +29,7 @@ struct Header {
   std::int64_t files;
   std::int64_t doubles;
   bool fits(std::int64_t file_size) const {
-    return files >= 1 && files <= most_files && doubles >= 0 && doubles == (file_size - header_bytes) / double_bytes &&
+    return files >= 1 && files <= max_files && doubles >= 0 && doubles == (file_size - header_bytes) / double_bytes &&
            file_size == header_bytes + doubles * double_bytes;
   }
 };
@@ -52,8 +52,8 @@ Header read_header(const InputFile& file) {
                     "little-endian machine.",
                     file.path()));
   }
-  // A plausible number of files, but not the number of doubles that follow.
-  if (header.files >= 1 && header.files <= most_files && header.doubles >= 0) {
+  // The number of files is plausible, but the number of doubles differs from the size of the file.
+  if (header.files >= 1 && header.files <= max_files && header.doubles >= 0) {
     throw InputError(fmt::format(
         "The file {} is {}: its header announces {} doubles, but {} bytes follow; copy it again or "
         "write it again with NWChem.",
@@ -66,7 +66,8 @@ Header read_header(const InputFile& file) {
                   file.path()));
 }
 
-/// Values that integrals, amplitudes and Fock matrices can have. The lower end is far below rounding noise.
+/// True if an integral, an amplitude or a Fock matrix element can have this value. The lower limit is far below
+/// rounding noise.
 bool plausible(double x) {
   return x == 0.0 || (std::abs(x) < 1e8 && std::abs(x) > 1e-100);
 }
@@ -75,7 +76,7 @@ bool plausible(double x) {
 
 std::string first_numbered_file(const std::string& stem) {
   namespace fs = std::filesystem;
-  // NWChem's suffix has two to six digits; the search takes any number.
+  // NWChem's suffix has two to six digits; the search accepts one to nine.
   std::vector<std::string> found;
   for (std::size_t digits = 1; digits <= 9; ++digits) {
     std::string path = stem + "." + std::string(digits, '0');
@@ -113,8 +114,8 @@ NwchemPayload NwchemPayload::open_numbered(const std::string& stem) {
       files = header.files;
       share = header.doubles;
     }
-    // All files but the last hold the same number of doubles, the last also holds the remainder, which is less than one
-    // per file.
+    // All files except the last hold the same number of doubles. The last file also holds the remainder, which is less
+    // than one double per file.
     const bool last = k + 1 == files;
     if (header.files != files || (!last && header.doubles != share) ||
         (last && (header.doubles < share || header.doubles - share >= files))) {
@@ -149,7 +150,7 @@ void NwchemPayload::add(InputFile file, std::int64_t header, std::int64_t count)
 }
 
 const NwchemPayload::Part& NwchemPayload::part_of(std::int64_t offset) const {
-  // The last part that starts at or before the offset; parts without doubles start where the next one does.
+  // The last part that starts at or before the offset. (A part without doubles has the start of the next part.)
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), offset,
                                       [](std::int64_t o, const Part& part) { return o < part.first; });
   return *std::prev(after);

@@ -13,7 +13,7 @@ namespace trifuse {
 
 namespace {
 
-/// Whether F1 and T1 can have their sizes; this needs the numbers of orbitals only.
+/// True if F1 and T1 have the sizes of the files. Their sizes depend on the numbers of orbitals only.
 bool pair_sizes_fit(const OrbitalCounts& counts, bool restricted, const FoundSizes& sizes) {
   std::int64_t f1 = 0;
   std::int64_t t1 = 0;
@@ -32,12 +32,12 @@ bool all_sizes_fit(const TileSpace& space, const FoundSizes& found, bool spin_or
   return !found.v2 || (spin_orbital && sizes.v2_spin_orbital == *found.v2) || (spatial && sizes.v2_spatial == found.v2);
 }
 
-/// Adds the tile tables of one reference and one set of frozen orbitals whose sizes fit.
+/// Adds to `found` the tile tables of one reference and one set of frozen orbitals that fit the sizes of the files.
 void add_fitting(const RebuildRequest& request, const OrbitalCounts& counts, Reference reference, bool split,
                  std::vector<RebuiltTiles>& found) {
   const SortedOrbitals sorted = sort_orbitals(counts, split);
-  // Open shells are split in orbital storage and only there; UHF does not have that storage. Sizes alone would not
-  // always tell, since the split tiles may be the others in another order.
+  // Open-shell orbitals have runs of their own in orbital storage and only there, and UHF does not have that storage.
+  // The sizes alone are not always enough: split and unsplit tiles may have the same sizes in a different order.
   const bool open = counts.occupied[0] != counts.occupied[1];
   const bool spatial = reference == Reference::rhf || (reference == Reference::rohf && split == open);
   const bool spin_orbital = !split;
@@ -59,17 +59,17 @@ void add_fitting(const RebuildRequest& request, const OrbitalCounts& counts, Ref
 std::vector<RebuiltTiles> fitting_tiles(const RebuildRequest& request) {
   const NwchemMovecs& movecs = request.movecs;
   std::vector<Reference> references = {movecs.reference};
-  // The file does not tell a closed-shell ROHF from RHF.
+  // The movecs file does not distinguish a closed-shell ROHF from RHF.
   if (movecs.reference == Reference::rhf) references.push_back(Reference::rohf);
 
   std::vector<RebuiltTiles> found;
-  const std::int64_t most_core = std::min(movecs.occupied[0], movecs.occupied[1]);
-  const std::int64_t most_virtual = movecs.orbitals - movecs.occupied[0];
+  const std::int64_t max_core = std::min(movecs.occupied[0], movecs.occupied[1]);
+  const std::int64_t max_virtual = movecs.orbitals - movecs.occupied[0];
   for (const Reference reference : references) {
-    for (std::int64_t core = request.frozen_core.value_or(0); core <= request.frozen_core.value_or(most_core); ++core) {
-      for (std::int64_t top = request.frozen_virtual.value_or(0); top <= request.frozen_virtual.value_or(most_virtual);
+    for (std::int64_t core = request.frozen_core.value_or(0); core <= request.frozen_core.value_or(max_core); ++core) {
+      for (std::int64_t top = request.frozen_virtual.value_or(0); top <= request.frozen_virtual.value_or(max_virtual);
            ++top) {
-        if (core > most_core || top > most_virtual) continue;
+        if (core > max_core || top > max_virtual) continue;
         OrbitalCounts counts;
         counts.orbitals = {movecs.orbitals, movecs.orbitals};
         counts.occupied = movecs.occupied;

@@ -47,7 +47,7 @@ SourceInfo describe(const NwchemLocation& location, const NwchemTensors& files, 
     info.printed_triples = {*table.calculation.bracket_triples, *table.calculation.triples};
   }
 
-  // Names without their folder: the path is known, and provenance travels in converted dumps.
+  // Provenance has file names without their folders, because converted dumps are copied to other machines.
   const auto note = [&](const char* key, std::string value) { info.provenance.emplace_back(key, std::move(value)); };
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   const auto without_folder = [&](std::string text) {

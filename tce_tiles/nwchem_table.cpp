@@ -17,7 +17,7 @@ namespace trifuse {
 
 namespace {
 
-/// Sums of printed energies, of which NWChem prints twelve digits or more, hartree.
+/// Largest deviation in sums of printed energies, hartree. NWChem prints twelve digits or more.
 constexpr double agreement_of_sums = 1e-9;
 
 }  // namespace
@@ -51,7 +51,7 @@ NwchemTensors open_tensors(const NwchemLocation& location) {
     throw InputError(fmt::format(
         "Neither {0}.f1int.000000 nor {0}.f1_copy.10000 exists; run NWChem with `set tce:writeint T`.", files.prefix));
   }
-  // `save_integrals` does not write a usable V2.
+  // V2 comes from `writeint` only, because `save_integrals` does not write a usable V2.
   if (!first_numbered_file(files.prefix + ".v2int").empty()) {
     files.v2 = NwchemPayload::open_numbered(files.prefix + ".v2int");
   } else if (location.integrals_needed) {
@@ -75,7 +75,7 @@ const NwchemMovecs* NwchemOrbitals::get() {
 
 namespace {
 
-/// What is wrong between files and a tile table, or an empty string if all sizes agree.
+/// A text about the sizes that differ between files and a tile table, or an empty string if all agree.
 std::string disagreement(const NwchemTensors& files, const TileSpace& space, const std::string& table) {
   const NwchemSizes sizes = nwchem_sizes(space);
   struct Entry {
@@ -95,7 +95,7 @@ std::string disagreement(const NwchemTensors& files, const TileSpace& space, con
     ++present;
     const std::int64_t found = files.v2->doubles();
     if (found != sizes.v2_spin_orbital && found != sizes.v2_spatial) {
-      // The storage that was meant is the one nearer in size.
+      // The message assumes the storage whose size is nearer.
       const std::int64_t spatial = sizes.v2_spatial.value_or(sizes.v2_spin_orbital);
       wrong.push_back(
           {"V2", &*files.v2, 2 * found < spatial + sizes.v2_spin_orbital ? spatial : sizes.v2_spin_orbital});
@@ -136,7 +136,7 @@ void refuse_unsuitable(const TceCalculation& calculation, const std::string& pat
                                  calculation.out_of_iterations ? "did not converge (raise maxiter in the tce block)"
                                                                : "has not printed its energy"));
   }
-  // NWChem then gives wrong irreps to beta orbitals and drops integrals.
+  // In this case NWChem assigns wrong irreps to beta orbitals and drops integrals.
   if (calculation.reference == Reference::uhf && calculation.symmetry && calculation.orbitals &&
       calculation.ao_functions && *calculation.orbitals < *calculation.ao_functions) {
     throw InputError(fmt::format(
@@ -146,7 +146,8 @@ void refuse_unsuitable(const TceCalculation& calculation, const std::string& pat
   }
 }
 
-/// Numbers of an output that add up to others in it. An output that was edited or damaged shows here.
+/// Throws InputError if printed energies are not the sums of other printed energies. Then the output was edited or
+/// damaged.
 void refuse_contradiction(const TceCalculation& calculation, const std::string& path) {
   using Number = std::optional<double>;
   const auto& c = calculation;
@@ -171,7 +172,7 @@ void refuse_contradiction(const TceCalculation& calculation, const std::string& 
 }
 
 void expect_possible_options(const NwchemLocation& location) {
-  // More orbitals than files of integrals could have been written for.
+  // No file of integrals could have been written for more orbitals.
   constexpr std::int64_t most = 100'000;
   const struct {
     const char* option;
@@ -186,10 +187,10 @@ void expect_possible_options(const NwchemLocation& location) {
   }
 }
 
-/// Options that tell what is known: they must not tell anything else.
+/// Throws InputError if an option of the user contradicts the table.
 void expect_options_to_agree(const NwchemLocation& location, const NwchemTable& table) {
   const TceCalculation& calculation = table.calculation;
-  // Counted, since NWChem prints only those that the input froze by number.
+  // They are counted here, because NWChem prints only orbitals that the input froze by number.
   std::optional<std::int64_t> frozen_virtual;
   if (calculation.orbitals && calculation.electrons[0]) {
     frozen_virtual =
@@ -213,8 +214,9 @@ void expect_options_to_agree(const NwchemLocation& location, const NwchemTable& 
   }
 }
 
-/// The last calculation of the output that fits the files. An output may hold several, of one input or appended by
-/// restarts; only one that fits as a whole may lend its table and energies. Nothing if no calculation printed a table.
+/// The table of the last calculation in the output that fits the files, or nullopt if no calculation printed a table.
+/// An output may hold several calculations, of one input or of restarts. Table and energies must come from one
+/// calculation that fits as a whole.
 std::optional<NwchemTable> table_from_output(const NwchemTensors& files, const NwchemOutput& output) {
   std::optional<NwchemTable> fitting;
   std::optional<std::string> trouble;
@@ -229,7 +231,7 @@ std::optional<NwchemTable> table_from_output(const NwchemTensors& files, const N
         const auto fock = energies_from_fock(table.space, table.reference, *files.f1);
         choose_energies(table.space, {&calculation, output.path, nullptr, fock, files.f1->path()});
       }
-      // A calculation that was broken off wrote no amplitudes, but one that ran out of iterations did.
+      // A calculation that was stopped has written no amplitudes. One that ran out of iterations has.
       if (!fitting || calculation.correlation_energy || calculation.out_of_iterations) fitting = std::move(table);
     } catch (const InputError& error) {
       trouble = error.what();

@@ -11,10 +11,10 @@
 #include "tce_tiles/nwchem_source.hpp"
 #include "tce_tiles/tile_space.hpp"
 
-/// From files on disk to a tile table: which files there are, and what they are cut into.
+/// Finds the files of an NWChem calculation and its tile table.
 namespace trifuse {
 
-/// The files of one calculation, opened but not yet understood.
+/// The open files of one calculation. Their tile table is not known yet.
 struct NwchemTensors {
   std::string prefix;
   std::optional<NwchemPayload> f1;
@@ -22,19 +22,22 @@ struct NwchemTensors {
   NwchemPayload t1;
   NwchemPayload t2;
 
+  /// The numbers of doubles in the files.
   FoundSizes sizes() const;
-  /// Of `v2`, which must be there and fit the tiles.
+  /// The storage of `v2`, which must exist and fit the tiles of `space`.
   V2Storage storage(const TileSpace& space) const;
 };
+/// Opens the files of tensors. Throws InputError if a needed file is missing or damaged.
 NwchemTensors open_tensors(const NwchemLocation& location);
 
-/// The molecular orbitals, read when first needed: many runs do without, and a stale file then does no harm. A file
-/// that the user named is read in any case.
+/// The molecular orbitals. The file is read at the first `get`: many runs do not need it, and then an outdated file
+/// does no harm. A file that the user named is read by the constructor.
 class NwchemOrbitals {
  public:
   NwchemOrbitals(const NwchemLocation& location, const std::string& prefix);
-  /// Null if there are none.
+  /// The orbitals, or null if there is no file. Throws InputError if the file is damaged.
   const NwchemMovecs* get();
+  /// The orbitals if they have been read, otherwise null.
   const NwchemMovecs* known() const { return movecs_ ? &*movecs_ : nullptr; }
 
  private:
@@ -42,16 +45,16 @@ class NwchemOrbitals {
   std::optional<NwchemMovecs> movecs_;
 };
 
-/// A tile table and where it is from.
+/// A tile table and its origin.
 struct NwchemTable {
   TileSpace space;
   Reference reference = Reference::rhf;
-  TceCalculation calculation;  ///< what the output says besides; empty if there is none
-  std::string output;          ///< path, empty if there is none
-  std::string origin;
+  TceCalculation calculation;  ///< the other facts in the output; empty if there is no output
+  std::string output;          ///< path of the output; empty if there is none
+  std::string origin;          ///< for reports
 };
-/// The table that NWChem printed, or else the one rebuilt from the orbitals. Throws InputError unless it fits all files
-/// exactly.
+/// Returns the table that NWChem printed, or otherwise a table rebuilt from the orbitals. Throws InputError unless the
+/// table fits all files exactly.
 NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& files, NwchemOrbitals& orbitals);
 
 }  // namespace trifuse

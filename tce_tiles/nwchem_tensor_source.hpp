@@ -11,16 +11,17 @@
 
 namespace trifuse {
 
-/// NWChem's tensors, whose numbers of doubles must be those of the tiles. F1 and V2 may be null.
+/// NWChem's tensors. Their numbers of doubles must fit the tiles. F1 and V2 may be null.
 struct NwchemVectors {
   std::unique_ptr<const NwchemVector> f1, t1, t2, v2;
   V2Storage storage = V2Storage::spin_orbital;
 };
 
-/// The blocks of a calculation of NWChem's in vectors of doubles, from files or from a running NWChem. Numbers are read
-/// when asked for, block by block, and must be finite.
+/// Delivers the blocks of an NWChem calculation from vectors of doubles, in files or in a running NWChem. Reads a block
+/// when a caller asks for it. Throws InputError if a number is not finite.
 class NwchemTensorSource final : public TileSource {
  public:
+  /// `orbital_energies`: eps[orbitals] in sorted order, hartree.
   NwchemTensorSource(SourceInfo info, TileSpace space, std::vector<double> orbital_energies, NwchemVectors vectors);
 
   const SourceInfo& info() const override { return info_; }
@@ -29,6 +30,7 @@ class NwchemTensorSource final : public TileSource {
   bool has_integrals() const override { return v2_.has_value(); }
   bool has_fock() const override { return f1_ != nullptr; }
   bool has_exchange_integrals() const override { return has_integrals(); }
+  bool stores_spin_cases_of_v2() const override { return v2_ && v2_->storage() == V2Storage::spin_orbital; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -39,6 +41,7 @@ class NwchemTensorSource final : public TileSource {
   bool in_range(int t) const { return t >= 0 && t < space_.size(); }
   bool hole(int t) const { return in_range(t) && t < space_.hole_tiles(); }
   bool particle(int t) const { return in_range(t) && t >= space_.hole_tiles(); }
+  /// Throws if the block does not exist or `size` is not its size.
   void check(bool exists, const char* tensor, std::initializer_list<int> tiles, std::size_t size) const;
 
   SourceInfo info_;

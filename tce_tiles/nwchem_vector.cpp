@@ -9,8 +9,8 @@
 namespace trifuse {
 
 bool NwchemVector::all_finite(std::span<const double> values) {
-  // Infinities and NaN have all bits of the exponent set. Adding one to such an exponent carries into the sign bit;
-  // this is free of branches and holds whatever the compiler assumes about floating-point numbers.
+  // Infinities and NaN have all bits of the exponent set. Adding one to such an exponent carries into the sign bit.
+  // This test has no branches and does not depend on the compiler's floating-point options.
   constexpr std::uint64_t exponent = 0x7ff0'0000'0000'0000;
   constexpr std::uint64_t one = 0x0010'0000'0000'0000;
   std::uint64_t carry = 0;

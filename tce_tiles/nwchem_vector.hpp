@@ -6,18 +6,21 @@
 
 namespace trifuse {
 
-/// One of NWChem's tensors, wherever it is kept: a vector of doubles, the blocks one after another.
+/// One of NWChem's tensors, in files or in memory: a vector of doubles that holds the blocks one after another.
 class NwchemVector {
  public:
   virtual ~NwchemVector() = default;
 
+  /// Number of doubles in the vector.
   virtual std::int64_t doubles() const = 0;
-  /// For messages: the file, or which of the calling program's vectors.
+  /// The name for messages: the file, or the vector of the calling program.
   virtual const std::string& name() const = 0;
-  /// Reads `values.size()` doubles from `offset` on. Throws InputError where there are not so many.
+  /// Reads `values.size()` doubles from `offset` on, counted in doubles from 0. Throws InputError if the vector is
+  /// shorter.
   virtual void read(std::int64_t offset, std::span<double> values) const = 0;
 
-  /// As `read`, but throws InputError naming the vector and `what` if a value is not finite.
+  /// Reads as `read` does. Throws InputError if a value is not finite; the sentence names the vector and the text that
+  /// `what` returns.
   template <typename Describe>
   void read_finite(std::int64_t offset, std::span<double> values, Describe what) const {
     read(offset, values);
@@ -28,7 +31,8 @@ class NwchemVector {
   static bool all_finite(std::span<const double> values);
   [[noreturn]] void refuse_not_finite(std::int64_t offset, std::span<const double> values,
                                       const std::string& what) const;
-  /// A sentence about `value`, which is not finite and stands in `what` as double `position` of the vector, from 0.
+  /// A sentence about `value`, which is not finite. It is double number `position` of the vector, from 0, and part of
+  /// `what`.
   virtual std::string not_finite(std::int64_t position, double value, const std::string& what) const = 0;
 };
 

@@ -7,9 +7,9 @@
 
 namespace trifuse {
 
-/// Opens whatever amplitudes the user names: a Trifuse dump (HDF5) or NWChem's files by their prefix or directory;
-/// other members of the location matter for NWChem only. NWChem's files must not change from then on (see
-/// `WatchedSource`).
+/// Opens the amplitudes that the user names. `location.prefix` is a Trifuse dump (HDF5), or the prefix or directory of
+/// NWChem's files. The other members of `location` are for NWChem's files only. NWChem's files must not change
+/// afterwards (see `WatchedSource`). Throws InputError if the input is missing or damaged.
 std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
 }  // namespace trifuse

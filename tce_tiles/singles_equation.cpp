@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 
 #include "cxx/base/blas.hpp"
 
@@ -21,13 +20,16 @@ void add_to(std::vector<double>& sum, const std::vector<double>& part) {
   for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += part[k];
 }
 
-/// How many occupied orbitals i are worked on at a time, so that scratch is a small part of a slab.
+/// Number of occupied orbitals i per step. It is small, so that scratch memory is a small part of a slab.
 constexpr std::size_t orbitals_at_a_time = 8;
+
+/// Approximate number of amplitudes that one thread reads at a time.
+constexpr std::size_t amplitudes_at_a_time = std::size_t{1} << 16;
 
 }  // namespace
 
-SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t kept_slabs)
-    : problem_(std::move(problem)), slabs_(slabs), kept_slabs_(std::max<std::size_t>(1, kept_slabs)) {
+SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs)
+    : problem_(std::move(problem)), slabs_(slabs), max_cached_slabs_(std::max<std::size_t>(1, max_cached_slabs)) {
   for (int s = 0; s < spins(); ++s) {
     for (auto* sums : {&coulomb_same_, &coulomb_opposite_, &coupling_, &residual_}) {
       (*sums)[static_cast<std::size_t>(s)].assign(o(s) * v(s), 0.0);
@@ -35,14 +37,15 @@ SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& sla
   }
 }
 
-void SinglesEquation::add_ovov(const ArraySpec& spec, const Box& box) {
+void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   const bool restricted = problem_.restricted;
   const bool same = restricted || spec.first == spec.second;
   const auto u = restricted ? 0 : index_of(spec.first), s = restricted ? 0 : index_of(spec.second);
   const std::size_t vu = v(static_cast<int>(u)), vs = v(static_cast<int>(s));
   const double* const tu = t1(static_cast<int>(u));
   const double* const ts = t1(static_cast<int>(s));
-  // sum_nf t_nf (nf|me) for [m, e]; of opposite spins also sum_me t_me (nf|me) for [n, f]; sum t_mf (nf|me) for [n, e].
+  // direct[m,e] = sum_nf t_nf (nf|me). For opposite spins other[n,f] = sum_me t_me (nf|me), for equal spins
+  // other[n,e] = sum_mf t_mf (nf|me).
   std::vector<double> direct(o(static_cast<int>(s)) * vs, 0.0), other(o(static_cast<int>(u)) * vu, 0.0);
   const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
   const double* row = box.values.data();
@@ -105,18 +108,15 @@ std::pair<double, double> SinglesEquation::singles_weights(int u, int s) const {
   return {1.0, u == s ? -1.0 : 0.0};
 }
 
-/// tau as [i,f,e], spins summed for a closed shell.
-SinglesEquation::Slab SinglesEquation::make_tau(int u, int s, std::int64_t n) const {
-  const std::size_t os = o(s), vs = v(s), vu = v(u), page = vu * vs;
-  auto slab = std::make_shared<Buffer>();
-  slab->reserve(os * page);
-  slabs_.read_t2(u, s, n, slab->span().first(os * page));
+void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const {
+  const std::size_t vs = v(s), vu = v(u), page = vu * vs;
+  slabs_.read_t2(u, s, n, signed_of(first), signed_of(count), {out, count * page});
   const double* const t_n = t1(u) + static_cast<std::size_t>(n) * vu;
   const auto [direct, exchanged] = singles_weights(u, s);
   std::vector<double> whole(problem_.restricted ? page : 0);
-  for (std::size_t i = 0; i < os; ++i) {
-    double* const t = slab->data() + i * page;
-    const double* const t_i = t1(s) + i * vs;
+  for (std::size_t k = 0; k < count; ++k) {
+    double* const t = out + k * page;
+    const double* const t_i = t1(s) + (first + k) * vs;
     if (problem_.restricted) {
       std::copy_n(t, page, whole.begin());
       constexpr std::size_t edge = 32;
@@ -138,32 +138,29 @@ SinglesEquation::Slab SinglesEquation::make_tau(int u, int s, std::int64_t n) co
       for (std::size_t e = 0; e < vs; ++e) t[f * vs + e] += t_n[e] * t_if;
     }
   }
-  return slab;
 }
 
 SinglesEquation::Slab SinglesEquation::tau(int u, int s, std::int64_t n) {
-  std::promise<Slab> promise;
-  std::shared_future<Slab> found;
+  const std::size_t page = v(u) * v(s);
+  const std::size_t rows = std::max<std::size_t>(1, amplitudes_at_a_time / page);
+  std::shared_ptr<JointBuffer> slab;
   {
     const std::lock_guard lock(mutex_);
-    const auto same = [&](const KeptSlab& kept) { return kept.u == u && kept.s == s && kept.n == n; };
-    const auto kept = std::find_if(kept_.begin(), kept_.end(), same);
-    if (kept != kept_.end()) {
-      found = kept->slab;
+    const auto same = [&](const CachedSlab& entry) { return entry.u == u && entry.s == s && entry.n == n; };
+    const auto cached = std::find_if(cache_.begin(), cache_.end(), same);
+    if (cached != cache_.end()) {
+      slab = cached->slab;
     } else {
-      kept_.push_back({u, s, n, promise.get_future().share()});
-      if (kept_.size() > kept_slabs_) kept_.pop_front();
+      slab = std::make_shared<JointBuffer>(o(s) * page, (o(s) + rows - 1) / rows);
+      cache_.push_back({u, s, n, slab});
+      if (cache_.size() > max_cached_slabs_) cache_.pop_front();
     }
   }
-  if (found.valid()) return found.get();
-  try {
-    const Slab slab = make_tau(u, s, n);
-    promise.set_value(slab);
-    return slab;
-  } catch (...) {
-    promise.set_exception(std::current_exception());
-    throw;
-  }
+  slab->complete([&](std::size_t part) {
+    const std::size_t first = part * rows;
+    make_tau(u, s, n, first, std::min(rows, o(s) - first), slab->data() + first * page);
+  });
+  return slab;
 }
 
 void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
@@ -173,7 +170,7 @@ void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
 
 bool SinglesEquation::complete(int s) const {
   const auto k = static_cast<std::size_t>(s);
-  // Antisymmetrised ovov does not tell (nf|ia) alone, which goes with (ni|af) alone.
+  // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
   return problem_.has_oovv[k] && (problem_.asym_oovv[k] || !problem_.asym_ovov[k]);
 }
 
@@ -190,7 +187,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
     return same && antisymmetrised[spin] ? 0.5 : 1.0;
   };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
-  const Slab kept = tau(u, s, orbital);
+  const Slab slab = tau(u, s, orbital);
   Buffer memory;
   memory.reserve(std::max(vu * os * std::max(os, vs), os * vs * vs));
   std::vector<double> part(os * vs, 0.0);
@@ -200,7 +197,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   slabs_.read_ovoo(u, s, orbital, ovoo);
   for (std::size_t f = 0; f < vu; ++f) {
     multiply_add(true, false, o_s, v_s, o_s, -half(problem_.asym_ovoo), ovoo.data() + f * os * os, o_s,
-                 kept->data() + f * vs, p, part.data(), v_s);
+                 slab->data() + f * vs, p, part.data(), v_s);
   }
 
   // - sum_f t_nf (ni|af)
@@ -218,47 +215,50 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   for (std::size_t f = 0; f < vu; ++f) {
     coupling_n[f] = coupling_[static_cast<std::size_t>(u)][n * vu + f] + fock(u, n, o(u) + f);
   }
-  std::vector<double> f_ae(vs * vs, 0.0), f_mi(os * os, 0.0);  // [a,e], [i,m]
-  Buffer some;
-  some.reserve(orbitals_at_a_time * page);
+  std::vector<double> f_mi(os * os, 0.0), with_t1(os * vu);  // [i,m], [i,f]
+  Buffer scratch;
+  scratch.reserve(orbitals_at_a_time * page);
   for (std::size_t first = 0; first < os; first += orbitals_at_a_time) {
     const std::size_t count = std::min(orbitals_at_a_time, os - first);
-    std::copy_n(kept->data() + first * page, count * page, some.data());
-    /// Takes `share` of the products of t1 away again.
+    std::copy_n(slab->data() + first * page, count * page, scratch.data());
+    // Subtracts `share` times the products of t1 from tau.
     const auto without_singles = [&](double share) {
       for (std::size_t k = 0; k < count; ++k) {
         const double* const t_i = t1(s) + (first + k) * vs;
         for (std::size_t f = 0; f < vu; ++f) {
-          double* const line = some.data() + k * page + f * vs;
+          double* const row = scratch.data() + k * page + f * vs;
           const double t_nf = share * direct * t_n[f];
-          for (std::size_t e = 0; e < vs; ++e) line[e] -= t_nf * t_i[e];
+          for (std::size_t e = 0; e < vs; ++e) row[e] -= t_nf * t_i[e];
           if (exchanged == 0.0) continue;
           const double t_if = share * exchanged * t_i[f];
-          for (std::size_t e = 0; e < vs; ++e) line[e] -= t_n[e] * t_if;
+          for (std::size_t e = 0; e < vs; ++e) row[e] -= t_n[e] * t_if;
         }
       }
     };
     without_singles(0.5);
     for (std::size_t k = 0; k < count; ++k) {
-      multiply_add(true, false, v_s, v_s, v_u, half(problem_.asym_ovov), some.data() + k * page, v_s,
-                   ovov.data() + (first + k) * vs, o_s * v_s, f_ae.data(), v_s);
+      // sum_e t_ie (nf|me) comes first: it takes 4 o^2 v^2 operations instead of 2 o v^3.
+      std::fill(with_t1.begin(), with_t1.end(), 0.0);
+      multiply_add(false, true, o_s, v_u, v_s, 1.0, t1(s), v_s, ovov.data() + (first + k) * vs, o_s * v_s,
+                   with_t1.data(), v_u);
+      multiply_add(false, false, o_s, v_s, v_u, -half(problem_.asym_ovov), with_t1.data(), v_u,
+                   scratch.data() + k * page, v_s, part.data(), v_s);
     }
     for (std::size_t f = 0; f < vu; ++f) {
-      multiply_add(false, true, signed_of(count), o_s, v_s, half(problem_.asym_ovov), some.data() + f * vs, p,
+      multiply_add(false, true, signed_of(count), o_s, v_s, half(problem_.asym_ovov), scratch.data() + f * vs, p,
                    ovov.data() + f * os * vs, v_s, f_mi.data() + first * os, o_s);
     }
     without_singles(0.5);
     for (std::size_t k = 0; k < count; ++k) {
-      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), v_u, some.data() + k * page, v_s,
+      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), v_u, scratch.data() + k * page, v_s,
                    part.data() + (first + k) * vs, v_s);
     }
   }
-  multiply_add(false, true, o_s, v_s, v_s, -1.0, t1(s), v_s, f_ae.data(), v_s, part.data(), v_s);
   multiply_add(false, false, o_s, v_s, o_s, -1.0, f_mi.data(), o_s, t1(s), v_s, part.data(), v_s);
   add_to_residual(s, part);
 }
 
-void SinglesEquation::add_ovvv(const ArraySpec& spec, const Box& box) {
+void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   const int u = problem_.restricted ? 0 : static_cast<int>(index_of(spec.first));
   const int s = problem_.restricted ? 0 : static_cast<int>(index_of(spec.second));
   const std::size_t os = o(s), vs = v(s), page = v(u) * vs;
@@ -270,7 +270,7 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const Box& box) {
   for (std::int64_t x = 0; x < box.count[0]; ++x) {
     const Slab amplitudes = tau(u, s, box.offset[0] + x);
     const double* const integrals = box.values.data() + x * box.stride[0];
-    // Rows of several f follow each other in both where the box has all e.
+    // If the box holds all e, the rows of several f are contiguous in both arrays.
     const std::int64_t runs = whole_rows ? 1 : box.count[1];
     const std::int64_t length = box.count[2] * (whole_rows ? box.count[1] : 1);
     for (std::int64_t y = 0; y < runs; ++y) {
@@ -297,7 +297,7 @@ std::vector<double> SinglesEquation::whole_residual(int s) const {
   const std::size_t os = o(s), vs = v(s), k = static_cast<std::size_t>(s);
   std::vector<double> r = residual_[k];
   add_to(r, coulomb_opposite_[k]);
-  // Antisymmetrised oovv has this term with it.
+  // Antisymmetrised oovv contains this term already.
   if (!complete(s) || !problem_.asym_oovv[k]) add_to(r, coulomb_same_[k]);
   for (std::size_t i = 0; i < os; ++i) {
     std::vector<double> f_mi(os);
@@ -334,7 +334,7 @@ SinglesResidual SinglesEquation::residual() const {
         squares_of_t1 += t * t;
         products += t * r[k][ia];
         squares_of_r += r[k][ia] * r[k][ia];
-        // Also true for what is no number.
+        // This comparison is also true if q is not a number.
         if (!(q[k][ia] <= found.step)) {
           found.step = q[k][ia];
           found.spin = s;

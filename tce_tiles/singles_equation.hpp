@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -10,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
+#include "cxx/base/joint_buffer.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/singles_residual.hpp"
 
 /// The CCSD equation of the single excitations, as a test of a whole input.
 ///
-/// Converged amplitudes make the residual R_i^a vanish, and every class of integrals that triples need enters it. The
-/// equation is that of Stanton, Gauss, Watts and Bartlett, J. Chem. Phys. 94, 4334 (1991), equation 1, with spins
-/// summed. For spins s (of i, a) and u (of the summed pair n, f) and real orbitals:
+/// The residual R_i^a of converged amplitudes is zero. Every class of integrals that triples need contributes to it.
+/// The equation is equation 1 of Stanton, Gauss, Watts and Bartlett, J. Chem. Phys. 94, 4334 (1991), with spins summed.
+/// i and a have the spin s, the summed pair n, f has the spin u, and all orbitals are real:
 ///
 ///   R_ia = f_ia + sum_e t_ie f_ae - sum_m t_ma f_mi + omega2 t_ia - sum_me t_ma f_me t_ie
 ///        + sum_u { + sum_nfe  tau_ni^fe (nf|ea)                        ovvv
@@ -28,86 +27,106 @@
 ///                  - sum_m t_ma sum_nfe tau~_ni^fe (nf|me)             ovov
 ///                  + sum_nf t_ni^fa F_nf  +  sum_nf t_nf (nf|ia) }     ovov
 ///        - sum_nf t_nf (ni|af), n and f of spin s                      oovv
-///   F_nf = f_nf + sum_u' sum_me t_me (me|nf) - sum_me t_me (mf|ne), the latter of equal spins
+///   F_nf = f_nf + sum_u' sum_me t_me (me|nf) - sum_me t_me (mf|ne), the last term for equal spins only
 ///
-/// with tau = t2 + t1 t1 - t1 t1 and tau~ = t2 + (t1 t1 - t1 t1) / 2; the product with exchanged indices belongs to
-/// equal spins. For a closed shell u is summed by taking 2 tau_ni^fe - tau_ni^ef for tau, and likewise for t2.
-/// Same-spin integrals may be antisymmetrised; they then count one half where they meet antisymmetric amplitudes.
+/// with tau = t2 + t1 t1 - t1 t1 and tau~ = t2 + (t1 t1 - t1 t1) / 2. The second product, with exchanged indices,
+/// occurs for equal spins only. For a closed shell, the sum over u is taken by using 2 tau_ni^fe - tau_ni^ef for tau,
+/// and the same for t2. Same-spin integrals may be antisymmetrised. Their products with antisymmetric amplitudes then
+/// have the factor 1/2.
 namespace trifuse {
 
-/// Numbers of orbitals and small arrays; index 0: alpha, 1: beta, which a restricted reference leaves empty.
+/// The numbers of orbitals and the small arrays of an input. Element 0 of each array is for alpha, element 1 for beta.
+/// A restricted reference leaves element 1 empty.
 struct SinglesProblem {
   bool restricted = true;
-  std::array<std::int64_t, 2> occupied{}, virtuals{};
-  std::array<std::vector<double>, 2> t1;    ///< [o, v]
-  std::array<std::vector<double>, 2> fock;  ///< [o+v, o+v], occupied orbitals first; hartree
-  double omega2 = 0.0;                      ///< of regularised amplitudes, hartree
-  /// Same-spin integrals that are antisymmetrised, by spin; never of a restricted reference.
+  std::array<std::int64_t, 2> occupied{}, virtuals{};  ///< numbers of orbitals
+  std::array<std::vector<double>, 2> t1;               ///< t1[i,a], shape [o,v]
+  std::array<std::vector<double>, 2> fock;             ///< f[p,q], shape [o+v,o+v], occupied orbitals first; hartree
+  double omega2 = 0.0;                                 ///< the parameter of regularised amplitudes, hartree; else 0
+  /// True if the same-spin integrals of a class are antisymmetrised. Always false for a restricted reference.
   std::array<bool, 2> asym_ovvv{}, asym_ovoo{}, asym_ovov{}, asym_oovv{};
-  std::array<bool, 2> has_oovv{};
+  std::array<bool, 2> has_oovv{};  ///< true if the integrals (ni|af) are available
 };
 
-/// Delivers the arrays for one occupied orbital n of spin `u`, with the other pair of spin `s`. Thread-safe.
+/// Delivers slabs: the parts of the large arrays that belong to one occupied orbital n of spin `u`. The other pair of
+/// indices has the spin `s`. Spins are 0 for alpha and 1 for beta; orbitals are numbered from 0 in their class. `out`
+/// must have as many elements as the slab. Integrals are in hartree. Implementations are thread-safe.
 class SinglesSlabs {
  public:
   virtual ~SinglesSlabs() = default;
-  virtual void read_t2(int u, int s, std::int64_t n, std::span<double> out) const = 0;    ///< t_ni^fe as [i,f,e]
-  virtual void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|me) as [f,m,e]
-  virtual void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|mi) as [f,m,i]
-  virtual void read_oovv(int s, std::int64_t n, std::span<double> out) const = 0;         ///< (ni|af) as [i,a,f]
+  /// t_ni^fe as out[i,f,e], for `count` orbitals i from `first` on.
+  virtual void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
+                       std::span<double> out) const = 0;
+  virtual void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|me) as out[f,m,e]
+  virtual void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|mi) as out[f,m,i]
+  virtual void read_oovv(int s, std::int64_t n, std::span<double> out) const = 0;         ///< (ni|af) as out[i,a,f]
 };
 
+/// Evaluates the equation in two passes over the input. Order of calls:
+///   1. add_ovov for all of ovov; with several processes, sum `first_sums` over them and pass it to `set_first_sums`
+///   2. add_orbital for all n and add_ovvv for all of ovvv; sum `second_sums` in the same way
+///   3. residual()
+/// The add functions are thread-safe.
 class SinglesEquation {
  public:
-  /// `slabs` must outlive the equation. At most `kept_slabs` sets of amplitudes stay in memory between their uses.
-  SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t kept_slabs);
+  /// `slabs` must outlive the equation. The equation keeps at most `max_cached_slabs` slabs of amplitudes in memory for
+  /// a later use, and at least one.
+  SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs);
 
   const SinglesProblem& problem() const { return problem_; }
+  /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.
   int spins() const { return problem_.restricted ? 1 : 2; }
 
-  /// First pass: every element of ovov once. Thread-safe.
-  void add_ovov(const ArraySpec& spec, const Box& box);
-  /// What the first pass found, to be summed over processes that looked at parts of ovov.
+  /// First pass: adds the terms of a box of ovov. Every element of ovov must be in exactly one box.
+  void add_ovov(const ArraySpec& spec, const ArrayBox& box);
+  /// The result of the first pass. If several processes pass over parts of ovov, the caller sums it over them.
   std::vector<double> first_sums() const;
+  /// Replaces the result of the first pass by `sums`, which has the length of `first_sums`.
   void set_first_sums(std::span<const double> sums);
 
-  /// Second pass: the terms of ovov, ovoo and oovv for each occupied orbital n, thread-safe; about 4 o^2 v^3
-  /// operations in all.
+  /// Second pass: adds the terms of ovov, ovoo and oovv for the occupied orbital n of spin u. Must be called for all n,
+  /// u and s. All calls together take about 8 o^3 v^2 operations.
   void add_orbital(int u, int s, std::int64_t n);
-  /// Second pass: every element of ovvv once; the last axis whole, thread-safe.
-  void add_ovvv(const ArraySpec& spec, const Box& box);
-  /// What the second pass found, to be summed likewise.
+  /// Second pass: adds the terms of a box of ovvv. Every element of ovvv must be in exactly one box. A box must hold
+  /// the whole last axis.
+  void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
+  /// The result of the second pass, to be summed over processes as `first_sums` is.
   std::vector<double> second_sums() const;
+  /// Replaces the result of the second pass by `sums`.
   void set_second_sums(std::span<const double> sums);
 
+  /// The residual, after both passes.
   SinglesResidual residual() const;
 
  private:
-  using Slab = std::shared_ptr<const Buffer>;
-  struct KeptSlab {
+  using Slab = std::shared_ptr<const JointBuffer>;
+  struct CachedSlab {
     int u, s;
     std::int64_t n;
-    std::shared_future<Slab> slab;
+    std::shared_ptr<JointBuffer> slab;
   };
   std::size_t o(int s) const { return static_cast<std::size_t>(problem_.occupied[static_cast<std::size_t>(s)]); }
   std::size_t v(int s) const { return static_cast<std::size_t>(problem_.virtuals[static_cast<std::size_t>(s)]); }
   const double* t1(int s) const { return problem_.t1[static_cast<std::size_t>(s)].data(); }
-  /// How products of t1 enter: t_nf t_ie and t_ne t_if.
+  /// The factors of t_nf t_ie and of t_ne t_if in tau.
   std::pair<double, double> singles_weights(int u, int s) const;
   double fock(int s, std::size_t p, std::size_t q) const;
+  /// tau_ni^fe as [i,f,e] from the cache, for all i. For a closed shell, spins are summed.
   Slab tau(int u, int s, std::int64_t n);
-  Slab make_tau(int u, int s, std::int64_t n) const;
+  /// Computes that array for `count` orbitals i from `first` on.
+  void make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const;
   void add_to_residual(int s, const std::vector<double>& part);
+  /// True if the equation of spin s has its term of oovv.
   bool complete(int s) const;
-  std::vector<double> whole_residual(int s) const;  ///< [o, v]
+  std::vector<double> whole_residual(int s) const;  ///< R[i,a], shape [o,v], hartree
 
   SinglesProblem problem_;
   const SinglesSlabs& slabs_;
-  std::size_t kept_slabs_;
+  std::size_t max_cached_slabs_;
   mutable std::mutex mutex_;
-  std::list<KeptSlab> kept_;
-  /// By spin, [o, v]: sum t_me (me|nf) of equal and of opposite spins, the whole of F_nf without f_nf, and the residual
-  /// of the second pass.
+  std::list<CachedSlab> cache_;
+  /// By spin, each of shape [o,v]: sum t_me (me|nf) over equal spins; the same over opposite spins; F_nf - f_nf; the
+  /// residual of the second pass.
   std::array<std::vector<double>, 2> coulomb_same_, coulomb_opposite_, coupling_, residual_;
 };
 

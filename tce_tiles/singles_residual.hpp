@@ -4,20 +4,22 @@
 
 namespace trifuse {
 
-/// How far amplitudes and integrals are from satisfying the CCSD equation of the single excitations.
+/// The deviation of amplitudes and integrals from the CCSD equation of the single excitations.
 ///
-/// q_ia = |R_ia / D_i^a|, D_i^a = f_ii - f_aa - omega2: by how much the next iteration would change t_ia.
+/// q_ia = |R_ia / D_i^a| with D_i^a = f_ii - f_aa - omega2 is the change of t_ia in the next iteration. R is the
+/// residual of singles_equation.hpp.
 struct SinglesResidual {
-  bool complete = true;       ///< false: the term of oovv is missing for lack of these integrals
-  bool singles = false;       ///< some t1 is not zero
+  bool complete = true;       ///< false if the integrals oovv, and so their term, are missing
+  bool singles = false;       ///< true if some t1 is not zero
   double step = 0.0;          ///< largest q
-  int spin = 0;               ///< where it is
-  std::int64_t i = 0, a = 0;  ///< where it is
-  /// Largest q of all other occupied orbitals (rows) or of all other virtual ones (columns): the wrong integral
-  /// (ia|bb) changes one column, (ia|jj) one row. Elements whose t1 counts, and so whether these say anything.
+  int spin = 0;               ///< spin of the largest q: 0 alpha, 1 beta
+  std::int64_t i = 0, a = 0;  ///< indices of the largest q: occupied and virtual orbital, from 0 in their class
+  /// Largest q of all occupied orbitals except `i` (rows) and of all virtual orbitals except `a` (columns). A wrong
+  /// integral (ia|bb) changes one column, a wrong (ia|jj) one row.
   double other_rows = 0.0, other_columns = 0.0;
+  /// Number of elements of t1 above 1e-4 of the largest one. If it is small, rows and columns prove nothing.
   std::int64_t elements = 0;
-  /// Of the residual R: its part along t1 and the length of the rest, both for a t1 of length 1; hartree.
+  /// The component of R along t1, and the length of the rest of R. Both are divided by the length of t1; hartree.
   double along_t1 = 0.0, across_t1 = 0.0;
 };
 

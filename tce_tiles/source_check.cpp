@@ -11,7 +11,7 @@
 namespace trifuse {
 namespace {
 
-/// Blocks that every process reads for itself.
+/// The check of a source by its blocks. Every process reads all blocks.
 class BlockCheck final : public SourceCheck {
  public:
   BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
@@ -20,7 +20,7 @@ class BlockCheck final : public SourceCheck {
   int stages() const override { return 1; }
   std::vector<double> run(int) override {
     const TileSpace &found = amplitudes_.tiles(), &wanted = integrals_.tiles();
-    // Amplitudes for the left may come in other tiles: of another program, or of a run with another tile size.
+    // Left-hand amplitudes may have other tiles: another program or a run with another tile size may have made them.
     const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
     const auto check = [&](const TileSource& amplitudes) {
       measured_ = check_consistency(amplitudes, integrals_, checked_).measured;
@@ -38,8 +38,8 @@ class BlockCheck final : public SourceCheck {
   Measurements measured_;
 };
 
-/// Dumps. The first stage makes checksums of a dump without a seal, so that the numbers that are checked afterwards are
-/// those that will be used.
+/// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the
+/// run are the numbers of the check.
 class SealedCheck final : public SourceCheck {
  public:
   SealedCheck(const DumpFile& dump, const DumpCheck& check) : dump_(dump), check_(check) {}
@@ -64,7 +64,7 @@ class SealedCheck final : public SourceCheck {
   std::unique_ptr<SourceCheck> check_of_numbers_;
 };
 
-/// A dump whose amplitudes are tested with integrals that are read in another way.
+/// The check of a dump of amplitudes whose integrals come from a source of another kind or with other tiles.
 class DumpAndBlockCheck final : public SourceCheck {
  public:
   DumpAndBlockCheck(std::unique_ptr<SourceCheck> dump, std::unique_ptr<SourceCheck> blocks)
@@ -88,9 +88,9 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
                                                const CheckShare& share) {
   const DumpFile *dump = dump_file_of(amplitudes), *dump_of_integrals = dump_file_of(integrals);
   const auto blocks = [&] {
-    // All integrals of a dump have been looked at in the order of its file, which is faster.
+    // The integrals of a dump have been checked in the order of the file, which is faster.
     return std::make_unique<BlockCheck>(
-        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::of_energy : CheckedIntegrals::all);
+        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all);
   };
   if (dump == nullptr) return blocks();
   const bool in_order_of_files = dump_of_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
@@ -105,11 +105,15 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   return std::make_unique<DumpAndBlockCheck>(std::move(of_dump), blocks());
 }
 
-CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals) {
   const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals);
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
-  CheckReport report = judge(check->measurements(), amplitudes, integrals);
-  enforce(report, trust_input);
+  return evaluate_witnesses(check->measurements(), amplitudes, integrals);
+}
+
+CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {
+  CheckReport report = check_source(amplitudes, integrals);
+  enforce_witnesses(report, trust_input);
   return report;
 }
 

@@ -7,40 +7,48 @@
 #include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/witnesses.hpp"
 
-/// The check of a whole input before it is used.
+/// The check of a whole input before a run uses it.
 namespace trifuse {
 
-/// Which part of a check one of several processes does; all parts together are the whole.
+/// The share of one process in a check. The shares 0 to parts - 1 together are the whole check.
 struct CheckShare {
   int part = 0, parts = 1;
-  int threads = 0;  ///< at most; 0: as many as OpenMP allows
+  int threads = 0;  ///< largest number of threads; 0: as many as OpenMP allows
 };
 
 /// A check in stages, for one process or several.
 ///
-/// Each process calls, for every stage k in order, `run(k)`; the vectors, of equal length on all processes, are summed
-/// over the processes that share the check; each then calls `accept(k, sums)`. Where every process checks the whole
-/// (parts = 1) each accepts its own.
+/// For every stage k, in order:
+///   1. each process calls `run(k)`; the result has the same length on all processes
+///   2. the caller sums the results over the processes that share the check
+///   3. each process calls `accept(k, sums)`
+/// If each process does the whole check (parts = 1), it accepts its own result.
 class SourceCheck {
  public:
   virtual ~SourceCheck() = default;
+  /// Number of stages.
   virtual int stages() const = 0;
-  /// Throws InputError with one sentence if numbers are not what they claim to be.
+  /// Does this process's share of a stage. Throws InputError with one sentence if the input is wrong.
   virtual std::vector<double> run(int stage) = 0;
+  /// Takes the sums of a stage. Throws InputError if they show that the input is wrong.
   virtual void accept(int stage, std::span<const double> sums) = 0;
-  /// What was found; after the last stage.
+  /// The measured quantities; call it after the last stage.
   virtual Measurements measurements() const = 0;
 };
 
-/// Reads everything and throws InputError if numbers are not finite or break symmetries: see `make_dump_check` and
-/// `check_consistency`. `integrals` is the source of integrals, which may be `amplitudes` itself. Integrals for the
-/// left are those of the right, and have been checked with it. Of a dump several processes may check a share each; all
-/// of NWChem's files each of them reads. Sources must outlive the check.
+/// Makes the check of an input. It reads all numbers and throws InputError if one is not finite or breaks a symmetry:
+/// see `make_dump_check` and `check_consistency`.
+///
+/// `integrals` is the source of the integrals; it may be `amplitudes` itself. Left-hand amplitudes use the integrals of
+/// the right-hand source. The check of the right-hand source has checked them. `share`: for a dump, each process reads
+/// its share only; for NWChem's files, each process reads everything. Both sources must outlive the check.
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share = {});
 
-/// The whole check in one process, with its witnesses. Throws InputError also for a failed witness unless
-/// `trust_input`.
+/// Does the whole check in one process and evaluates the witnesses, which may have failed. Throws InputError if the
+/// check fails.
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals);
+/// Checks as `check_source` does. Also throws InputError if a witness fails, unless `trust_input` is set.
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input = false);
 
 }  // namespace trifuse

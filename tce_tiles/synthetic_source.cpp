@@ -10,7 +10,7 @@ namespace trifuse {
 
 namespace {
 
-/// A number in [-1/2, 1/2) from four indices (the finaliser of splitmix64 over their packed form).
+/// Makes a number in [-1/2, 1/2) from four indices, with the finaliser of splitmix64.
 double hashed(std::uint64_t seed, std::int64_t w, std::int64_t x, std::int64_t y, std::int64_t z) {
   std::uint64_t v = seed * 0x9e3779b97f4a7c15u;
   for (const std::int64_t index : {w, x, y, z}) {
@@ -22,10 +22,10 @@ double hashed(std::uint64_t seed, std::int64_t w, std::int64_t x, std::int64_t y
   return static_cast<double>(v >> 11) * 0x1.0p-53 - 0.5;
 }
 
-/// How many of n orbitals are in the irreps before number `irrep`.
+/// The number of orbitals, of n, in the irreps before `irrep`.
 std::int64_t orbitals_before(const SyntheticMolecule& molecule, std::int64_t n, int irrep) {
   if (!molecule.uneven || molecule.irreps == 1) return irrep * n / molecule.irreps;
-  // Weights 2 m, ..., m with m = irreps - 1, one less from irrep to irrep.
+  // The weights of the irreps are 2 m, 2 m - 1, ..., m, with m = irreps - 1.
   const std::int64_t m = molecule.irreps - 1;
   const auto weights_before = [&](std::int64_t x) { return x * 2 * m - x * (x - 1) / 2; };
   const std::int64_t all = weights_before(molecule.irreps);
@@ -45,16 +45,16 @@ class SyntheticSource final : public TileSource {
     if (count[0] < 1 || count[2] < 1 || count[1] < 0 || count[3] < 0) {
       throw UsageError("A made-up molecule needs at least one occupied and one virtual orbital.");
     }
-    constexpr std::int64_t most_orbitals = 1 << 16;
-    if (*std::max_element(count.begin(), count.end()) > most_orbitals) {
+    constexpr std::int64_t max_orbitals = 1 << 16;
+    if (*std::max_element(count.begin(), count.end()) > max_orbitals) {
       throw UsageError(fmt::format("A made-up molecule has at most {} occupied and {} virtual orbitals of each spin.",
-                                   most_orbitals, most_orbitals));
+                                   max_orbitals, max_orbitals));
     }
     std::int64_t orbitals = 0;
-    for (const std::int64_t n : count) orbitals += std::min(n, most_spin_orbitals + 1);
-    if (orbitals > most_spin_orbitals) {
+    for (const std::int64_t n : count) orbitals += std::min(n, max_spin_orbitals + 1);
+    if (orbitals > max_spin_orbitals) {
       throw UsageError(
-          fmt::format("A made-up molecule may have at most {} spin orbitals; give fewer.", most_spin_orbitals));
+          fmt::format("A made-up molecule may have at most {} spin orbitals; give fewer.", max_spin_orbitals));
     }
     std::vector<OrbitalRun> runs;
     for (const OrbitalClass c : orbital_classes) {
@@ -69,8 +69,8 @@ class SyntheticSource final : public TileSource {
     info_.format = "made-up amplitudes";
     info_.reference = molecule.reference;
     info_.amplitudes = AmplitudeKind::made_up;
-    // Distinct spatial orbitals have distinct identities; beta orbitals share those of alpha only in a restricted
-    // space.
+    // Each spatial orbital has an identity of its own. Only in a restricted space, a beta orbital shares the identity
+    // of its alpha partner.
     for (int t = 0; t < space_.size(); ++t) {
       const Tile& tile = space_[space_[t].partner];
       for (std::int64_t x = 0; x < tile.size; ++x) {
@@ -132,7 +132,7 @@ class SyntheticSource final : public TileSource {
   }
   std::int64_t identity(std::int64_t orbital) const { return identity_[static_cast<std::size_t>(orbital)]; }
   Spin spin(std::int64_t orbital) const { return spin_[static_cast<std::size_t>(orbital)]; }
-  /// Mulliken (pq|rs) with its eightfold symmetry.
+  /// The Mulliken integral (pq|rs), with its eightfold symmetry.
   double integral(std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t s) const {
     std::array<std::int64_t, 2> pq = {identity(p), identity(q)}, rs = {identity(r), identity(s)};
     if (pq[0] < pq[1]) std::swap(pq[0], pq[1]);
@@ -140,7 +140,7 @@ class SyntheticSource final : public TileSource {
     if (pq < rs) std::swap(pq, rs);
     return scale_ * hashed(17, pq[0], pq[1], rs[0], rs[1]);
   }
-  /// Opposite-spin-like amplitude, symmetric in the exchange of both electrons.
+  /// An amplitude like t_ij^ab of opposite spins: symmetric under the exchange of both electrons.
   double amplitude(std::int64_t a, std::int64_t i, std::int64_t b, std::int64_t j) const {
     std::array<std::int64_t, 2> first = {identity(a), identity(i)}, second = {identity(b), identity(j)};
     if (first < second) std::swap(first, second);
@@ -169,7 +169,7 @@ class SyntheticSource final : public TileSource {
   TileSpace space_;
   std::vector<double> eps_;
   std::vector<Spin> spin_;
-  std::vector<std::int64_t> identity_;  ///< sorted orbital -> number of its spatial orbital
+  std::vector<std::int64_t> identity_;  ///< identity_[sorted orbital]: number of its spatial orbital
   double scale_ = 1.0;
 };
 

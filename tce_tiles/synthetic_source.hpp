@@ -7,22 +7,24 @@
 
 namespace trifuse {
 
-/// Sizes of a made-up molecule. Orbitals are spread over the irreps as evenly as possible, or `uneven`: as in
-/// molecules, where the totally symmetric irrep has most; here the first has twice as many as the last, with a straight
-/// line between them.
+/// The sizes of a made-up molecule.
 struct SyntheticMolecule {
   Reference reference = Reference::rhf;
+  /// Numbers of active orbitals of each spin. A restricted reference uses the alpha numbers for both spins.
   std::int64_t occupied_alpha = 0, occupied_beta = 0;
   std::int64_t virtual_alpha = 0, virtual_beta = 0;
   int irreps = 1;  ///< 1, 2, 4 or 8
+  /// Largest number of orbitals in a tile.
   std::int64_t hole_tile = 4, particle_tile = 16;
-  std::uint64_t seed = 1;  ///< another seed, other amplitudes with the same integrals and orbital energies
-  bool uneven = false;     ///< over the irreps
+  std::uint64_t seed = 1;  ///< changes the amplitudes, not the integrals and orbital energies
+  /// False: the irreps have nearly equal numbers of orbitals. True: the first irrep has twice as many as the last, and
+  /// the numbers fall linearly between them. This resembles molecules, whose totally symmetric irrep is the largest.
+  bool uneven = false;
 };
 
-/// Amplitudes and integrals of no molecule, for benchmarks and tests: each number is a hash of its indices, with all
-/// symmetries that real ones have, small enough for sensible energies, and the same on every machine. Nothing is
-/// stored.
+/// Makes amplitudes and integrals for benchmarks and tests. They belong to no real molecule. Each number is a hash of
+/// its indices and has all symmetries of a real one. The numbers are small enough for sensible energies and the same on
+/// every machine. The source computes them on request and stores none. Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule);
 
 }  // namespace trifuse

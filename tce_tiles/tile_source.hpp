@@ -12,75 +12,86 @@
 
 namespace trifuse {
 
+/// The kind of reference determinant.
 enum class Reference { rhf, uhf, rohf };
 
-/// What kind of amplitudes a source holds.
+/// The equations that the amplitudes of a source solve.
 enum class AmplitudeKind {
   ccsd,
   regularized_ccsd,
   lambda,
-  made_up,  ///< random numbers, to measure speed with
+  made_up,  ///< random numbers, used to measure speed
 };
 
-/// What is known about a set of amplitudes and integrals besides the numbers.
+/// Facts about a set of amplitudes and integrals, besides its numbers.
 struct SourceInfo {
-  std::string path;                ///< what the user named
-  std::vector<std::string> files;  ///< all files of it that this or another run reads, which no output may replace
+  std::string path;                ///< the path that the user gave
+  std::vector<std::string> files;  ///< every file that this or another run reads; no output may replace one
   std::string format;              ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
   Reference reference = Reference::rhf;
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
-  double omega2 = 0.0;                       ///< of regularized CCSD amplitudes, hartree
-  bool fock_in_triples = false;              ///< the maker's (T) has f_ov t2 among the disconnected triples
-  bool sealed = false;                       ///< every number carries its maker's checksum
-  std::optional<double> scf_energy;          ///< total energy of the reference that the maker found, hartree
-  std::optional<double> correlation_energy;  ///< CCSD correlation energy that the maker printed, hartree
-  std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) that the maker printed, hartree
+  double omega2 = 0.0;                       ///< the parameter of regularized CCSD amplitudes, hartree; else 0
+  bool fock_in_triples = false;              ///< the producing program's (T) includes the disconnected term f_ov t2
+  bool sealed = false;                       ///< the file has a checksum for every number
+  std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
+  std::optional<double> correlation_energy;  ///< CCSD correlation energy by the producing program, hartree
+  std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) by the producing program, hartree
   std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...
 };
 
-/// A hash of many numbers.
+/// A 128-bit hash of many numbers.
 using SourceDigest = std::array<std::uint64_t, 2>;
 
-/// Where tiles come from: memory, files, Global Arrays or a caller's callback.
+/// Delivers the blocks of F1, T1, T2 and V2, from memory, files, Global Arrays or a caller's callback.
 ///
-/// Blocks are TCE's: only those with `block_exists` and ascending tiles in each pair may be asked for; the last index
-/// is the fastest. All numbers are real, energies in hartree. Reading throws InputError with a sentence that names the
-/// file.
+/// A block holds the elements of one tile for each index. Its layout is C order: the last index is the fastest, and the
+/// order of the indices is the order of the tiles in the argument list. A caller may ask only for blocks that
+/// `block_exists` allows and whose tiles ascend in each pair: p1 <= p2, h3 <= h4, g3 <= g4, g1 <= g2. All numbers are
+/// real, and energies and integrals are in hartree. A read function throws InputError if the input is at fault; the
+/// sentence names the file.
 class TileSource {
  public:
   virtual ~TileSource() = default;
 
   virtual const SourceInfo& info() const = 0;
   virtual const TileSpace& tiles() const = 0;
-  /// Orbital energies in sorted order, those of the denominators; [orbitals].
+  /// Orbital energies of the denominators, hartree; eps[orbitals] in the sorted order of tile_space.hpp.
   virtual std::span<const double> orbital_energies() const = 0;
-  /// False for a left-hand source that holds amplitudes only.
+  /// True if `read_v2` delivers integrals. False for a left-hand source, which holds amplitudes only.
   virtual bool has_integrals() const = 0;
+  /// True if `read_fock` delivers the Fock matrix.
   virtual bool has_fock() const = 0;
-  /// True if `read_v2` also delivers {h p|h p}: of a restricted reference for the spins alpha, beta, alpha, beta, else
-  /// for four equal spins. Triples do not need them; the equation of the single excitations does.
+  /// True if `read_v2` also delivers the blocks {h p|h p}. A restricted reference has these blocks for the spins alpha,
+  /// beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The equation of the
+  /// single excitations does.
   virtual bool has_exchange_integrals() const { return false; }
-  /// Whether several threads may read at the same time; if not, callers take turns.
+  /// True if several threads may read at the same time. Otherwise only one thread may read at a time.
   virtual bool concurrent_reads() const { return false; }
-  /// Whether all blocks are made of what those have whose tiles have the spins alpha, beta, alpha, beta: then who has
-  /// seen these has seen every number.
-  virtual bool opposite_spins_tell_all() const { return false; }
-  /// Of all blocks that have been read so far, in whatever order and by however many threads, and of the orbital
-  /// energies: processes that have read the same blocks of the same numbers have the same. None where a source does
-  /// not keep it.
+  /// True if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.
+  virtual bool opposite_spin_blocks_suffice() const { return false; }
+  /// True if the source stores several spin cases of V2 of a restricted reference, which may contradict each other.
+  /// False if it derives all spin cases from one.
+  virtual bool stores_spin_cases_of_v2() const { return !opposite_spin_blocks_suffice(); }
+  /// A hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source keeps none.
+  /// The order of the reads and the number of threads do not matter. Two processes that have read the same blocks of
+  /// the same numbers get the same digest.
   virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
 
-  /// Fock matrix block [g5, g6], g5 fastest.
+  /// Reads the Fock matrix block f[g6,g5], in hartree. `block` must have size(g6) * size(g5) elements.
   virtual void read_fock(int g6, int g5, std::span<double> block) const = 0;
-  /// t_h^p as [h, p], h fastest.
+  /// Reads t_h^p as t1[p,h]; p is a particle tile, h a hole tile. `block` must have size(p) * size(h) elements.
   virtual void read_t1(int p, int h, std::span<double> block) const = 0;
-  /// t_{h3 h4}^{p1 p2} as [h4, h3, p2, p1], h4 fastest; p1 <= p2, h3 <= h4.
+  /// Reads t_{h3 h4}^{p1 p2} as t2[p1,p2,h3,h4]; p1 <= p2 are particle tiles, h3 <= h4 hole tiles. `block` must have as
+  /// many elements as the product of the four tile sizes.
   virtual void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const = 0;
-  /// <g3 g4||g1 g2> as [g2, g1, g4, g3], g2 fastest; g3 <= g4, g1 <= g2.
+  /// Reads <g3 g4||g1 g2> as v2[g3,g4,g1,g2], in hartree; g3 <= g4 and g1 <= g2. `block` must have as many elements as
+  /// the product of the four tile sizes. A source delivers at least the blocks {p p|h h}, {h p|h h} and {p p|h p}.
   virtual void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const = 0;
 };
 
+/// "RHF", "UHF" or "ROHF".
 std::string to_string(Reference reference);
+/// The name that dumps and reports use, e.g. "reg-ccsd".
 std::string to_string(AmplitudeKind kind);
 
 }  // namespace trifuse

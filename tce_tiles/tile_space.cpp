@@ -12,17 +12,16 @@ namespace {
 
 [[noreturn]] void refuse_orbitals() {
   throw InputError(fmt::format("These tiles have more than {} spin orbitals, more than there can be amplitudes for.",
-                               most_spin_orbitals));
+                               max_spin_orbitals));
 }
 
 }  // namespace
 
 std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size) {
   if (tile_size < 1) throw UsageError(fmt::format("A tile size of {} is not possible; give 1 or more.", tile_size));
-  if (n > most_spin_orbitals) refuse_orbitals();
+  if (n > max_spin_orbitals) refuse_orbitals();
   if (n < 1) return {};
-  // A tile size near the largest integer must not make this sum overflow: no tiles at all would be left of the
-  // orbitals.
+  // Without std::min, a tile size near the largest integer would make this sum overflow and leave no tiles.
   const std::int64_t count = (n + std::min(tile_size, n) - 1) / std::min(tile_size, n);
   std::vector<std::int64_t> sizes;
   for (std::int64_t k = 0; k < count; ++k) sizes.push_back((k + 1) * n / count - k * n / count);
@@ -60,7 +59,7 @@ TileSpace::TileSpace(std::vector<Tile> tiles, bool restricted) : tiles_(std::mov
           fmt::format("Tile {} has size {} and irrep {}; a size of at least 1 and an irrep of 0 to 7 are needed.",
                       t + 1, tile.size, tile.irrep));
     }
-    if (tile.size > most_spin_orbitals - orbitals_) refuse_orbitals();
+    if (tile.size > max_spin_orbitals - orbitals_) refuse_orbitals();
     previous = c;
     ++count[static_cast<std::size_t>(c)];
     tile.offset = orbitals_;
@@ -142,9 +141,9 @@ TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t partic
   }
   std::vector<Tile> tiles;
   for (const OrbitalRun& run : runs()) {
-    // Not more than there are, so that no sum of sizes overflows.
+    // The bound keeps sums of sizes from overflowing.
     const std::int64_t asked =
-        std::min(most_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
+        std::min(max_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
     const std::int64_t size = asked < granule ? asked : asked / granule * granule;
     for (std::int64_t at = 0; at < run.size; at += size) {
       tiles.push_back({run.orbital_class, run.irrep, std::min(size, run.size - at), 0, 0});
@@ -163,7 +162,7 @@ bool TileSpace::operator==(const TileSpace& other) const {
 
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells) {
   SortedOrbitals sorted;
-  // The orbitals [begin, end) of one spin, irrep by irrep.
+  // Adds the orbitals of this irrep among the orbitals [begin, end) of one spin.
   const auto add = [&](OrbitalClass c, int irrep, std::int64_t begin, std::int64_t end) {
     const auto& irreps = counts.irreps[spin_of(c) == Spin::alpha ? 0 : 1];
     std::int64_t size = 0;
@@ -183,7 +182,7 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
                       counts.orbitals[s], counts.occupied[s], counts.frozen_core[s], counts.frozen_virtual[s]));
     }
     const std::int64_t top = counts.orbitals[s] - counts.frozen_virtual[s];
-    // Singly occupied orbitals lie between the number of beta and of alpha electrons.
+    // The singly occupied orbitals are [occupied[1], occupied[0]).
     for (int irrep = 0; irrep < 8; ++irrep) {
       switch (c) {
         case OrbitalClass::hole_alpha:

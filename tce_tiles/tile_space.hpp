@@ -8,15 +8,16 @@
 
 /// The tiles of NWChem's Tensor Contraction Engine (TCE).
 ///
-/// Active spin orbitals stand in the sorted order
-///     occupied alpha | occupied beta | virtual alpha | virtual beta,
-/// inside each of these four classes irrep by irrep, and inside an irrep by ascending orbital number. Each run of
-/// orbitals of one class and irrep is cut into tiles of nearly equal size. Tiles are numbered from 0 here (from 1 in
-/// NWChem).
+/// The sorted order of the active spin orbitals is
+///     occupied alpha | occupied beta | virtual alpha | virtual beta.
+/// Inside each of these four classes the orbitals are sorted by irrep, and inside an irrep by orbital number. The
+/// orbitals of one class and irrep form a run. Each run is cut into tiles of nearly equal size. Tiles are numbered from
+/// 0 here and from 1 in NWChem.
 namespace trifuse {
 
-/// The values are TCE's, so that sums of spins can be compared as TCE does.
+/// A spin with TCE's value: TCE compares sums of these values.
 enum class Spin : std::uint8_t { alpha = 1, beta = 2 };
+/// Hole: occupied orbital. Particle: virtual orbital.
 enum class Space : std::uint8_t { hole, particle };
 
 constexpr int spin_number(Spin s) {
@@ -34,44 +35,49 @@ constexpr Space space_of(OrbitalClass c) {
   return c == OrbitalClass::hole_alpha || c == OrbitalClass::hole_beta ? Space::hole : Space::particle;
 }
 
+/// A set of consecutive sorted orbitals of one class and irrep.
 struct Tile {
   OrbitalClass orbital_class;
-  int irrep;            ///< 0..7; the product of two irreps is their bitwise exclusive or
-  std::int64_t size;    ///< orbitals in the tile, at least 1
-  std::int64_t offset;  ///< first orbital in the sorted order, from 0
-  int partner;          ///< restricted: the alpha tile of the same spatial orbitals; else the tile itself
+  int irrep;            ///< 0 to 7; the product of two irreps is their bitwise exclusive or
+  std::int64_t size;    ///< number of orbitals, at least 1
+  std::int64_t offset;  ///< position of the first orbital in the sorted order, from 0
+  int partner;          ///< restricted space: the alpha tile with the same spatial orbitals; otherwise this tile
 
   Spin spin() const { return spin_of(orbital_class); }
   Space space() const { return space_of(orbital_class); }
 };
 
-/// A run of sorted orbitals that tiles must not cross: one class, one irrep, and with NWChem's ROHF `2eorb` storage
-/// only doubly occupied or only singly occupied orbitals.
+/// Consecutive sorted orbitals of one class and irrep. No tile crosses the end of a run. With NWChem's ROHF `2eorb`
+/// storage, singly occupied orbitals have runs of their own.
 struct OrbitalRun {
   OrbitalClass orbital_class;
   int irrep;
   std::int64_t size;
 };
 
-/// Spin orbitals of a space. The elements of a tensor with four indices can then be counted, also in bytes.
-inline constexpr std::int64_t most_spin_orbitals = 30000;
+/// The largest number of spin orbitals. With it, the size in bytes of a tensor with four indices fits in 64 bits.
+inline constexpr std::int64_t max_spin_orbitals = 30000;
 
+/// The tiles of all active spin orbitals, in sorted order.
 class TileSpace {
  public:
   TileSpace() = default;
-  /// `tiles` in sorted order with class, irrep and size; offsets and partners are computed. Throws InputError when the
-  /// order is not the sorted one, a size is below 1, there are more than `most_spin_orbitals`, or a restricted space
-  /// has different alpha and beta tiles.
+  /// `tiles` must be in sorted order and have class, irrep and size; the constructor computes offsets and partners.
+  /// `restricted`: alpha and beta orbitals share their spatial orbitals. Throws InputError if the order is not the
+  /// sorted one, if a size is below 1, if an irrep is not 0 to 7, if there are more than `max_spin_orbitals` orbitals,
+  /// or if a restricted space has different alpha and beta tiles.
   TileSpace(std::vector<Tile> tiles, bool restricted);
 
-  /// Cuts runs by TCE's rule (see `tile_cuts`), holes into tiles of at most `hole_size`, particles of at most
-  /// `particle_size`.
+  /// Cuts `runs` by TCE's rule (see `tile_cuts`): holes into tiles of at most `hole_size` orbitals, particles into
+  /// tiles of at most `particle_size`. Throws UsageError if a size is below 1, and InputError as the constructor does.
   static TileSpace partition(std::span<const OrbitalRun> runs, std::int64_t hole_size, std::int64_t particle_size,
                              bool restricted);
 
   std::span<const Tile> tiles() const& { return tiles_; }
-  void tiles() const&& = delete;  // a loop over a temporary's would dangle
+  void tiles() const&& = delete;  // the span would outlive a temporary
+  /// Tile t, 0 <= t < size().
   const Tile& operator[](int t) const { return tiles_[static_cast<std::size_t>(t)]; }
+  /// Number of tiles.
   int size() const { return static_cast<int>(tiles_.size()); }
   bool restricted() const { return restricted_; }
 
@@ -81,8 +87,10 @@ class TileSpace {
   int hole_tiles() const { return first(OrbitalClass::particle_alpha); }  ///< TCE's noab
   int particle_tiles() const { return size() - hole_tiles(); }            ///< TCE's nvab
 
+  /// Number of spin orbitals, of all classes or of one.
   std::int64_t orbitals() const { return orbitals_; }
   std::int64_t orbitals(OrbitalClass c) const;
+  /// Number of orbitals in the largest tile; 0 if there are no tiles.
   std::int64_t largest_tile() const;
 
   /// Sorted orbitals [offset, offset + size) of one class and irrep; size 0 if there are none.
@@ -94,19 +102,20 @@ class TileSpace {
     return ranges_[static_cast<std::size_t>(c)][static_cast<std::size_t>(irrep)];
   }
 
-  /// The runs that this space cuts, neighbouring tiles of one class and irrep taken together.
+  /// The runs of this space: neighbouring tiles of one class and irrep are merged.
   std::vector<OrbitalRun> runs() const;
-  /// The same orbitals cut into tiles of another size.
+  /// The same orbitals, cut by `partition` into tiles of at most the given sizes.
   TileSpace retiled(std::int64_t hole_size, std::int64_t particle_size) const;
-  /// The same orbitals with every tile cut further, where it is larger than the sizes given; no new tile crosses an old
-  /// one.
+  /// The same orbitals, with every tile cut further if it is larger than the given size. No new tile crosses the end of
+  /// an old one.
   TileSpace refined(std::int64_t hole_size, std::int64_t particle_size) const;
 
-  /// The same orbitals cut for executors that work in steps of `granule` orbitals: every run into tiles of the size
-  /// given, rounded down to a multiple of `granule` where it is not smaller than that, with the rest in the run's last
-  /// tile.
+  /// The same orbitals, cut for executors that work in steps of `granule` orbitals. The tile size is the given size,
+  /// rounded down to a multiple of `granule`; a size below `granule` stays as it is. Every run is cut into tiles of
+  /// that size, and its last tile holds the rest. Throws UsageError if an argument is below 1.
   TileSpace retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const;
 
+  /// True if both spaces have the same tiles and are both restricted or both unrestricted.
   bool operator==(const TileSpace& other) const;
 
  private:
@@ -117,29 +126,33 @@ class TileSpace {
   bool restricted_ = false;
 };
 
-/// TCE's partition rule: `n` orbitals in the least number of tiles of at most `tile_size`, as even as possible; tile k
-/// of m holds the orbitals floor(k n/m) .. floor((k+1) n/m). Returns the sizes, in order.
+/// Returns the tile sizes for `n` orbitals by TCE's partition rule: the smallest number of tiles of at most `tile_size`
+/// orbitals, as even as possible. Tile k of m holds the orbitals [floor(k n/m), floor((k+1) n/m)). Throws UsageError if
+/// `tile_size` is below 1, and InputError if n exceeds `max_spin_orbitals`.
 std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size);
 
-/// What of the reference function decides the sorted order and TCE's tiling. Orbitals in the order of the program that
-/// made them (ascending energy); irreps empty means no symmetry.
+/// The properties of the reference that determine the sorted order and TCE's tiling. Element 0 of each array is for
+/// alpha, element 1 for beta. The orbitals have the order of the program that made them (ascending energy).
 struct OrbitalCounts {
-  std::array<std::int64_t, 2> orbitals{};        ///< all orbitals, alpha and beta
-  std::array<std::int64_t, 2> occupied{};        ///< occupied ones, frozen included
-  std::array<std::int64_t, 2> frozen_core{};     ///< dropped from the bottom
-  std::array<std::int64_t, 2> frozen_virtual{};  ///< dropped from the top
-  std::array<std::vector<int>, 2> irreps;        ///< irrep of every orbital, or empty
+  std::array<std::int64_t, 2> orbitals{};        ///< number of all orbitals
+  std::array<std::int64_t, 2> occupied{};        ///< number of occupied orbitals, frozen ones included
+  std::array<std::int64_t, 2> frozen_core{};     ///< number of orbitals that are dropped at the lowest energies
+  std::array<std::int64_t, 2> frozen_virtual{};  ///< number of orbitals that are dropped at the highest energies
+  std::array<std::vector<int>, 2> irreps;        ///< irrep of every orbital; empty without symmetry
 };
 
+/// The sorted order of the active orbitals.
 struct SortedOrbitals {
   std::vector<OrbitalRun> runs;
-  std::vector<std::int64_t> orbital;  ///< for each sorted position the orbital number of its spin, from 0
+  std::vector<std::int64_t> orbital;  ///< orbital[position]: number of the orbital among all of its spin, from 0
 };
 
-/// TCE's sorted order. With `split_open_shells` (ROHF in `2eorb` storage) the singly occupied orbitals form runs of
-/// their own: after the doubly occupied ones among alpha holes, before the empty ones among beta particles.
+/// Returns TCE's sorted order. If `split_open_shells` is set (ROHF in `2eorb` storage), the singly occupied orbitals
+/// form runs of their own: after the doubly occupied orbitals in the alpha holes, before the empty orbitals in the beta
+/// particles. Throws InputError if the counts contradict each other.
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells);
 
+/// e.g. "occupied alpha".
 std::string to_string(OrbitalClass c);
 
 }  // namespace trifuse

@@ -11,10 +11,10 @@
 namespace trifuse {
 
 WatchedSource::WatchedSource(std::unique_ptr<const TileSource> source) : source_(std::move(source)) {
-  forget();
+  reset_hashes();
 }
 
-void WatchedSource::forget() {
+void WatchedSource::reset_hashes() {
   for (Shard& shard : shards_) shard.hashes.clear();
   const std::span<const double> energies = source_->orbital_energies();
   const XXH128_hash_t hash = XXH3_128bits(energies.data(), energies.size_bytes());
@@ -32,7 +32,7 @@ void WatchedSource::watch(Tensor tensor, std::array<int, 4> tiles, std::span<con
     std::array<int, 4> tiles;
   } name{tensor, tiles};
   const std::uint64_t key = XXH3_64bits(&name, sizeof name);
-  // With the name as the seed equal numbers in other blocks have another share in the sum.
+  // The seed makes the hash depend on tensor and tiles: blocks with equal numbers add different hashes to the sum.
   const XXH128_hash_t hash = XXH3_128bits_withSeed(block.data(), block.size_bytes(), key);
   Shard& shard = shards_[key % shards_.size()];
   const std::lock_guard lock(shard.mutex);

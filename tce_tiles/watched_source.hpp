@@ -11,9 +11,9 @@
 
 namespace trifuse {
 
-/// Another source whose numbers must stay what they were: a hash of each block is kept when it is read for the first
-/// time, and InputError is thrown when it is read again and has other numbers. So what was checked is what is used,
-/// although both are read on their own. Costs some 50 bytes for each block.
+/// Wraps a source and refuses numbers that change. It keeps a hash of each block at the first read. A later read of the
+/// block throws InputError if the numbers differ. So a run uses the numbers that the check has read, although both read
+/// the source. The hashes take about 50 bytes per block.
 class WatchedSource final : public TileSource {
  public:
   explicit WatchedSource(std::unique_ptr<const TileSource> source);
@@ -25,10 +25,12 @@ class WatchedSource final : public TileSource {
   bool has_fock() const override { return source_->has_fock(); }
   bool has_exchange_integrals() const override { return source_->has_exchange_integrals(); }
   bool concurrent_reads() const override { return source_->concurrent_reads(); }
-  bool opposite_spins_tell_all() const override { return source_->opposite_spins_tell_all(); }
+  bool opposite_spin_blocks_suffice() const override { return source_->opposite_spin_blocks_suffice(); }
+  bool stores_spin_cases_of_v2() const override { return source_->stores_spin_cases_of_v2(); }
   std::optional<SourceDigest> digest() const override;
-  /// Whatever is read next is what must stay: for numbers that were refused and then corrected.
-  void forget();
+  /// Forgets all hashes, so that the next read of a block counts as the first. For a caller that has corrected numbers
+  /// which a check has refused. No other thread may read at the same time.
+  void reset_hashes();
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -37,17 +39,18 @@ class WatchedSource final : public TileSource {
 
  private:
   enum class Tensor { fock, t1, t2, v2 };
-  /// Threads that read other blocks seldom wait for each other.
+  /// A part of the hashes, with a lock of its own. Threads that read different blocks rarely wait for each other.
   struct Shard {
     std::mutex mutex;
-    std::unordered_map<std::uint64_t, std::uint64_t> hashes;  ///< by tensor and tiles
+    std::unordered_map<std::uint64_t, std::uint64_t> hashes;  ///< by hash of tensor and tiles
   };
 
+  /// Keeps the hash of a block, or compares the block with the hash that was kept.
   void watch(Tensor tensor, std::array<int, 4> tiles, std::span<const double> block) const;
 
   std::unique_ptr<const TileSource> source_;
   mutable std::array<Shard, 64> shards_;
-  mutable std::atomic<std::uint64_t> high_, low_;
+  mutable std::atomic<std::uint64_t> high_, low_;  ///< digest: the sum of all hashes
 };
 
 }  // namespace trifuse

@@ -12,29 +12,30 @@
 namespace trifuse {
 namespace {
 
-/// The recomputed CCSD energy and the printed one, hartree.
+/// Largest difference between the recomputed CCSD energy and the printed one, hartree.
 constexpr double energy_tolerance = 1e-8;
-/// What f_ov t1 may amount to for each unit of |t1| where there is no Fock matrix: the gradient of a loosely converged
-/// SCF, hartree.
-constexpr double largest_unknown_gradient = 1e-5;
-/// Orbital energies and the diagonal of the Fock matrix, hartree. Right inputs: 5e-13 at most; more where energies and
-/// matrix come from different iterations of a loosely converged SCF.
-constexpr double energies_tolerance = 1e-8, energies_per_coupling = 100.0, largest_energies_tolerance = 1e-4;
+/// Largest f_ov t1 per unit of |t1| if there is no Fock matrix: the gradient of a loosely converged SCF, hartree.
+constexpr double max_unknown_gradient = 1e-5;
+/// Largest difference between orbital energies and the diagonal of the Fock matrix, hartree. Correct inputs have at
+/// most 5e-13, and more if energies and matrix come from different iterations of a loosely converged SCF.
+constexpr double energies_tolerance = 1e-8, energies_per_coupling = 100.0, max_energies_tolerance = 1e-4;
 
-/// Steps of t1, see SinglesResidual. Right inputs: 4e-11 for tight convergence, 1.2e-6 for PySCF's defaults,
-/// 1.8e-5 for 1e-4 asked for; wrong arrays: 5.6e-4 at least.
-constexpr double largest_step = 1e-4, usual_step = 3e-6;
-/// The largest step over the largest of other rows or columns. Right inputs with so many elements and steps above the
-/// least: 8; one flipped bit that matters: 100 and more.
-constexpr double spike = 100.0, least_spike = 1e-7;
+/// Steps of t1 (see SinglesResidual). Correct inputs have 4e-11 with tight convergence, 1.2e-6 with PySCF's defaults
+/// and 1.8e-5 with a requested convergence of 1e-4. Wrong arrays have at least 5.6e-4.
+constexpr double max_step = 1e-4, usual_step = 3e-6;
+/// Ratio of the largest step to the largest step of other rows or columns. It is evaluated for steps above `min_spike`
+/// and at least `elements_of_spike` elements. Correct inputs have at most 8, and one flipped bit that matters gives 100
+/// or more.
+constexpr double spike = 100.0, min_spike = 1e-7;
 constexpr std::int64_t elements_of_spike = 8;
-/// What is left of the equation without oovv, for t1 of length 1, hartree. Right inputs: 0.20 to 1.05 along t1, at most
-/// 0.32 across.
-constexpr double least_along = 0.0, largest_along = 3.0, largest_across = 1.0;
-constexpr double usual_least_along = 0.1, usual_largest_along = 2.0, usual_across = 0.5;
-/// <t2 D t2>/<t2 v>. Right inputs: 0.97 to 2.3, 8.2 for a nonsensical molecule; energies in eV: 30 to 60.
-constexpr double least_first_order = 0.3, largest_first_order = 20.0;
-constexpr double least_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
+/// Residual of the equation without oovv, for a t1 of length 1, hartree. Correct inputs have 0.20 to 1.05 along t1 and
+/// at most 0.32 across t1.
+constexpr double min_along = 0.0, max_along = 3.0, max_across = 1.0;
+constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.5;
+/// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in
+/// eV give 30 to 60.
+constexpr double min_first_order = 0.3, max_first_order = 20.0;
+constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
 
 std::string files_of(const SourceInfo& amplitudes, const SourceInfo& integrals) {
   return amplitudes.path + (amplitudes.path == integrals.path ? "" : " and " + integrals.path);
@@ -51,11 +52,10 @@ Witness unknown(std::string name, std::string why) {
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "CCSD energy";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles);
+  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
   if (!amplitudes.correlation_energy) return unknown(name, "the maker's CCSD correlation energy is not known");
   const double printed = *amplitudes.correlation_energy, found = *measured.ccsd_energy;
-  const double limit =
-      energy_tolerance + (measured.fock_in_energy ? 0.0 : largest_unknown_gradient * measured.largest_t1);
+  const double limit = energy_tolerance + (measured.fock_in_energy ? 0.0 : max_unknown_gradient * measured.largest_t1);
   return failed_if(!(std::abs(printed - found) <= limit), name, std::abs(printed - found), limit,
                    fmt::format("The numbers in {} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was "
                                "printed when they were made; amplitudes, integrals and output do not belong together "
@@ -63,7 +63,7 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
                                files_of(amplitudes, integrals), found, printed));
 }
 
-/// Where the largest step is, in the words of the dump format.
+/// The element with the largest step, as the dump format names it.
 std::string element_of(const SinglesResidual& found, bool restricted) {
   return fmt::format("t1{}[{},{}]", restricted ? "" : found.spin == 0 ? "_a" : "_b", found.i, found.a);
 }
@@ -74,17 +74,17 @@ constexpr const char* likely_causes =
 Witness complete_equation(const SinglesResidual& found, const std::string& files, bool restricted) {
   const std::string name = "singles equation";
   const double others = std::min(found.other_rows, found.other_columns);
-  // One wrong number, or few, stand out of what loose convergence leaves everywhere.
-  if (found.step > least_spike && found.elements >= elements_of_spike && found.step > spike * others &&
-      found.step <= largest_step) {
+  // A few wrong numbers give one large step. Loose convergence gives similar steps everywhere.
+  if (found.step > min_spike && found.elements >= elements_of_spike && found.step > spike * others &&
+      found.step <= max_step) {
     return {
-        name, WitnessStatus::failed, found.step, std::max(least_spike, spike * others),
+        name, WitnessStatus::failed, found.step, std::max(min_spike, spike * others),
         fmt::format("{}: the CCSD equation of the single excitations holds everywhere (to {:.2g}) but near {}, where "
                     "it is off by {:.2g}; single numbers of the integrals or amplitudes are damaged, copy or write "
                     "the file again.",
                     files, others, element_of(found, restricted), found.step)};
   }
-  return failed_if(!(found.step <= largest_step), name, found.step, largest_step,
+  return failed_if(!(found.step <= max_step), name, found.step, max_step,
                    fmt::format("{}: the numbers do not satisfy the CCSD equation of the single excitations: the next "
                                "iteration would change {} by {:.3g}; {}, or the amplitudes are not converged.",
                                files, element_of(found, restricted), found.step, likely_causes));
@@ -92,20 +92,20 @@ Witness complete_equation(const SinglesResidual& found, const std::string& files
 
 Witness equation_without_oovv(const SinglesResidual& found, const std::string& files) {
   const std::string name = "singles equation without oovv";
-  if (found.along_t1 < least_along || found.along_t1 > largest_along) {
-    return {name, WitnessStatus::failed, found.along_t1, largest_along,
+  if (found.along_t1 < min_along || found.along_t1 > max_along) {
+    return {name, WitnessStatus::failed, found.along_t1, max_along,
             fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without (ij|ab), "
                         "leaves {:.3g} of t1 hartree, but {:g} to {:g} are possible; {}.",
-                        files, found.along_t1, least_along, largest_along, likely_causes)};
+                        files, found.along_t1, min_along, max_along, likely_causes)};
   }
-  return failed_if(!(found.across_t1 <= largest_across), name, found.across_t1, largest_across,
+  return failed_if(!(found.across_t1 <= max_across), name, found.across_t1, max_across,
                    fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without "
                                "(ij|ab), is off by {:.3g} |t1| hartree, but at most {:g} are possible; {}.",
-                               files, found.across_t1, largest_across, likely_causes));
+                               files, found.across_t1, max_across, likely_causes));
 }
 
 Witness singles_equation(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  if (!measured.singles) return unknown("singles equation", measured.no_singles);
+  if (!measured.singles) return unknown("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
   const std::string files = files_of(amplitudes, integrals);
   if (found.complete) return complete_equation(found, files, integrals.reference == Reference::rhf);
@@ -117,35 +117,35 @@ Witness singles_equation(const Measurements& measured, const SourceInfo& amplitu
 
 Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "first-order doubles";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles);
+  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
   if (measured.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
   const double ratio = measured.t2_d_t2 / measured.t2_v;
-  const bool wrong = !(ratio >= least_first_order && ratio <= largest_first_order);
-  return failed_if(wrong, name, ratio, largest_first_order,
+  const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
+  return failed_if(wrong, name, ratio, max_first_order,
                    fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, where "
                                "converged CCSD has about 1 and {:g} to {:g} are possible; orbital energies may be in "
                                "another unit (eV instead of hartree) or order, or t2 has another sign or factor.",
-                               files_of(amplitudes, integrals), ratio, least_first_order, largest_first_order));
+                               files_of(amplitudes, integrals), ratio, min_first_order, max_first_order));
 }
 
 Witness orbital_energies(const Measurements& measured, const SourceInfo& integrals) {
   const std::string name = "orbital energies";
-  if (!measured.energies_off_fock) return unknown(name, "there is no Fock matrix");
+  if (!measured.energy_fock_difference) return unknown(name, "there is no Fock matrix");
   const double limit =
-      std::clamp(energies_per_coupling * measured.fock_off_diagonal, energies_tolerance, largest_energies_tolerance);
-  return failed_if(!(*measured.energies_off_fock <= limit), name, *measured.energies_off_fock, limit,
+      std::clamp(energies_per_coupling * measured.fock_off_diagonal, energies_tolerance, max_energies_tolerance);
+  return failed_if(!(*measured.energy_fock_difference <= limit), name, *measured.energy_fock_difference, limit,
                    fmt::format("{}: the orbital energies differ from the diagonal of the Fock matrix by up to {:.3g} "
                                "hartree; write both in hartree, in the same order, with the spins in the same places, "
                                "and from the same calculation.",
-                               integrals.path, *measured.energies_off_fock));
+                               integrals.path, *measured.energy_fock_difference));
 }
 
-/// Numbers that are possible but rare.
+/// Warnings about values that are possible but rare.
 std::vector<std::string> remarks(const Measurements& measured, const SourceInfo& amplitudes,
                                  const SourceInfo& integrals) {
   std::vector<std::string> found;
   const std::string files = files_of(amplitudes, integrals);
-  if (measured.gap && *measured.gap < least_gap) {
+  if (measured.gap && *measured.gap < min_gap) {
     found.push_back(
         fmt::format("{}: the lowest virtual orbital lies {:.3g} hartree above the highest occupied one; "
                     "perturbative triples are not reliable there.",
@@ -165,8 +165,8 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
                     "iteration would change t1 by up to {:.2g}.",
                     files, singles.step));
   }
-  const bool unusual = singles.along_t1 < usual_least_along || singles.along_t1 > usual_largest_along ||
-                       singles.across_t1 > usual_across;
+  const bool unusual =
+      singles.along_t1 < usual_min_along || singles.along_t1 > usual_max_along || singles.across_t1 > usual_across;
   if (!singles.complete && singles.singles && unusual) {
     found.push_back(
         fmt::format("{}: what the CCSD equation of the single excitations leaves without (ij|ab), {:.2g} "
@@ -176,8 +176,8 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   return found;
 }
 
-/// NWChem has one set of ROHF orbitals, whose energies are the mean of both spins' Fock matrices: how far the energies
-/// are from that. Orbitals of the other spin are found by their energy, since they stand in another order.
+/// Largest difference between ROHF orbital energies and the mean of both spins' Fock diagonals, which NWChem uses as
+/// orbital energies. The orbitals of the two spins have different orders; the function pairs them by their energies.
 double off_mean_of_spins(const std::array<std::vector<double>, 2>& eps,
                          const std::array<std::vector<double>, 2>& fock) {
   if (eps[0].size() != eps[1].size()) return std::numeric_limits<double>::infinity();
@@ -223,7 +223,7 @@ void Measurements::compare_energies(const std::array<std::vector<double>, 2>& oc
       if (p / n != p % n) fock_off_diagonal = std::max(fock_off_diagonal, std::abs(fock[s][p]));
     }
   }
-  energies_off_fock = rohf ? std::min(off_own, off_mean_of_spins(eps, fock)) : off_own;
+  energy_fock_difference = rohf ? std::min(off_own, off_mean_of_spins(eps, fock)) : off_own;
 }
 
 std::string to_string(WitnessStatus status) {
@@ -238,7 +238,13 @@ std::string to_string(WitnessStatus status) {
   return "?";
 }
 
-CheckReport judge(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
+bool has_failed(const CheckReport& report) {
+  return std::any_of(report.witnesses.begin(), report.witnesses.end(),
+                     [](const Witness& witness) { return witness.status == WitnessStatus::failed; });
+}
+
+CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& amplitudes,
+                               const TileSource& integrals) {
   const SourceInfo &of_amplitudes = amplitudes.info(), &of_integrals = integrals.info();
   CheckReport report;
   report.ccsd_energy = measured.ccsd_energy;
@@ -249,7 +255,7 @@ CheckReport judge(const Measurements& measured, const TileSource& amplitudes, co
   return report;
 }
 
-void enforce(CheckReport& report, bool trust_input) {
+void enforce_witnesses(CheckReport& report, bool trust_input) {
   for (const Witness& witness : report.witnesses) {
     if (witness.status != WitnessStatus::failed) continue;
     if (!trust_input) throw InputError(witness.note);

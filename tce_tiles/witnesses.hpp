@@ -8,51 +8,61 @@
 #include "tce_tiles/singles_residual.hpp"
 #include "tce_tiles/tile_source.hpp"
 
-/// Physical witnesses: relations that hold for every right input and for hardly any wrong one.
+/// Physical witnesses: relations that every correct input satisfies and almost no wrong input does.
 namespace trifuse {
 
-/// What a check has measured of amplitudes and integrals; what could not be measured is absent. Hartree.
+/// The quantities that a check has measured. A quantity that could not be measured is absent. Energies are in hartree.
 struct Measurements {
-  std::optional<double> ccsd_energy;  ///< correlation energy recomputed from the numbers
-  bool fock_in_energy = false;        ///< it has the term f_ov t1; without a Fock matrix that is taken for zero
+  std::optional<double> ccsd_energy;  ///< correlation energy, recomputed from the numbers
+  bool fock_in_energy = false;  ///< `ccsd_energy` includes f_ov t1; without a Fock matrix this term is assumed zero
   std::optional<SinglesResidual> singles;
-  std::string no_singles;  ///< why the equation of the single excitations was not evaluated
-  /// Largest difference of orbital energies and diagonal of the Fock matrix; absent without one. For ROHF the diagonal
-  /// of each spin, or the mean of both spins, whichever fits.
-  std::optional<double> energies_off_fock;
-  /// Largest off-diagonal element of the Fock matrix of canonical orbitals, which tells how far the SCF converged.
+  std::string no_singles_reason;  ///< why the equation of the single excitations was not evaluated
+  /// Largest difference between an orbital energy and its diagonal element of the Fock matrix; absent without a Fock
+  /// matrix. For ROHF the diagonal is that of each spin, or the mean of both spins if that fits better.
+  std::optional<double> energy_fock_difference;
+  /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It tells how well the SCF
+  /// converged.
   double fock_off_diagonal = 0.0;
   double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
-  /// sum t2 D t2 and sum t2 v over opposite spins, D_ijab = eps_i + eps_j - eps_a - eps_b.
+  /// sum t2 D t2 and sum t2 v over opposite spins, with D_ijab = eps_i + eps_j - eps_a - eps_b.
   double t2_d_t2 = 0.0, t2_v = 0.0;
-  std::optional<double> gap;  ///< lowest virtual less highest occupied orbital energy, smallest of both spins
+  std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy; the smaller one of both spins
 
-  /// Measures gap and orbital energies from orbital energies and Fock matrices [o+v, o+v] by spin (a restricted
-  /// reference has the first alone; matrices may be empty).
+  /// Sets `gap`, `energy_fock_difference` and `fock_off_diagonal`. Arrays are by spin: orbital energies eps[o] and
+  /// eps[v], and Fock matrices f[p,q] of shape [o+v,o+v] with occupied orbitals first; all in hartree. A restricted
+  /// reference uses element 0 only. The matrices may be empty.
   void compare_energies(const std::array<std::vector<double>, 2>& occupied,
                         const std::array<std::vector<double>, 2>& virtuals,
                         const std::array<std::vector<double>, 2>& fock, bool rohf);
 };
 
+/// The outcome of a witness. Unknown: the input lacks the numbers to evaluate it.
 enum class WitnessStatus { passed, unknown, failed };
+/// "passed", "not known" or "failed".
 std::string to_string(WitnessStatus status);
 
+/// One witness, with its result.
 struct Witness {
   std::string name;
   WitnessStatus status = WitnessStatus::unknown;
-  std::optional<double> value, limit;
-  std::string note;  ///< failed: one sentence for the user; unknown: why
+  std::optional<double> value, limit;  ///< the measured value and its limit, in the units of the witness
+  std::string note;                    ///< failed: one sentence for the user; unknown: the reason
 };
 
+/// The result of a check, for the report of a run.
 struct CheckReport {
-  std::optional<double> ccsd_energy;  ///< hartree
+  std::optional<double> ccsd_energy;  ///< recomputed correlation energy, hartree
   std::vector<Witness> witnesses;
-  std::vector<std::string> warnings;  ///< sentences about numbers that are possible but rare
+  std::vector<std::string> warnings;  ///< sentences about values that are possible but rare
 };
 
-/// Compares what was measured with what must hold. `amplitudes` and `integrals` may be the same source.
-CheckReport judge(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals);
-/// Throws InputError with the sentence of the first failed witness; with `trust_input` adds a warning instead.
-void enforce(CheckReport& report, bool trust_input);
+/// True if a witness has failed.
+bool has_failed(const CheckReport& report);
+
+/// Compares the measured quantities with their limits. `amplitudes` and `integrals` may be the same source.
+CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals);
+/// Throws InputError with the sentence of the first failed witness. If `trust_input` is set, adds a warning for each
+/// failed witness instead.
+void enforce_witnesses(CheckReport& report, bool trust_input);
 
 }  // namespace trifuse

@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +22,33 @@
 namespace trifuse {
 
 namespace {
+
+/// The name of a temporary file where handlers of signals find it, who may not look at memory that is freed meanwhile.
+struct NotedName {
+  std::atomic<bool> taken{false}, complete{false};
+  std::array<char, PATH_MAX> path{};
+};
+std::array<NotedName, 16> noted_names;
+
+/// Where the name was noted; -1 where there is no room.
+int note_name(const std::string& path) noexcept {
+  if (path.size() >= PATH_MAX) return -1;
+  for (std::size_t n = 0; n < noted_names.size(); ++n) {
+    NotedName& name = noted_names[n];
+    if (name.taken.exchange(true)) continue;
+    std::copy_n(path.c_str(), path.size() + 1, name.path.begin());
+    name.complete = true;
+    return static_cast<int>(n);
+  }
+  return -1;
+}
+
+void forget_name(int number) noexcept {
+  if (number < 0) return;
+  NotedName& name = noted_names[static_cast<std::size_t>(number)];
+  name.complete = false;
+  name.taken = false;
+}
 
 std::string directory_of(const std::string& path) {
   const std::filesystem::path whole(path);
@@ -42,6 +73,12 @@ void flush_directory(const std::string& directory) {
 }
 
 }  // namespace
+
+void remove_unfinished_outputs() noexcept {
+  for (const NotedName& name : noted_names) {
+    if (name.complete) ::unlink(name.path.data());
+  }
+}
 
 bool lead_to_same_file(const std::string& first, const std::string& second) {
   struct stat one {
@@ -99,11 +136,15 @@ void OutputFile::create() {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::uint64_t number = std::uint64_t{random()} << 32 | random();
     std::string name = fmt::format("{}/{}.partial-{:016x}", directory_of(path_), stem, number);
+    noted_ = note_name(name);  // before there is such a file, so that no signal comes between
     descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);
       return;
     }
+    const int error = errno;
+    forget_temporary();
+    errno = error;
     if (errno != EEXIST && errno != EINTR) break;
   }
   fail(errno);
@@ -117,6 +158,11 @@ int OutputFile::open() {
 void OutputFile::discard() noexcept {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  forget_temporary();
+}
+
+void OutputFile::forget_temporary() noexcept {
+  forget_name(std::exchange(noted_, -1));
   temporary_.clear();
 }
 
@@ -149,7 +195,7 @@ void OutputFile::finish() {
   } else {
     take_free_name();
   }
-  temporary_.clear();
+  forget_temporary();
   flush_directory(directory_of(path_));
 }
 

@@ -10,6 +10,10 @@ namespace trifuse {
 /// file exists, true if the paths have the same name in the same directory.
 bool lead_to_same_file(const std::string& first, const std::string& second);
 
+/// Removes the temporary files of all outputs of this process. A handler of a signal that ends the process may call it.
+/// The outputs must not be used afterwards.
+void remove_unfinished_outputs() noexcept;
+
 /// Rules for a file that already exists under the name of an output.
 struct OutputRules {
   std::string cure;        ///< last part of an error message: advice, e.g. "give another --json file"
@@ -23,9 +27,10 @@ struct OutputRules {
 
 /// A file that appears under its name only when it is complete and on the disk.
 ///
-/// Until then the file has a temporary name in the same directory. The destructor removes an unfinished file. Symbolic
-/// links are never followed. The rules are applied twice. At construction they prevent that a long run ends at a file
-/// that cannot be written. In `finish` they protect a file that another program has created meanwhile.
+/// Until then the file has a temporary name in the same directory. The destructor removes an unfinished file, and so
+/// does a signal handler that calls `remove_unfinished_outputs`. Symbolic links are never followed. The rules are
+/// applied twice. At construction they prevent that a long run ends at a file that cannot be written. In `finish` they
+/// protect a file that another program has created meanwhile.
 class OutputFile {
  public:
   /// Checks that `path` can be written. Creates no file. Throws UsageError if the rules keep an existing file or if
@@ -49,6 +54,7 @@ class OutputFile {
   bool may_replace() const;
   void create();
   void discard() noexcept;
+  void forget_temporary() noexcept;
   void take_free_name();
   [[noreturn]] void fail(int error) const;
 
@@ -56,6 +62,7 @@ class OutputFile {
   OutputRules rules_;
   bool existed_ = false;
   std::string temporary_;  ///< name of the unfinished file; empty if there is none
+  int noted_ = -1;         ///< position of its name in the list for signal handlers; -1 if it is in none
   int descriptor_ = -1;
 };
 

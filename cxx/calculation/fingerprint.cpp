@@ -43,7 +43,7 @@ class Hash {
 
 /// Whether a block of four tiles tells what others do not.
 bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
-  if (!source.opposite_spins_tell_all()) return true;
+  if (!source.opposite_spin_blocks_suffice()) return true;
   const auto spin = [&](std::size_t d) { return source.tiles()[tiles[d]].spin(); };
   return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
 }

@@ -101,8 +101,26 @@ void JournalFile::lock(int operation) {
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : path_(std::move(path)), key_(key) {
   // A pipe or a terminal is refused, not waited for.
-  file_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-  if (file_ < 0) fail("opened");
+  constexpr int always = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const bool create = (flags & O_CREAT) != 0;
+  while (file_ < 0) {
+    file_ = ::open(path_.c_str(), (flags & ~O_CREAT) | always);
+    if (file_ >= 0) return;
+    if (errno != ENOENT || !create) fail("opened");
+    // Other than opening, this makes no file at the end of a link.
+    file_ = ::open(path_.c_str(), flags | O_EXCL | always, 0666);
+    if (file_ < 0 && errno != EEXIST) fail("opened");
+    if (file_ < 0) refuse_link();  // else a file has appeared meanwhile
+  }
+}
+
+void JournalFile::refuse_link() const {
+  struct stat status {};
+  if (::lstat(path_.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return;
+  throw UsageError(fmt::format(
+      "The journal {} is a symbolic link to a file that does not exist, and a journal does not begin behind "
+      "a link; name the file that is meant with --journal.",
+      path_));
 }
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& found)

@@ -31,8 +31,8 @@ class JournalFile {
   using Found = std::function<void(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies)>;
 
   /// Opens or creates a file to append to, which is then this run's alone, and tells `found` what is in it. Throws
-  /// UsageError when it belongs to another calculation, is no journal, or another run holds it, and SystemError when it
-  /// cannot be written.
+  /// UsageError when it belongs to another calculation, is no journal, another run holds it, or it is a link to a file
+  /// that is not there, and SystemError when it cannot be written.
   JournalFile(std::string path, const JournalKey& key, const Found& found);
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
@@ -58,6 +58,8 @@ class JournalFile {
  private:
   /// Only opens it.
   JournalFile(std::string path, const JournalKey& key, int flags);
+  /// Throws UsageError if the path is a symbolic link.
+  void refuse_link() const;
   void lock(int operation);
   /// Bytes of the file. It is a regular one.
   std::size_t size_of_file() const;

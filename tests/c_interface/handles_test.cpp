@@ -38,6 +38,14 @@ class Handles : public ::testing::Test {
     refused();
     trifuse_set_block(&status, handle, TRIFUSE_T1, tiles, 1, &number);
     refused();
+    trifuse_witness_count(&status, handle);
+    refused();
+    trifuse_get_witness(&status, handle, 0, nullptr);
+    refused();
+    if (handle != nullptr) {
+      EXPECT_EQ(trifuse_open_doubtful_amplitudes(&status, water().c_str(), handle), nullptr);
+      refused();
+    }
   }
   void expect_no_calculation(trifuse_calculation handle) {
     trifuse_status status;
@@ -62,6 +70,12 @@ class Handles : public ::testing::Test {
     trifuse_set_memory(&status, handle, 1);
     refused();
     trifuse_set_journal(&status, handle, "journal");
+    refused();
+    trifuse_set_trust_input(&status, handle, 1);
+    refused();
+    trifuse_warning_count(&status, handle);
+    refused();
+    trifuse_get_warning(&status, handle, 0, nullptr);
     refused();
     trifuse_run(&status, handle);
     refused();

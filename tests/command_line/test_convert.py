@@ -1,10 +1,13 @@
 """`trifuse convert`: the dump gives the energies of NWChem's files, and takes no other file's place unasked."""
 
 import os
+import signal
+import subprocess
 import unittest
 
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import CASES, DATA, GOOD_CASES, ProgramTest, energies_as_text, trifuse, trifuse_under_file_limit
+from trifuse_program import (CASES, DATA, GOOD_CASES, Outcome, ProgramTest, checked, command, energies_as_text, environment, trifuse,
+                             trifuse_under_file_limit)
 
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
 
@@ -84,6 +87,39 @@ class Target(ProgramTest):
             if "refuse" in case:
                 self.assert_refused("convert", DATA / name / "c", target, naming=name)
         self.assert_nothing_but()
+
+    def stopped_while_it_writes(self, which, *arguments):
+        """The outcome of a command that gets a signal when its dump has begun, or None if it was faster."""
+        process = subprocess.Popen(command(*arguments), env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        while process.poll() is None:
+            try:
+                sizes = [path.stat().st_size for path in self.folder.glob("target.h5.partial-*")]
+            except FileNotFoundError:
+                continue
+            if any(size > 0 for size in sizes):
+                process.send_signal(which)
+                break
+        out, err = process.communicate(timeout=300)
+        return None if process.returncode == 0 else checked(Outcome(process.returncode, out, err))
+
+    def test_a_signal_leaves_nothing(self):
+        molecule = ("--occupied", 8, "--virtual", 64)
+        self.succeed("bench", *molecule, "--write", self.folder / "source.h5")
+        target = self.folder / "target.h5"
+        for which in (signal.SIGINT, signal.SIGTERM):
+            for line in (("convert", self.folder / "source.h5", target), ("bench", *molecule, "--write", target)):
+                with self.subTest(signal=which, command=line[0]):
+                    for _ in range(20):
+                        outcome = self.stopped_while_it_writes(which, *line)
+                        if outcome is not None:
+                            break
+                        target.unlink()
+                    self.assertIsNotNone(outcome, "the command was always faster than its signal")
+                    self.assert_one_sentence(outcome, 130, "Stopped")
+                    self.assert_nothing_but("source.h5")
 
     def test_a_limit_of_file_sizes_ends_with_3_and_leaves_nothing(self):
         molecule = MadeUpMolecule(occupied=4, virtual=10)

@@ -242,6 +242,23 @@ class Foreign(JournalTest):
             self.assert_one_sentence(trifuse(*self.arguments()), code, place)
         self.assert_nothing_but("molecule")
 
+    def test_a_link_leads_to_a_journal_that_exists_or_is_refused(self):
+        """A new file never appears at the end of a link."""
+        link, target = self.folder / "link", self.folder / "target"
+        link.symlink_to(target)
+        self.journal = link
+        for form in ((), ("--executor", "cpu")):
+            outcome = trifuse(*self.arguments(*OPTIONS, *form))
+            self.assert_one_sentence(outcome, 2, link, "symbolic link")
+            self.assertTrue(link.is_symlink() and not target.exists() and not self.report.exists())
+        self.journal = target
+        expected, kept = self.finish(*OPTIONS)
+        self.assertEqual(kept, 0)
+        self.journal = link
+        again, kept = self.finish(*OPTIONS)
+        self.assertEqual(again, expected)
+        self.assertGreater(kept, 0)
+
     def test_a_journal_in_use_is_refused(self):
         process = self.start()
         self.wait_for_tasks(process, 10)

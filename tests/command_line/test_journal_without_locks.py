@@ -5,7 +5,7 @@ import os
 import unittest
 
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import ProgramTest, energies_as_text, environment, has_mpi, mpirun, read_report, sanitized, trifuse
+from trifuse_program import ProgramTest, energies_as_text, environment, has_mpi, mpirun, preloading, read_report, trifuse
 
 WARNING = "has no locks (flock), so nothing keeps two runs from using it at the same time"
 
@@ -24,10 +24,7 @@ class JournalWithoutLocks(ProgramTest):
                           self.journal)
 
     def variables(self, number):
-        variables = {"LD_PRELOAD": os.environ["TRIFUSE_TEST_NO_LOCKS"], "TRIFUSE_TEST_FLOCK_ERRNO": str(number)}
-        if sanitized():
-            variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
-        return variables
+        return {**preloading(os.environ["TRIFUSE_TEST_NO_LOCKS"]), "TRIFUSE_TEST_FLOCK_ERRNO": str(number)}
 
     def assert_warned(self, outcome):
         self.assertEqual(outcome.code, 0, outcome)

@@ -129,6 +129,20 @@ class OptionsThatContradict(OutputTest):
         for kind, frozen, tile in ((SMALL_TILES, 0, 5), ("n_ccpvdz_c1_rohf_fc1_t5_2eorb", 1, 5)):
             self.succeed("run", DATA / kind / "c", "--frozen-core", frozen, "--nwchem-tile-size", tile)
 
+    def test_dumps_have_no_such_options(self):
+        """Which would be passed over without a word; beside NWChem's files on the other side they have a meaning."""
+        dump, other = self.convert(DATA / WATER / "c"), self.convert(DATA / WATER / "c", "other.h5")
+        options = (("--frozen-core", 0), ("--frozen-core", 3), ("--frozen-virtual", 1), ("--nwchem-tile-size", 10),
+                   ("--nwchem-output", DATA / WATER / "c.out"), ("--nwchem-movecs", DATA / WATER / "c.movecs"))
+        for option, value in options:
+            for line in (("run", dump), ("info", dump), ("run", dump, "--left", other), ("convert", dump, self.folder / "new.h5"),
+                         ("plan", dump)):
+                with self.subTest(line=line, option=option):
+                    self.assert_one_sentence(trifuse(*line, option, value), 2, f"{option} ", dump, "leave it out")
+        self.assert_nothing_but("dump.h5", "other.h5")
+        self.succeed("run", dump, "--left", DATA / WATER / "c", "--frozen-core", 0)
+        self.succeed("run", DATA / WATER / "c", "--left", dump, "--frozen-core", 0)
+
     def test_impossible_numbers(self):
         for option in ("--frozen-core", "--frozen-virtual", "--nwchem-tile-size"):
             for value in (-1, 10**6, 2**31, 2**63 - 1, 2**63, 2**64 + 1, 10**30):

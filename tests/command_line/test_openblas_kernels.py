@@ -5,7 +5,7 @@ import re
 import unittest
 from pathlib import Path
 
-from trifuse_program import DATA, ProgramTest, environment, sanitized, trifuse
+from trifuse_program import DATA, ProgramTest, environment, preloading, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 
@@ -24,10 +24,8 @@ class OpenBlasThatIsTooOld(ProgramTest):
         self.expected = kernels_of_this_processor()
         if "BLAS: OpenBLAS" not in trifuse("--version").out or self.expected is None:
             self.skipTest("there is no OpenBLAS here, or a processor for which it has nothing better")
-        self.variables = environment(LD_PRELOAD=os.environ["TRIFUSE_TEST_PLAIN_OPENBLAS"])
+        self.variables = environment(**preloading(os.environ["TRIFUSE_TEST_PLAIN_OPENBLAS"]))
         self.variables.pop("OPENBLAS_CORETYPE", None)
-        if sanitized():
-            self.variables["ASAN_OPTIONS"] = "verify_asan_link_order=0"
 
     def kernels(self, **variables):
         return re.search(r"BLAS: .* \((\w+) kernels\)", trifuse("--version", env={**self.variables, **variables}).out).group(1)

@@ -7,18 +7,10 @@ import unittest
 
 from launched_run import LaunchedRun
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import ALONE, Outcome, TIME_LIMIT, checked, energies_as_text, launched, sanitized, without_launcher
+from trifuse_program import ALONE, Outcome, TIME_LIMIT, checked, energies_as_text, launched, preloading, without_launcher
 
 SILENCE = 2
 STOPPED = 7
-
-
-def preloaded():
-    """The environment in which locks of files take their time on one rank."""
-    variables = {"LD_PRELOAD": os.environ["TRIFUSE_TEST_NO_LOCKS"]}
-    if sanitized():
-        variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
-    return variables
 
 
 class SilentRanks(LaunchedRun):
@@ -70,7 +62,7 @@ class SilentRanks(LaunchedRun):
         self.stop_for_a_while(0)
 
     def test_a_rank_that_a_disk_keeps_waiting_is_named_as_such(self):
-        self.begin("--journal", self.folder / "journal", **preloaded(), TRIFUSE_TEST_SLOW_RANK="1",
+        self.begin("--journal", self.folder / "journal", **preloading(os.environ["TRIFUSE_TEST_NO_LOCKS"]), TRIFUSE_TEST_SLOW_RANK="1",
                    TRIFUSE_TEST_SLOW_SECONDS=str(STOPPED))
         said = self.end()
         behind = [line for line in said if "Rank 1 on host" in line]
@@ -79,7 +71,7 @@ class SilentRanks(LaunchedRun):
         self.assertEqual([line for line in said if "heard of" in line], [])
 
     def test_nobody_is_named_where_nobody_asks(self):
-        self.begin("--journal", self.folder / "journal", **preloaded(), TRIFUSE_TEST_SLOW_RANK="1",
+        self.begin("--journal", self.folder / "journal", **preloading(os.environ["TRIFUSE_TEST_NO_LOCKS"]), TRIFUSE_TEST_SLOW_RANK="1",
                    TRIFUSE_TEST_SLOW_SECONDS="5", TRIFUSE_SILENCE_SECONDS="0")
         self.assertEqual([line for line in self.end() if "on host" in line], [])
 

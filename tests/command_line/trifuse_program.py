@@ -149,6 +149,14 @@ def sanitized():
                                                 capture_output=True, text=True).stderr
 
 
+def preloading(library):
+    """What the environment needs so that the program loads `library` before all others."""
+    variables = {"LD_PRELOAD": library}
+    if sanitized():
+        variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
+    return variables
+
+
 def read_report(path, **options):
     return json.loads(Path(path).read_text(), **options)
 

@@ -14,7 +14,8 @@
 #include "tests/support/expected_energies.hpp"
 
 /// Dumps in HDF5, of our own writer and as h5py writes them, that were damaged at random end in the right energy or in
-/// a sentence: never in a crash, an endless loop, more memory than the machine has, or an error of another kind.
+/// a sentence, also where the checksums of the damaged metadata were renewed: never in a crash, an endless loop, more
+/// memory than the machine has, or an error of another kind.
 ///
 /// TRIFUSE_FUZZ_ROUNDS=n tries n damaged copies of each dump instead of the usual number, TRIFUSE_FUZZ_FIRST=n begins
 /// with copy n, which repeats a failure, and TRIFUSE_FUZZ_KEEP=FOLDER keeps the copies that failed. campaign.sh tries
@@ -143,10 +144,11 @@ TEST_P(DamagedHdf5, EndsInTheRightEnergyOrASentence) {
     EXPECT_NEAR(right.energy[1], energies.at(GetParam()), 1e-10) << "PySCF's";
   }
   const Contents contents(path());
+  const std::vector<CheckedBlock> blocks = checked_blocks(sound);
   const auto damage = [&](std::size_t n, std::string& what) {
     std::string content = sound;
     Mutation mutation((first + n) * 0x9e3779b97f4a7c15u);
-    mutation.spoil_hdf5(content);
+    mutation.spoil_hdf5(content, blocks);
     what = mutation.description();
     return content;
   };

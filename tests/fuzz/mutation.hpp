@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/checked_blocks.hpp"
+
 namespace trifuse::testing {
 
 /// Spoils the contents of files as disks, transfers, editors and wrong programs do. The same seed spoils in the same
@@ -66,9 +68,14 @@ class Mutation {
     }
   }
 
-  /// Half of the time near something that describes the data, which is little of a file.
-  void spoil_hdf5(std::string& content) {
+  /// Half of the time near something that describes the data, which is little of a file. `blocks`: with checksums; one
+  /// time in three, what is changed in them gets the checksum that fits.
+  void spoil_hdf5(std::string& content, std::span<const CheckedBlock> blocks) {
     const int times = one_in(8) ? 2 : 1;
+    if (!blocks.empty() && one_in(3)) {
+      for (int n = 0; n < times; ++n) spoil_block(content, blocks[below(blocks.size())]);
+      return;
+    }
     for (int n = 0; n < times; ++n) one_in(2) ? spoil_binary(content) : spoil_description(content);
   }
 
@@ -170,7 +177,19 @@ class Mutation {
   void spoil_description(std::string& content) {
     if (content.size() < 64) return;
     const std::span<char> piece = described(content);
-    if (piece.size() < 16) return;
+    if (piece.size() >= 16) spoil_piece(content, piece);
+  }
+
+  void spoil_block(std::string& content, const CheckedBlock& block) {
+    // Words in metadata are not aligned.
+    const std::size_t skipped = block.bytes < 16 ? 0 : below(8);
+    spoil_piece(content, std::span(content).subspan(block.begin + skipped, block.bytes - skipped));
+    renew_sum(content, block);
+    say("with a checksum that fits");
+  }
+
+  /// `piece`: of the content, at least 8 bytes.
+  void spoil_piece(std::string& content, std::span<char> piece) {
     char& byte = piece[below(piece.size())];
     switch (below(7)) {
       case 0:

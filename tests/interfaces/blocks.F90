@@ -28,9 +28,11 @@ program blocks
   use program_data, only: held, read_block
   implicit none
   type(trifuse_status) :: status
-  type(trifuse_amplitudes) :: read
+  type(trifuse_amplitudes) :: read, doubtful
   type(trifuse_calculation) :: calculation
   type(trifuse_description) :: description
+  type(trifuse_witness) :: witness
+  character(len=:), allocatable :: message, warning
   type(c_funptr) :: reader
   type(trifuse_tile), allocatable, target :: tiles(:)
   real(c_double), allocatable, target :: energies(:)
@@ -73,11 +75,42 @@ program blocks
   call trifuse_delete_calculation(calculation)
   call trifuse_delete_amplitudes(read)
 
+  ! With (ij|ab) the equation of the single excitations is tested completely.
+  call trifuse_get_witness(status, held, 2_c_int64_t, witness)
+  call expect(witness%name == "singles equation" .and. witness%result == trifuse_witness_passed, "a witness of files")
+  description%has_exchange_integrals = 1
+  call trifuse_new_amplitudes(status, read, description, reader)
+  call trifuse_get_witness(status, read, 2_c_int64_t, witness)
+  call expect_success("a witness of blocks")
+  call expect(witness%name == "singles equation" .and. witness%result == trifuse_witness_passed, "a witness of blocks")
+  call expect(witness%value <= witness%limit .and. witness%note == "", "its numbers")
+  call trifuse_delete_amplitudes(read)
+  description%has_exchange_integrals = 0
+  call trifuse_new_amplitudes(status, read, description, reader)
+  call trifuse_get_witness(status, read, 2_c_int64_t, witness)
+  call expect(witness%name == "singles equation without oovv", "a witness without (ij|ab)")
+  call trifuse_delete_amplitudes(read)
+
   description%correlation_energy = description%correlation_energy + 1e-3_c_double
   call trifuse_new_amplitudes(status, read, description, reader)
   call trifuse_new_calculation(status, calculation, read)
   call trifuse_run(status, calculation)
   call expect(status%code == trifuse_bad_input, "amplitudes of another run")
+  message = trifuse_message(status)
+  call trifuse_get_witness(status, read, 1_c_int64_t, witness)
+  call expect(witness%result == trifuse_witness_failed .and. witness%note == message, "what failed")
+  call trifuse_set_trust_input(status, calculation, .true.)
+  call trifuse_run(status, calculation)
+  call expect_success("a run that trusts its input")
+  call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket, paren)
+  call expect(abs(paren + 0.00306002229317_c_double) < 1e-10_c_double, "E(T) of a trusted input")
+  call trifuse_warning_count(status, calculation, count)
+  call expect(count == 1_c_int64_t, "a warning")
+  call trifuse_get_warning(status, calculation, count, warning)
+  call expect(index(warning, "CCSD energy") > 0, "its text")
+  call trifuse_open_doubtful_amplitudes(status, doubtful, path)
+  call expect_success("open again")
+  call trifuse_delete_amplitudes(doubtful)
   call trifuse_delete_calculation(calculation)
   call trifuse_delete_amplitudes(read)
   call trifuse_delete_amplitudes(held)

@@ -420,6 +420,124 @@ class Refusals(Dumps):
         self.assert_refused("solve_regularized_ccsd", pyscf_export.write_left_dump, reg.run(), self.path())
 
 
+class ExistingFiles(Dumps):
+    """A dump replaces an earlier dump of its kind, and whatever else only if that is allowed; failures leave nothing."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cc = solved(pyscf.cc.CCSD(mean_field(scf.RHF, "H 0 0 0; H 0 0 0.74")))
+        cls.reg = pyscf_export.solve_regularized_ccsd(cls.cc, 0.1)
+
+    def write(self, name="dump.h5", content="precious\n"):
+        with open(self.path(name), "w") as file:
+            file.write(content)
+
+    def read(self, name="dump.h5"):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def assert_kept(self, words, call=None, **options):
+        before = {name: self.read(name) for name in os.listdir(self.folder) if os.path.exists(self.path(name))}
+        names = set(os.listdir(self.folder))
+        with self.assertRaisesRegex(pyscf_export.ExportError, words):
+            (call or pyscf_export.write_dump)(self.cc, self.path(), **options)
+        self.assertEqual(set(os.listdir(self.folder)), names)
+        self.assertEqual({name: self.read(name) for name in before}, before)
+
+    def test_earlier_dumps_are_replaced(self):
+        for call, cc in ((pyscf_export.write_dump, self.cc), (pyscf_export.write_left_dump, self.reg),
+                         (pyscf_export.write_lambda_dump, self.cc)):
+            call(cc, self.path(call.__name__), comment="first")
+            call(cc, self.path(call.__name__), comment="second")
+            with h5py.File(self.path(call.__name__)) as file:
+                self.assertEqual(file.attrs["comment"], b"second")
+        self.assertEqual(len(os.listdir(self.folder)), 3)
+
+    def test_other_files_are_kept(self):
+        self.write()
+        self.assert_kept("exists already")
+        self.write(content="")
+        self.assert_kept("exists already")
+        with h5py.File(self.path(), "w") as file:  # a checkpoint file, say
+            file.attrs["format"] = "another"
+        self.assert_kept("exists already")
+        pyscf_export.write_dump(self.cc, self.path(), overwrite=True)
+        self.assert_kept("no earlier lambda dump", pyscf_export.write_lambda_dump)
+        with h5py.File(self.path(), "r+") as file:
+            file.attrs["program"] = "trifuse"
+        self.assert_kept("exists already")
+        pyscf_export.write_lambda_dump(self.cc, self.path(), overwrite=True)
+        self.assertEqual(pyscf_export.verify_seal(self.path()), [])
+
+    def test_links_are_not_followed(self):
+        for target in ("target", "nothing", "dump.h5"):
+            self.write("target")
+            os.symlink(target, self.path())
+            self.assert_kept("symbolic link")
+            pyscf_export.write_dump(self.cc, self.path(), overwrite=True)
+            self.assertFalse(os.path.islink(self.path()))
+            self.assertEqual(self.read("target"), b"precious\n")
+            self.assertFalse(os.path.exists(self.path("nothing")))
+            os.remove(self.path())
+
+    def test_what_is_no_file_is_kept(self):
+        for make in (os.mkdir, os.mkfifo):
+            make(self.path())
+            for overwrite in (False, True):
+                with self.assertRaisesRegex(pyscf_export.ExportError, "no regular file"):
+                    pyscf_export.write_dump(self.cc, self.path(), overwrite=overwrite)
+            self.assertEqual(os.listdir(self.folder), ["dump.h5"])
+            os.rmdir(self.path()) if make is os.mkdir else os.remove(self.path())
+
+    def test_the_old_temporary_name_is_somebody_elses(self):
+        self.write("dump.h5.partial")
+        os.symlink("dump.h5.partial", self.path("link.h5.partial"))
+        pyscf_export.write_dump(self.cc, self.path())
+        pyscf_export.write_dump(self.cc, self.path("link.h5"))
+        self.assertEqual(self.read("dump.h5.partial"), b"precious\n")
+        self.assertEqual(len(os.listdir(self.folder)), 4)
+
+    def test_exceptions_leave_nothing(self):
+        for existing in (False, True):
+            if existing:
+                pyscf_export.write_dump(self.cc, self.path())
+            for failure in (KeyboardInterrupt, MemoryError, OSError):
+                eris = self.cc.ao2mo(self.cc.mo_coeff)
+
+                def fail(*_):
+                    self.assertEqual(len(os.listdir(self.folder)), 1 + existing)  # the dump is under way
+                    raise failure
+
+                eris.get_ovvv = fail
+                before = self.read() if existing else None
+                with self.assertRaises(failure):
+                    pyscf_export.write_dump(self.cc, self.path(), eris=eris)
+                self.assertEqual(os.listdir(self.folder), ["dump.h5"] if existing else [])
+                self.assertEqual(self.read() if existing else None, before)
+
+    def test_a_file_that_appears_meanwhile_is_kept(self):
+        for overwrite in (False, True):
+            eris = self.cc.ao2mo(self.cc.mo_coeff)
+            get_ovvv = eris.get_ovvv
+            eris.get_ovvv = lambda *rows: self.write() or get_ovvv(*rows)
+            if overwrite:
+                pyscf_export.write_dump(self.cc, self.path(), eris=eris, overwrite=True)
+                self.assertEqual(pyscf_export.verify_seal(self.path()), [])
+                continue
+            with self.assertRaisesRegex(pyscf_export.ExportError, "exists already"):
+                pyscf_export.write_dump(self.cc, self.path(), eris=eris)
+            self.assertEqual((os.listdir(self.folder), self.read()), (["dump.h5"], b"precious\n"))
+            os.remove(self.path())
+
+    def test_permissions_are_those_of_other_files(self):
+        before = os.umask(0o027)
+        try:
+            pyscf_export.write_dump(self.cc, self.path())
+        finally:
+            os.umask(before)
+        self.assertEqual(os.stat(self.path()).st_mode & 0o777, 0o640)
+
+
 class CommandLine(Dumps):
     def run_tool(self, *arguments, molecule="3\nwater\nO 0 0 0\nH 0 0.757 0.587\nH 0 -0.757 0.587\n"):
         with open(self.path("molecule.xyz"), "w") as file:
@@ -448,6 +566,23 @@ class CommandLine(Dumps):
         for text in ("", "two\n\nH 0 0 0\n", "1\n\nXx 0 0 0\n", "1\n\nH 0 0\n"):
             done = self.run_tool("--basis", "6-31g", "-o", "dump.h5", molecule=text)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_outputs(self):
+        """Refused before anything is computed, so that the basis is not even looked at."""
+        with open(self.path("other"), "w") as file:
+            file.write("precious\n")
+        for outputs, words in ((["-o", "other"], "exists already"), (["-o", "molecule.xyz"], "molecule"),
+                               (["-o", "a.h5", "--lambda", "./a.h5"], "same name"),
+                               (["-o", "a.h5", "--omega2", "0.1", "--left", "other"], "exists already"),
+                               (["-o", "molecule.xyz", "--overwrite"], "molecule")):
+            done = self.run_tool("--basis", "no-such-basis", *outputs)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(set(os.listdir(self.folder)), {"molecule.xyz", "other"})
+        hydrogen = "2\n\nH 0 0 0\nH 0 0 0.74\n"
+        done = self.run_tool("--basis", "sto-3g", "-o", "other", "--overwrite", molecule=hydrogen)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(pyscf_export.verify_seal(self.path("other")), [])
 
 
 if __name__ == "__main__":

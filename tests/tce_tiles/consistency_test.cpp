@@ -142,6 +142,42 @@ TEST_F(Consistency, NeedsSingletAmplitudesForRestrictedReferences) {
   expect_refused({"T2 block (", "spin symmetry"});
 }
 
+/// NWChem's storage of integrals by spin has each of these blocks, of which no witness of a closed shell sees any.
+TEST(ConsistencyOfSpinCases, IsNeededOfIntegralsOfRestrictedReferences) {
+  const auto source = open_dump_of("h2o_631g_c2v_rhf_t10");
+  const TileSpace& space = source->tiles();
+  const auto is = [&](const std::vector<int>& tiles, const std::string& spaces, const std::string& spins) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const Tile& tile = space[tiles[k]];
+      if ((tile.space() == Space::hole) != (spaces[k] == 'h') || (tile.spin() == Spin::alpha) != (spins[k] == 'a')) {
+        return false;
+      }
+    }
+    return true;
+  };
+  EXPECT_LT(check_consistency(*source, *source).v2_spin_symmetry, 1e-11);
+  for (const auto& [spaces, spins] : {std::pair{"hphh", "aaaa"},
+                                      {"hphh", "baab"},
+                                      {"hphh", "abab"},
+                                      {"pphp", "aaaa"},
+                                      {"pphp", "abba"},
+                                      {"pphp", "abab"},
+                                      {"pphh", "aaaa"},
+                                      {"pphh", "abab"}}) {
+    SCOPED_TRACE(std::string(spaces) + " " + spins);
+    Altered altered(*source);
+    std::vector<int> damaged;  // the first block of this kind
+    altered.v2 = [&, spaces = spaces, spins = spins](const std::vector<int>& tiles, std::span<double> block) {
+      // Antisymmetry fixes elements of equal tiles.
+      if (tiles[0] == tiles[1] || tiles[2] == tiles[3] || block.size() < 2 || !is(tiles, spaces, spins)) return;
+      if (damaged.empty()) damaged = tiles;
+      if (tiles == damaged) block[1] += 1e-6;  // not (ia|ia), which no other element has to agree with
+    };
+    expect_refusal([&] { check_consistency(altered, altered); }, {"V2 block (", "spin symmetry"});
+    EXPECT_FALSE(damaged.empty());
+  }
+}
+
 TEST_F(Consistency, NeedsTheEnergyThatWasPrinted) {
   altered_.t1 = [](const auto&, std::span<double> block) {
     for (double& x : block) x *= 1.001;

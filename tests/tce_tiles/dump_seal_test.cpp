@@ -13,6 +13,7 @@
 #include "tce_tiles/box_runs.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/hdf5_writer.hpp"
 #include "tce_tiles/open_source.hpp"
 #include "tce_tiles/source_check.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
@@ -33,9 +34,9 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
     std::vector<double> values(static_cast<std::size_t>(size));
     std::iota(values.begin(), values.end(), 0.5);
     for (const bool chunked : {false, true}) {
-      Hdf5File out = Hdf5File::create(path);
+      Hdf5Writer out = Hdf5Writer::create(path);
       const std::vector<std::int64_t> chunk(shape.size(), 1);
-      out.create_dataset("x", shape, Hdf5File::Type::real, chunked ? chunk : std::vector<std::int64_t>())
+      out.create_dataset("x", shape, Hdf5Writer::Type::real, chunked ? chunk : std::vector<std::int64_t>())
           .write(std::vector<std::int64_t>(shape.size(), 0), shape, values);
       out.close();
       const Hdf5File in = Hdf5File::open(path);

@@ -20,6 +20,7 @@
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5_writer.hpp"
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -278,13 +279,13 @@ struct RawDump {
   struct Dataset {
     std::vector<std::int64_t> shape;
     std::vector<double> values;
-    Hdf5File::Type type = Hdf5File::Type::real;
+    Hdf5Writer::Type type = Hdf5Writer::Type::real;
   };
   std::map<std::string, std::variant<std::string, std::int64_t, double>> attributes;
   std::map<std::string, Dataset> datasets;
 
   void write(const std::string& path) const {
-    Hdf5File file = Hdf5File::create(path);
+    Hdf5Writer file = Hdf5Writer::create(path);
     for (const auto& [name, value] : attributes) {
       if (const auto* text = std::get_if<std::string>(&value)) {
         file.set_attribute(name, std::string_view(*text));
@@ -328,7 +329,7 @@ inline RawDump raw_dump(const DenseMolecule& m) {
     const auto& irreps = m.orbitals().irreps[static_cast<std::size_t>(c)];
     dump.datasets[class_dataset("eps", c, restricted)] = {{extent(c)}, {begin, begin + extent(c)}};
     dump.datasets[class_dataset("irrep", c, restricted)] = {
-        {extent(c)}, {irreps.begin(), irreps.end()}, Hdf5File::Type::integer};
+        {extent(c)}, {irreps.begin(), irreps.end()}, Hdf5Writer::Type::integer};
   }
   std::vector<ArraySpec> arrays = amplitude_arrays(restricted);
   const std::vector<ArraySpec> integrals = integral_arrays(restricted);

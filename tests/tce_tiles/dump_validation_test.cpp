@@ -8,6 +8,7 @@
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/hdf5_writer.hpp"
 #include "tests/support/unprivileged.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -195,7 +196,7 @@ TEST_F(DumpValidation, Shapes) {
 }
 
 TEST_F(DumpValidation, Irreps) {
-  const auto with = [&](Values irreps, Hdf5File::Type type = Hdf5File::Type::integer) {
+  const auto with = [&](Values irreps, Hdf5Writer::Type type = Hdf5Writer::Type::integer) {
     RawDump dump = rhf();
     dump.datasets["irrep_vir"] = {{static_cast<std::int64_t>(irreps.size())}, irreps, type};
     return dump;
@@ -204,7 +205,7 @@ TEST_F(DumpValidation, Irreps) {
   expect_refused(with({-1, 1, 2}), "dataset 'irrep_vir' holds the irrep -1");
   expect_refused(with({0, 1, 0}), "the irreps in dataset 'irrep_vir' do not ascend");
   expect_refused(with({0, 1}), "dataset 'irrep_vir' has 2 entries, but 'eps_vir' has 3");
-  expect_refused(with({0, 1, 1}, Hdf5File::Type::real),
+  expect_refused(with({0, 1, 1}, Hdf5Writer::Type::real),
                  "dataset 'irrep_vir' holds floating-point numbers; write irreps as integers");
 }
 

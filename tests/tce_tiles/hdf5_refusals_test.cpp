@@ -7,11 +7,12 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/hdf5_checksums.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Files whose data are not all there, or that the HDF5 library would not read safely.
+/// Files whose data are not all there, or that are stored in an unusual way.
 namespace trifuse::testing {
 namespace {
 
@@ -63,6 +64,16 @@ class Hdf5Refusals : public DumpTest {
     const std::string text = message<InputError>([&] { Hdf5File::open(path()).dataset("x"); });
     EXPECT_NE(text.find(words), std::string::npos) << text;
     EXPECT_TRUE(text.starts_with(path() + ": ")) << text;
+  }
+  void expect_file_refused(const std::string& words) const {
+    const std::string text = message<InputError>([&] { Hdf5File::open(path()); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+    EXPECT_TRUE(text.starts_with(path() + ": ")) << text;
+  }
+  static void renew_superblock_sum(std::string& content) {
+    constexpr std::size_t bytes = 44;
+    const std::uint32_t sum = hdf5_lookup3(std::string_view(content).substr(0, bytes));
+    for (std::size_t k = 0; k < 4; ++k) content[bytes + k] = static_cast<char>(sum >> (8 * k) & 0xffU);
   }
   std::vector<double> values(const char* name = "x") const {
     const Hdf5File in = Hdf5File::open(path());
@@ -191,6 +202,28 @@ TEST_F(Hdf5Refusals, SizesThatTheFileCannotHold) {
   expect_refused("has chunks of more than 256 MiB");
 }
 
+TEST_F(Hdf5Refusals, FilesInUseByAWriter) {
+  make([](hid_t raw) { dataset(raw, {3}, {3}, H5T_IEEE_F64LE); });
+  const hid_t raw = H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  expect_file_refused("in use by a writer");
+  H5Fclose(raw);
+  EXPECT_EQ(values().size(), 3U);
+  // A writer that was stopped leaves a mark in the superblock.
+  std::string content = read_text(path());
+  content[11] = 1;
+  renew_superblock_sum(content);
+  write_text(path(), content);
+  expect_file_refused("in use by a writer");
+}
+
+TEST_F(Hdf5Refusals, NamesThatNoWriterCanWrite) {
+  make([](hid_t raw) { H5Lcreate_soft("/y", raw, "a_b", H5P_DEFAULT, H5P_DEFAULT); }, Format::oldest);
+  std::string content = read_text(path());
+  content.replace(content.find("a_b"), 3, "a/b");
+  write_text(path(), content);
+  expect_file_refused("the file is damaged");
+}
+
 TEST_F(Hdf5Refusals, WhatIsNoRegularFile) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   EXPECT_EQ(message<InputError>([&] { Hdf5File::open(file("pipe")); }),
@@ -234,13 +267,13 @@ TEST_F(VariableStrings, AreReadFromEveryKindOfFile) {
     for (const int others : {0, 12, 24, 200}) {
       make_strings(format, others);
       const Hdf5File in = Hdf5File::open(path());
-      for (const auto& [name, value] : texts_) EXPECT_EQ(in.string_attribute(name), value) << others;
-      EXPECT_EQ(in.string_attribute("absent"), std::nullopt);
+      for (const auto& [name, value] : texts_) EXPECT_EQ(in.attributes().string(name), value) << others;
+      EXPECT_EQ(in.attributes().string("absent"), std::nullopt);
     }
   }
 }
 
-/// Each byte of the heap and of the header takes strange values: the library crashed or hung over many of them.
+/// Each byte of the heap and of the header takes strange values: the HDF5 library crashes or hangs over many of them.
 TEST_F(VariableStrings, DamageOfEachByteEndsInAValueOrASentence) {
   for (const Format format : {Format::oldest, Format::newest}) {
     make_strings(format, 12);
@@ -256,7 +289,7 @@ TEST_F(VariableStrings, DamageOfEachByteEndsInAValueOrASentence) {
         write_text(path(), damaged);
         try {
           const Hdf5File in = Hdf5File::open(path());
-          for (const auto& [name, value] : texts_) in.string_attribute(name);
+          for (const auto& [name, value] : texts_) in.attributes().string(name);
         } catch (const InputError& error) {
           ++refused;
           EXPECT_TRUE(std::string(error.what()).starts_with(path() + ": "));

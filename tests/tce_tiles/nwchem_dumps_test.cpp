@@ -87,6 +87,7 @@ TEST_P(NwchemDump, GivesTheCcsdEnergy) {
   EXPECT_LT(report.t2_antisymmetry, 1e-13);
   EXPECT_LT(report.t2_spin_symmetry, 1e-13);
   EXPECT_LT(report.v2_antisymmetry, 1e-13);
+  EXPECT_LT(report.v2_spin_symmetry, 1e-11);
 }
 
 TEST_P(NwchemDump, HasTilesByThePartitionRule) {

@@ -39,15 +39,15 @@ TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
   const auto dump = open_dump(path, 3, 7);
   const Measurements of_blocks = measure(*blocks), of_dump = measure(*dump);
   for (const Measurements* measured : {&of_blocks, &of_dump}) {
-    ASSERT_TRUE(measured->singles) << measured->no_singles;
+    ASSERT_TRUE(measured->singles) << measured->no_singles_reason;
     EXPECT_TRUE(measured->singles->complete);
     EXPECT_LT(measured->singles->step, 1e-10);
   }
   EXPECT_NEAR(of_blocks.ccsd_energy.value(), of_dump.ccsd_energy.value(), 1e-13);
   EXPECT_NEAR(of_blocks.t2_d_t2, of_dump.t2_d_t2, 1e-12);
   EXPECT_NEAR(of_blocks.t2_v, of_dump.t2_v, 1e-12);
-  EXPECT_LT(of_blocks.energies_off_fock.value(), 1e-11);
-  EXPECT_LT(of_dump.energies_off_fock.value(), 1e-11);
+  EXPECT_LT(of_blocks.energy_fock_difference.value(), 1e-11);
+  EXPECT_LT(of_dump.energy_fock_difference.value(), 1e-11);
 }
 
 /// Whoever shares the work.

@@ -83,7 +83,7 @@ TEST(WatchedSource, RefusesOtherNumbersThanItSawFirst) {
   block.assign(static_cast<std::size_t>(t1.size), 0.5);
   changing.set_t1(p, h, block);
   EXPECT_THROW(watched.read_t1(p, h, block), InputError);
-  watched.forget();
+  watched.reset_hashes();
   EXPECT_NO_THROW(watched.read_t1(p, h, block));
 }
 

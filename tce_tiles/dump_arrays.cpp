@@ -1,0 +1,129 @@
+#include "tce_tiles/dump_arrays.hpp"
+
+#include <array>
+
+namespace trifuse {
+namespace {
+
+constexpr std::array<ArrayKind, 3> integral_kinds = {ArrayKind::ovvv, ArrayKind::ovoo, ArrayKind::ovov};
+constexpr std::array<Spin, 2> spins = {Spin::alpha, Spin::beta};
+
+char letter(Spin s) {
+  return s == Spin::alpha ? 'a' : 'b';
+}
+
+std::string stem(ArrayKind kind) {
+  switch (kind) {
+    case ArrayKind::t1:
+      return "t1";
+    case ArrayKind::t2:
+      return "t2";
+    case ArrayKind::ovvv:
+      return "ovvv";
+    case ArrayKind::ovoo:
+      return "ovoo";
+    case ArrayKind::ovov:
+      return "ovov";
+    case ArrayKind::oovv:
+      return "oovv";
+  }
+  return "?";
+}
+
+}  // namespace
+
+OrbitalClass hole_class(Spin s) {
+  return s == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+}
+OrbitalClass particle_class(Spin s) {
+  return s == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+}
+
+std::string orbital_count_name(OrbitalClass c, bool restricted) {
+  std::string name = space_of(c) == Space::hole ? "o" : "v";
+  if (!restricted) name += letter(spin_of(c));
+  return name;
+}
+
+ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised) {
+  ArraySpec spec{kind, first, second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind), {}};
+  switch (kind) {
+    case ArrayKind::t1:
+      spec.axes = {hole_class(first), particle_class(first)};
+      break;
+    case ArrayKind::t2:
+      spec.axes = {hole_class(first), hole_class(second), particle_class(first), particle_class(second)};
+      break;
+    case ArrayKind::ovvv:
+      spec.axes = {hole_class(first), particle_class(first), particle_class(second), particle_class(second)};
+      break;
+    case ArrayKind::ovoo:
+      spec.axes = {hole_class(first), particle_class(first), hole_class(second), hole_class(second)};
+      break;
+    case ArrayKind::ovov:
+      spec.axes = {hole_class(first), particle_class(first), hole_class(second), particle_class(second)};
+      break;
+    case ArrayKind::oovv:
+      spec.axes = {hole_class(first), hole_class(first), particle_class(second), particle_class(second)};
+      break;
+  }
+  if (restricted) return spec;
+  spec.name += '_';
+  spec.name += letter(first);
+  if (kind == ArrayKind::t1) return spec;
+  if (kind != ArrayKind::t2) spec.name += {letter(first), letter(second)};
+  spec.name += letter(second);
+  return spec;
+}
+
+std::vector<ArraySpec> amplitude_arrays(bool restricted) {
+  if (restricted) {
+    return {array_spec(ArrayKind::t1, true, Spin::alpha, Spin::alpha),
+            array_spec(ArrayKind::t2, true, Spin::alpha, Spin::beta)};
+  }
+  return {array_spec(ArrayKind::t1, false, Spin::alpha, Spin::alpha),
+          array_spec(ArrayKind::t1, false, Spin::beta, Spin::beta),
+          array_spec(ArrayKind::t2, false, Spin::alpha, Spin::alpha),
+          array_spec(ArrayKind::t2, false, Spin::alpha, Spin::beta),
+          array_spec(ArrayKind::t2, false, Spin::beta, Spin::beta)};
+}
+
+std::vector<ArraySpec> integral_arrays(bool restricted) {
+  std::vector<ArraySpec> arrays;
+  for (const ArrayKind kind : integral_kinds) {
+    if (restricted) {
+      arrays.push_back(array_spec(kind, true, Spin::alpha, Spin::beta));
+      continue;
+    }
+    for (const Spin first : spins) {
+      for (const Spin second : spins) {
+        if (kind == ArrayKind::ovov && first == Spin::beta && second == Spin::alpha) continue;
+        arrays.push_back(array_spec(kind, false, first, second));
+      }
+    }
+  }
+  return arrays;
+}
+
+std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec) {
+  if (spec.first != spec.second) return std::nullopt;
+  return array_spec(spec.kind, false, spec.first, spec.second, true);
+}
+
+std::vector<ArraySpec> exchange_arrays(bool restricted) {
+  if (restricted) return {array_spec(ArrayKind::oovv, true, Spin::alpha, Spin::beta)};
+  return {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::alpha),
+          array_spec(ArrayKind::oovv, false, Spin::beta, Spin::beta)};
+}
+
+std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted) {
+  std::string name = stem + (space_of(c) == Space::hole ? "_occ" : "_vir");
+  if (!restricted) (name += '_') += letter(spin_of(c));
+  return name;
+}
+
+std::string fock_dataset(Spin spin, bool restricted) {
+  return restricted ? "fock" : std::string("fock_") + letter(spin);
+}
+
+}  // namespace trifuse
