@@ -152,7 +152,7 @@ void CalculationContext::plan_tasks() {
     }
     tiles_ = *begun;
   }
-  const TileSpace tiles = cut(orbitals, tiles_);
+  const TileSpace tiles = retile(orbitals, tiles_);
   const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
   // With CUDA --memory speaks of the devices.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
