@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
-#include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/parallel/units.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
+
+class Journal;
 
 struct RunSettings {
   int threads = 1;                                   ///< unless the executor wants another number of workers

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 
 /// How the threads of one process execute tasks: what `run_tasks` is made of, alone and in a team.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/failing_executor.hpp"

@@ -15,6 +15,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/parallel/journal.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/made_up_executor.hpp"
 #include "tests/support/molecules.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/made_up_executor.hpp"
