@@ -6,42 +6,15 @@
 #include <vector>
 
 #include "cxx/plan/plan.hpp"
-#include "tests/support/molecules.hpp"
-#include "tests/support/problems.hpp"
+#include "tests/support/small_problems.hpp"
 
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-struct Case {
-  SyntheticMolecule molecule;
-  SpinFormulation formulation;
-  bool two_sided = false, fock_in_singles = false;
-};
-
-std::vector<Case> cases() {
-  return {{closed_shell(6, 11), SpinFormulation::spin_adapted},
-          {closed_shell(6, 11), SpinFormulation::spin_orbital},
-          {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
-          {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
-          {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
-}
-
-/// Calls `check` with the problem and the plan of each case in small tiles.
-template <typename Check>
-void for_each_case(Check check) {
-  for (const Case& each : cases()) {
-    OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
-    owned.problem.fock_in_singles = each.fock_in_singles;
-    SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
-                 (each.fock_in_singles ? ", Fock in singles" : ""));
-    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.formulation));
-  }
-}
-
 TEST(PanelLayout, HasItsPanelsOneRightAfterAnother) {
-  for_each_case([](const Problem& problem, const Plan& plan) {
+  for_each_small_problem([](const Problem& problem, const Plan& plan) {
     const PanelLayout layout(problem, plan.tiles);
     std::int64_t end = 0, panels = 0;
     layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
@@ -59,7 +32,7 @@ TEST(PanelLayout, HasItsPanelsOneRightAfterAnother) {
 }
 
 TEST(PanelLayout, GivesEachPanelToOneRankInSectionsThatFollowEachOther) {
-  for_each_case([](const Problem& problem, const Plan& plan) {
+  for_each_small_problem([](const Problem& problem, const Plan& plan) {
     const std::vector<OperandShare> shares = {{1.0, 1}, {0.0, 0}, {2.0, 3}};
     const PanelLayout layout(problem, plan.tiles, shares);
     ASSERT_EQ(layout.sections().size(), 4u);
@@ -81,7 +54,7 @@ TEST(PanelLayout, GivesEachPanelToOneRankInSectionsThatFollowEachOther) {
 }
 
 TEST(PanelLayout, HasThePanelsThatTasksReadAndNoOther) {
-  for_each_case([](const Problem& problem, const Plan& plan) {
+  for_each_small_problem([](const Problem& problem, const Plan& plan) {
     const PanelLayout layout(problem, plan.tiles);
     std::set<std::int64_t> read, all;
     ASSERT_FALSE(plan.tasks.empty());

@@ -6,7 +6,7 @@
 
 #include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tests/support/problems.hpp"
+#include "tests/support/small_problems.hpp"
 
 namespace trifuse::gpu {
 namespace {
@@ -30,37 +30,15 @@ std::set<PanelName> names_of(const Problem& problem, const Plan& plan) {
   return names;
 }
 
-struct Case {
-  SyntheticMolecule molecule;
-  SpinFormulation formulation;
-  bool two_sided = false, fock_in_singles = false;
-};
+/// Calls `check` with each problem, its plan, and the layout of its panels.
+template <typename Check>
+void for_each_layout(Check check) {
+  for_each_small_problem(
+      [&](const Problem& problem, const Plan& plan) { check(problem, plan, PanelLayout(problem, plan.tiles)); });
+}
 
-class PanelOwners : public ::testing::Test {
- protected:
-  static std::vector<Case> cases() {
-    return {{closed_shell(6, 11), SpinFormulation::spin_adapted},
-            {closed_shell(6, 11), SpinFormulation::spin_orbital},
-            {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
-            {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
-            {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
-  }
-  /// Calls `check` with the panels of each case in small tiles.
-  template <typename Check>
-  static void for_each_case(Check check) {
-    for (const Case& each : cases()) {
-      OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
-      owned.problem.fock_in_singles = each.fock_in_singles;
-      SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
-                   (each.fock_in_singles ? ", Fock in singles" : ""));
-      const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.formulation);
-      check(owned.problem, plan, PanelLayout(owned.problem, plan.tiles));
-    }
-  }
-};
-
-TEST_F(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+TEST(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
+  for_each_layout([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const std::int64_t share = PanelLayout::required_doubles(problem, plan.tiles) / 3 + 1;
     const PanelOwnerMap owners(panels,
                                [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
@@ -75,8 +53,8 @@ TEST_F(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
   });
 }
 
-TEST_F(PanelOwners, HoldTheirPanelsWithoutGaps) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+TEST(PanelOwners, HoldTheirPanelsWithoutGaps) {
+  for_each_layout([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const PanelOwnerMap owners(panels, [&](const PanelExtent&) { return 7; });
     Arena arena(owners.bytes(7));
     for (const PanelName& name : owners.panels_of(7)) {
@@ -89,8 +67,8 @@ TEST_F(PanelOwners, HoldTheirPanelsWithoutGaps) {
   });
 }
 
-TEST_F(PanelOwners, MayBeAbsent) {
-  for_each_case([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
+TEST(PanelOwners, MayBeAbsent) {
+  for_each_layout([](const Problem& problem, const Plan& plan, const PanelLayout& panels) {
     const PanelOwnerMap owners(panels, [](const PanelExtent&) { return -1; });
     for (const PanelName& name : names_of(problem, plan)) EXPECT_FALSE(owners.find(name).has_value());
     EXPECT_EQ(owners.bytes(0), 0);

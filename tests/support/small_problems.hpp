@@ -1,0 +1,37 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cxx/plan/plan.hpp"
+#include "tests/support/molecules.hpp"
+#include "tests/support/problems.hpp"
+
+/// Small problems of every kind, in small tiles, for tests of panels.
+namespace trifuse::testing {
+
+/// Calls `check(problem, plan)` for both spin formulations, one-sided and two-sided, with and without the Fock matrix
+/// in the singles. Tiles have at most 3 occupied and 4 virtual orbitals.
+template <typename Check>
+void for_each_small_problem(Check check) {
+  struct Case {
+    SyntheticMolecule molecule;
+    SpinFormulation formulation;
+    bool two_sided = false, fock_in_singles = false;
+  };
+  const Case cases[] = {{closed_shell(6, 11), SpinFormulation::spin_adapted},
+                        {closed_shell(6, 11), SpinFormulation::spin_orbital},
+                        {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
+                        {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
+                        {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
+  for (const Case& each : cases) {
+    OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
+    owned.problem.fock_in_singles = each.fock_in_singles;
+    SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
+                 (each.fock_in_singles ? ", Fock in singles" : ""));
+    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.formulation));
+  }
+}
+
+}  // namespace trifuse::testing
