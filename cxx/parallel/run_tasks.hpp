@@ -26,8 +26,8 @@ struct RunSettings {
   std::function<void(const RunProgress&)> progress;  ///< called after each task, by one thread at a time; may be empty
   Communicator* communicator = nullptr;              ///< null: a single process
   TeamShare share = {};                              ///< role and resources of this rank
-  /// Makes an executor that runs on CPU cores after all devices of the executor have failed. It may delete the failed
-  /// executor. If it is empty, the failure of the devices ends the run.
+  /// Makes an executor on CPU cores after all devices of the executor have failed. The function may delete the failed
+  /// executor. If the function is empty, the failure of the devices ends the run.
   std::function<std::unique_ptr<Executor>()> on_cores = {};
   int threads_on_cores = 1;  ///< as `threads`, for the executor of `on_cores`
   /// The reason why a device is not used although the user wanted it; empty if there is none. If it is given and there
