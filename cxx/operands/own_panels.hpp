@@ -25,7 +25,7 @@ class OwnPanels {
   bool contains(const PanelExtent& extent) const { return extent.begin >= begin_ && extent.begin < end_; }
   /// Address of a panel that this process owns. Requires `set_memory` of its section.
   double* data(const PanelExtent& extent) const;
-  /// Size of all owned sections.
+  /// Size of all owned sections, in bytes.
   std::int64_t bytes() const { return (end_ - begin_) * static_cast<std::int64_t>(sizeof(double)); }
   /// Sets all owned sections and their margins to zero, on as many threads as OpenMP allows.
   void set_to_zero() const;

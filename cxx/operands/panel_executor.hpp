@@ -38,12 +38,13 @@ class PanelExchange {
 /// An executor whose operands are panels. Call order: panel_tiles(), take_panels(), make_worker().
 class PanelExecutor : public Executor {
  public:
-  /// The tiles that the executor's panels must have.
+  /// The tiles that the panels of this executor should have. They refine the tiles of the plan.
   virtual const TileSpace& panel_tiles() const = 0;
   /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
   /// twice.
   virtual bool keeps_panels() const { return false; }
-  /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(), or with tiles that contain them.
+  /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(). An executor on CPU cores also
+  /// accepts other tiles that refine those of the plan.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;
   /// The exchange of this executor, after take_panels(); null if it cannot exchange panels.
   virtual PanelExchange* exchange() { return nullptr; }

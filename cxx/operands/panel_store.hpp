@@ -52,7 +52,8 @@ class PanelStore {
   const TileSpace& tiles() const { return layout_.tiles(); }
 
   /// Returns a panel; its data are null if the problem has no such panel. Fetches a panel of another rank if it is not
-  /// in the cache, and throws what the fetch throws. Any thread may call this and all functions below.
+  /// in the cache, and throws what the fetch throws. A panel of another rank requires an earlier fetch_others(). Any
+  /// thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;
