@@ -32,8 +32,8 @@ bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTile
   return contracted_extent(space, inner).total() > 0;
 }
 
-template <typename Function>
 /// Calls `function` with the tiles {p, h, h'} of each left panel.
+template <typename Function>
 void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {
@@ -48,8 +48,8 @@ void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Fu
   }
 }
 
-template <typename Function>
 /// Calls `function` with the tiles {p, p', h} of each right panel.
+template <typename Function>
 void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int x = p.begin; x < p.end; ++x) {

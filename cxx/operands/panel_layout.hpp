@@ -113,6 +113,8 @@ class PanelLayout {
 
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
+  /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, first set of
+  /// pairs.
   static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_pairs = 3;
   template <typename Use>
   void walk(Use use) const;
@@ -128,8 +130,7 @@ class PanelLayout {
   SpinFormulation formulation_;
   bool two_sided_;
   TileSpace tiles_;
-  std::vector<Index>
-      indices_;  ///< of left panels of the right and of the left side, of right panels, of each set of pairs
+  std::vector<Index> indices_;  ///< see of_left ... of_pairs; one more for each further set
   std::vector<PanelSection> sections_;
 };
 

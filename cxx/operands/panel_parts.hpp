@@ -56,8 +56,8 @@ class PanelParts {
     for (std::size_t q = 0; q < count; ++q) found[q] = origin(tiles[q]).tile;
     return found;
   }
-  /// Copies the rows of the tiles x, y, z from a panel of the store. The rows of the panel are in the order [z, y, x],
-  /// as are the rows of the copy. Copies nothing if the tiles are equal.
+  /// Copies the rows of the tiles x, y, z from a panel of the store. The rows of the panel and of the copy are in the
+  /// order [z, y, x]. Returns `whole` without a copy if it is empty or if the tiles are those of the store.
   Panel rows(Panel whole, int x, int y, int z, std::int64_t inner, Buffer& memory) const;
 
   std::shared_ptr<const PanelStore> store_;

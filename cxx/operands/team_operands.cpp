@@ -32,7 +32,7 @@ std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
   return cuts;
 }
 
-/// Collective.
+/// Returns shares[rank], the parts of all ranks. Collective. `mine`: the part of this rank.
 std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const OperandShare& mine) {
   const double row[] = {mine.share, static_cast<double>(mine.segments)};
   const std::vector<double> all = allgather(communicator, row);
