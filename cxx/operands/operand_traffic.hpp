@@ -4,8 +4,8 @@
 
 namespace trifuse {
 
-/// What one rank stored and moved of operands that are distributed over all ranks. Sizes are in bytes, panels are
-/// counted.
+/// Operands that one rank stored and moved, if the operands are distributed over all ranks. Sizes are in bytes, panels
+/// are counted.
 struct OperandTraffic {
   std::int64_t own_bytes = 0;        ///< size of the sections that this rank owns
   std::int64_t bytes_of_others = 0;  ///< size of the other ranks' sections in the tiling of this rank

@@ -65,9 +65,9 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// The panels of a problem: their names, sizes, order and owners. The layout knows neither the elements nor the memory
 /// of panels.
 ///
-/// Matrix products read rows with a contiguous contracted index, first its particles d, then its holes l. A two-sided
-/// problem has one right panel for both sides, with rows t2_left(l) | v2(d) | t2_right(l). Each side reads a contiguous
-/// part of a row, so integrals are stored once.
+/// Matrix products read rows with a contiguous contracted index: first its particles d, then its holes l. On the left
+/// side of a two-sided problem l comes first. Such a problem has one right panel for both sides, with rows t2_left(l) |
+/// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
 /// linear layout is divided into sections. The sections of one rank are neighbours.
@@ -76,8 +76,9 @@ class PanelLayout {
   /// Rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
-  /// Builds the layout. `problem`: its formulation, number of sides and `fock_in_singles` count. `tiles`: the tiles of
-  /// the panels, for the orbitals of the problem. `shares`: shares[rank], the part of each rank.
+  /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides and on
+  /// `fock_in_singles`. `tiles`: the tiles of the panels, for the orbitals of the problem. `shares`: shares[rank], the
+  /// part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }

@@ -350,8 +350,8 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
   for (int p = space.hole_tiles(); p < space.size(); ++p) {
     for (int h = 0; h < space.hole_tiles(); ++h) {
       if (space[p].spin() != space[h].spin() || space[p].irrep != space[h].irrep) continue;
-      const int stored_p = space[p].partner,
-                stored_h = space[h].partner;  // restricted: the alpha block
+      // In a restricted space the alpha block is also the beta block.
+      const int stored_p = space[p].partner, stored_h = space[h].partner;
       block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
       (source.*read)(stored_p, stored_h, block);
       for (std::size_t x = 0; x < static_cast<std::size_t>(space[p].size); ++x) {

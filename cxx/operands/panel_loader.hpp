@@ -22,7 +22,8 @@ class PanelLoader {
   PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t most_buffered)
       : layout_(layout), own_(own), most_buffered_(most_buffered) {}
   /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Requires that the panels and
-  /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Throws what the sources throw.
+  /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Passes on exceptions of the
+  /// sources.
   ///
   /// `problem`: the sources; `layout` must belong to it. `t1_factors`: t1_factors[set], arrays as
   /// `PanelStore::t1_factor`.
@@ -73,7 +74,7 @@ class PanelLoader {
                    Side side);
   /// The same for blocks of pairs, with the images that the formulation needs.
   bool place_pairs(const BlockData& block, std::size_t set);
-  /// Reads all blocks [p,h] by `read` and writes them to `lone`, an array [orbitals, orbitals] with the element [hole,
+  /// Reads all blocks [p,h] by `read`. Writes them to `lone`, an array [orbitals, orbitals] with the element [hole,
   /// particle].
   void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
                  std::vector<double>& lone);

@@ -10,9 +10,9 @@
 
 namespace trifuse {
 
-/// Panels for an executor on CPU cores. Its tiles may be finer than those of the panel store: CPU workers beside GPUs
-/// read the panels that the GPUs need. If a panel has the same tiles as in the store, no copy is made. Otherwise the
-/// rows are copied to memory of the caller. Any thread may call any function.
+/// Panels for an executor on CPU cores. The tiles of the executor may be finer than the tiles of the panel store,
+/// because CPU workers beside GPUs read the panels that the GPUs need. If the tiles are the same, no copy is made.
+/// Otherwise the rows are copied to memory of the caller. Any thread may call any function.
 class PanelParts {
  public:
   /// `store`: the panels. `tiles`: tiles of the executor, a refinement of the tiles of the store. Throws Error if a
@@ -25,15 +25,15 @@ class PanelParts {
   bool cut() const { return cut_; }
 
   /// Return a left or a right panel with the shapes of `PanelKey`; its data are null if the problem has no such panel.
-  /// Throw what `PanelStore::acquire` throws.
+  /// Pass on exceptions of `PanelStore::acquire`.
   ///
   /// `tiles`: {p, h, h'} of a left, {p, p', h} of a right panel, in the tiles of the executor. `side`: the amplitudes.
-  /// `inner`: length of the contracted index. `memory`: takes the copy if one is made; the panel is valid until
+  /// `inner`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
   /// `memory` is used again.
   Panel left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
   Panel right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
   /// Returns the block [h, h', p, p'] of a set (see `PanelKey`); null data if the problem has no such block. `tiles`:
-  /// {p, p', h, h'}, in the tiles of the executor. `memory`: room for the block and `vector_margin` more; takes the
+  /// {p, p', h, h'}, in the tiles of the executor. `memory`: room for the block and `vector_margin` more; receives the
   /// copy if one is made.
   PanelHold pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 

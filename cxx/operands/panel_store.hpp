@@ -28,20 +28,21 @@ struct Panel {
 /// sections from its tile sources and fetches panels of other ranks when it needs them.
 class PanelStore {
  public:
-  /// Stores all panels in this process and fills them. `tiles`: the tiles of the panels. Throws std::bad_alloc if the
-  /// memory does not suffice, and what the tile sources throw.
+  /// Stores all panels in this process and fills them. `problem`: the tile sources. `tiles`: the tiles of the panels.
+  /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
   /// The part of one of several ranks. Call order on every rank: Communicator::make_array(pieces()), fill(), open(). A
   /// rank that reads panels then calls fetch_others().
   ///
-  /// `tiles`: the tiles of the panels. `rank`: number of this process. `shares`: shares[rank], the parts of the ranks.
-  /// All ranks pass the same tiles and shares.
+  /// `problem`: the tile sources. `tiles`: the tiles of the panels. `rank`: number of this process. `shares`:
+  /// shares[rank], the parts of the ranks. All ranks pass the same tiles and shares.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
   /// The segments of the shared array: one for each section, in the order of the layout.
   std::vector<SharedSegment> pieces() const;
-  /// Fills the sections of this rank. `array`: the shared array that was made with pieces(). `buffer_bytes`: limit for
-  /// all read buffers together; one block may exceed it. Throws what the tile sources throw.
+  /// Fills the sections of this rank. `problem`: as in the constructor. `array`: the shared array that was made with
+  /// pieces(). `buffer_bytes`: limit for all read buffers together; one block may exceed it. Passes on exceptions of
+  /// the tile sources.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
   void open() { array_->sync(); }  ///< makes the panels of all ranks readable; collective
   /// Allows this rank to acquire panels of other ranks. `cache_bytes`: limit for the cached panels; panels in use may
@@ -52,7 +53,7 @@ class PanelStore {
   const TileSpace& tiles() const { return layout_.tiles(); }
 
   /// Returns a panel; its data are null if the problem has no such panel. Fetches a panel of another rank if it is not
-  /// in the cache, and throws what the fetch throws. A panel of another rank requires an earlier fetch_others(). Any
+  /// in the cache. A panel of another rank requires an earlier fetch_others(). Passes on exceptions of the fetch. Any
   /// thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.

@@ -58,10 +58,10 @@ struct PanelTraffic {
   std::int64_t most_bytes = 0;     ///< largest size of the cache
 };
 
-/// A cache of the panels of other ranks. A panel is fetched when it is first acquired, or before that if it was
-/// announced. If the cache is full, the least recently used panel is evicted. Panels in use are never evicted. If they
-/// alone exceed the budget, the cache is larger than the budget until they are released, so no thread waits for memory.
-/// Any thread may call any function.
+/// A cache of the panels of other ranks. A panel is fetched when it is announced or first acquired. If the cache is
+/// full, the least recently used panel is evicted. Panels in use are never evicted. If the panels in use alone exceed
+/// the budget, the cache is larger than the budget until they are released, so no thread waits for memory. Any thread
+/// may call any function.
 class RemotePanels {
  public:
   /// Copies doubles of the linear layout, number `at`, `at` + 1, ..., to `values`. One thread at a time calls it.
@@ -74,7 +74,7 @@ class RemotePanels {
   RemotePanels& operator=(const RemotePanels&) = delete;
 
   /// Acquires a panel. Fetches it if it is not in the cache, or waits if another thread is fetching it. `vector_margin`
-  /// zeros follow the panel. Throws what `Fetch` throws.
+  /// zeros follow the panel. Passes on exceptions of the fetch.
   ///
   /// `at`: begin of the panel in the linear layout, in doubles. `doubles`: its length.
   PanelHold hold(std::int64_t at, std::int64_t doubles);

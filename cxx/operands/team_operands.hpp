@@ -18,8 +18,8 @@ namespace trifuse {
 /// for each tiling that a rank needs. This object must outlive the executors that read its panels.
 class TeamOperands {
  public:
-  /// Makes and fills the arrays. Collective. If a rank fails, it throws on all ranks: Error if `tiles` do not refine
-  /// the tiles of the plan, and what the tile sources throw.
+  /// Makes and fills the arrays. Collective. Throws Error if `tiles` do not refine the tiles of the plan. Passes on
+  /// exceptions of the tile sources. If one rank throws, all ranks throw.
   ///
   /// `problem`: the operands. `plan_tiles`: the tiles of the plan. `tiles`: the tiles of this rank's panels; null if
   /// the rank accepts the tiling of another rank. `share`: the part of each array that this rank owns. `bytes`: memory

@@ -20,7 +20,7 @@ namespace trifuse {
 /// panels. `rank`: number of a rank, 0 .. number of ranks - 1.
 std::vector<int> panel_owners(std::span<const std::string> hosts, const std::vector<bool>& takes_part, int rank);
 
-/// Lets the executors of each host export their panels to each other. Collective. Throws what `attempt` throws.
+/// Lets the executors of each host export their panels to each other. Collective. Passes on exceptions of `attempt`.
 ///
 /// `exchange`: the exchange of this rank's executor, or null if it has none. `attempt`: calls the function that it
 /// gets, on every rank. It is collective too and may catch the failure of the executor. Every call of the executor is

@@ -89,8 +89,8 @@ std::string cores_of(const RankResources& rank) {
 }
 
 /// Returns the part of the shared operands that each rank stores, shares[rank]. The part of a host is proportional to
-/// its number of ranks. If the host has ranks with a GPU, only these store it: their GPUs exchange panels, and each GPU
-/// loads its panels from the memory of its own rank.
+/// its number of ranks. If the host has ranks with a GPU, only these ranks store operands: their GPUs exchange panels,
+/// and each GPU loads its panels from the memory of its own rank.
 std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& ranks) {
   Sums<int> all, with_gpu;
   for (const RankResources& rank : ranks) {

@@ -26,7 +26,7 @@ struct RankResources {
   double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
 };
 
-/// Where the operands are stored: `of_each`: every rank that computes stores all operands. `shared`: the operands are
+/// Where the operands are stored. `of_each`: every rank that computes stores all operands. `shared`: the operands are
 /// distributed over all ranks.
 enum class Operands { of_each, shared };
 
@@ -45,7 +45,7 @@ std::optional<int> rank_on_host_by_launcher();
 /// some milliseconds.
 RankResources resources_of_this_process();
 
-/// Returns the resources of all ranks, in the order of ranks. Collective. `mine`: those of this rank.
+/// Returns the resources of all ranks, in the order of ranks. Collective. `mine`: the resources of this rank.
 std::vector<RankResources> allgather(Communicator& communicator, const RankResources& mine);
 
 /// Returns the name of a rank's GPU for users: its label. If the host has another GPU with the same label, the first 12

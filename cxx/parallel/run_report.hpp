@@ -14,8 +14,8 @@ constexpr std::size_t worker_kinds = 4;
 /// `other`.
 WorkerKind worker_kind(const std::string& executor);
 
-/// Progress of a run. With several ranks, `tasks_done` and `operations_done` are what all ranks together had been
-/// assigned when this rank asked last.
+/// Progress of a run. With several ranks, `tasks_done` and `operations_done` count the tasks that were assigned to all
+/// ranks together when this rank asked last.
 struct RunProgress {
   std::size_t tasks_done, tasks;
   double operations_done, operations;  ///< floating-point operations, as planned

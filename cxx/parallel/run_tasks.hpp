@@ -18,7 +18,7 @@ namespace trifuse {
 
 class Journal;
 
-/// What `run_tasks` gets besides the plan and the executor.
+/// Settings of `run_tasks`.
 struct RunSettings {
   int threads = 1;                          ///< number of workers, unless the executor wants another number
   Journal* journal = nullptr;               ///< null: no journal; with several ranks, all ranks have opened it together
@@ -36,12 +36,12 @@ struct RunSettings {
   std::function<void(const std::string&)> warn = {};  ///< gets a warning as soon as a device fails; may be empty
 };
 
-/// What `run_tasks` returns.
+/// Result of `run_tasks`.
 struct RunOutcome {
   std::vector<TaskEnergy> energies;   ///< energies[task, omega2], hartree
   double operations = 0.0;            ///< floating-point operations that all ranks executed in this run
   std::size_t from_journal = 0;       ///< tasks whose energies came from the journal
-  std::size_t from_other_kind = 0;    ///< of these, tasks that a kind of worker computed that takes no part in this run
+  std::size_t from_other_kind = 0;    ///< of these, tasks computed by a kind of worker that takes no part in this run
   std::vector<RankWork> ranks;        ///< ranks[rank]; one element for a single process
   std::vector<std::string> warnings;  ///< failures of devices, of all ranks
 };

@@ -51,7 +51,7 @@ struct TaskRun {
   RankWork mine;                   ///< work of this rank
   std::vector<bool> done;          ///< done[task]: this process executed the task in this run
   RunProgress progress{};          ///< of this process, with the tasks of the journal
-  RunProgress progress_of_team{};  ///< what all ranks had been assigned when this rank asked last
+  RunProgress progress_of_team{};  ///< tasks that were assigned to all ranks when this process asked last
   int workers_begun = 0, workers_failed = 0;
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
