@@ -4,16 +4,17 @@
 
 namespace trifuse {
 
-/// What one rank of a team had and moved of operands that all ranks share, in bytes but for the panels.
+/// Operands that one rank stored and moved, if the operands are distributed over all ranks. Sizes are in bytes, panels
+/// are counted.
 struct OperandTraffic {
-  std::int64_t own_bytes = 0;        ///< of its pieces, in its memory
-  std::int64_t bytes_of_others = 0;  ///< of the operands that it works with, in the memories of other ranks
-  std::int64_t read_bytes = 0;       ///< from the sources, to fill its pieces
-  std::int64_t fetched_bytes = 0;    ///< from the memories of other ranks
-  std::int64_t neighbour_bytes = 0;  ///< from the GPUs of other ranks, not counted in those fetched
-  std::int64_t cache_bytes = 0;      ///< most that was kept of other ranks' panels at once
-  std::int64_t panels_wanted = 0;    ///< of other ranks
-  std::int64_t panels_hit = 0;       ///< of these, those that were here or on their way when they were wanted
+  std::int64_t own_bytes = 0;        ///< size of the sections that this rank owns
+  std::int64_t bytes_of_others = 0;  ///< size of the other ranks' sections in the tiling of this rank
+  std::int64_t read_bytes = 0;       ///< read from the tile sources to fill the own sections
+  std::int64_t fetched_bytes = 0;    ///< read from the memory of other ranks
+  std::int64_t neighbour_bytes = 0;  ///< read from the GPUs of other ranks; not part of `fetched_bytes`
+  std::int64_t cache_bytes = 0;      ///< largest size of the cache of other ranks' panels
+  std::int64_t panels_wanted = 0;    ///< acquired panels of other ranks
+  std::int64_t panels_hit = 0;       ///< of these, panels that were in the cache or on their way
 };
 
 }  // namespace trifuse

@@ -27,8 +27,8 @@ void OwnPanels::set_to_zero() const {
     const PanelSection& section = layout_.sections()[n];
     spans.emplace_back(memory_[n], static_cast<std::size_t>(section.end - section.begin + vector_margin));
   }
-  // All threads spread the pages over the memory of all processors. They work on all spans at a time, because these may
-  // be files of shared memory.
+  // If all threads write, the pages are spread over the memory of all processors. The threads work on all spans at the
+  // same time, because the spans may lie in separate files of shared memory.
   constexpr std::size_t at_once = std::size_t{1} << 18;
   std::size_t longest = 0;
   for (const std::span<double>& span : spans) longest = std::max(longest, span.size());

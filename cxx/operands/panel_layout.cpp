@@ -9,7 +9,7 @@ namespace trifuse {
 
 namespace {
 
-/// All (x, y, z) with x in the first range and y, z in the second, y <= z where `ordered`.
+/// A range [begin, end) of tile numbers.
 struct TileRange {
   int begin, end;
 };
@@ -21,7 +21,8 @@ TileRange holes_of(const TileSpace& space, SpinFormulation formulation) {
   return {0, formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
 }
 
-/// In a restricted space nothing of pure beta spin is stored or needed.
+/// False if the contracted index is empty, or if the panel has only beta spins in a restricted space: no task reads
+/// such a panel.
 bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles,
             const ContractedIndex& inner) {
   if (formulation == SpinFormulation::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
@@ -31,6 +32,7 @@ bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTile
   return contracted_extent(space, inner).total() > 0;
 }
 
+/// Calls `function` with the tiles {p, h, h'} of each left panel.
 template <typename Function>
 void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
@@ -46,6 +48,7 @@ void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Fu
   }
 }
 
+/// Calls `function` with the tiles {p, p', h} of each right panel.
 template <typename Function>
 void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
@@ -61,7 +64,7 @@ void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, F
   }
 }
 
-/// Blocks of <pp'||hh'>, or of (p h|p' h') in the spin-adapted form.
+/// Calls `function`(p, p', h, h', doubles) for each block <pp'||hh'>, in the spin-adapted formulation (p h|p' h').
 template <typename Function>
 void for_each_pair_block(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
@@ -116,7 +119,7 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
   divide(shares, begins);
 }
 
-/// Calls `use` with the key of each panel in the order of the layout.
+/// Calls `use` with the key of each panel, in the order of the layout.
 template <typename Use>
 void PanelLayout::walk(Use use) const {
   for (const Side side : {Side::right, Side::left}) {
@@ -167,8 +170,8 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
   const bool left = key.kind == PanelKey::Kind::left;
   const auto [particles, holes] = extent_of(tiles_, formulation_, tiles_of(key), left);
   const std::int64_t total = particles + holes;
-  // Every row of the right side runs d | l. In a two-sided problem the left side's run l | d, and right panels hold
-  // both as l | d | l.
+  // A row of the right side is d | l. In a two-sided problem a row of the left side is l | d, and a row of a right
+  // panel is l | d | l for both sides.
   if (!two_sided_) return {padded_row(total), 0, 0, particles};
   const std::int64_t stride = padded_row(left ? total : total + holes);
   if (key.side == Side::left) return {stride, 0, holes, 0};
@@ -191,10 +194,9 @@ void PanelLayout::visit_panels_of(const Task& task, const ContractionList& contr
   }
 }
 
-/// `begins`: of all panels, and the end of the last one.
 void PanelLayout::divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins) {
   const std::int64_t end = begins.back();
-  // Every section ends with the first panel that reaches its share of the layout.
+  // Each section ends with the first panel that reaches the section's part of the layout.
   const auto panel_at = [&](double share) {
     const auto at = static_cast<std::int64_t>(share * static_cast<double>(end));
     return *std::lower_bound(begins.begin(), begins.end(), std::min(at, end));
@@ -213,7 +215,7 @@ void PanelLayout::divide(std::span<const OperandShare> shares, const std::vector
 }
 
 std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
-  // Empty sections begin where the next one does.
+  // An empty section begins at the begin of the next one.
   const auto next = std::upper_bound(sections_.begin(), sections_.end(), extent.begin,
                                      [](std::int64_t at, const PanelSection& section) { return at < section.begin; });
   return static_cast<std::size_t>(next - sections_.begin()) - 1;

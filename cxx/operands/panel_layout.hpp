@@ -14,20 +14,22 @@
 
 namespace trifuse {
 
-/// Which amplitudes a product is made of.
+/// The amplitudes of a product: the right or the left ones of the problem. Problems with one set of amplitudes have
+/// only the right side.
 enum class Side : std::uint8_t { right, left };
 
-/// Names a panel. Two-sided problems have one right panel for both sides, and `side` says which part of it is read.
+/// The name of a panel. A two-sided problem stores one right panel for both sides; `side` then names the part of the
+/// panel that is read.
 struct PanelKey {
   enum class Kind : std::uint8_t {
-    left,   ///< [h', h, p, x]: the left operand of products, contracted index x
-    right,  ///< [h, p, p', x]: the right operand of products
-    pairs,  ///< [h, h', p, p']: vvoo block of the disconnected triples, or t2 block beside f_ov
+    left,   ///< [h, h', p, x]: left operand of products; x is the contracted index
+    right,  ///< [h, p, p', x]: right operand of products
+    pairs,  ///< [h, h', p, p']: vvoo block for t1, or t2 block for f_ov, of the disconnected triples
   };
   Kind kind;
-  Side side = Side::right;     ///< of left and right panels
-  std::uint8_t set = 0;        ///< of pairs: 0 beside t1, 1 beside f_ov
-  std::array<int, 4> tiles{};  ///< left (p, h, h'), right (p, p', h), pairs (p, p', h, h')
+  Side side = Side::right;     ///< for left and right panels
+  std::uint8_t set = 0;        ///< for pairs: 0: with t1, 1: with f_ov
+  std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, pairs {p, p', h, h'}; numbers of tiles
 
   static PanelKey left(const PanelTiles& t, Side side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
   static PanelKey right(const PanelTiles& t, Side side) { return {Kind::right, side, 0, {t[0], t[1], t[2], 0}}; }
@@ -36,88 +38,100 @@ struct PanelKey {
   }
 };
 
-/// Where a panel stands in the linear layout, in doubles.
+/// The position and the length of a panel in the linear layout, in doubles.
 struct PanelExtent {
   std::int64_t begin, doubles;
 };
 
-/// Rows of a left or right panel, in doubles. Rows are `stride` apart. A side reads a row from `begin` on; the
-/// particles of the contracted index start at `particle_part`, its holes at `hole_part`.
+/// The layout of the rows of a left or right panel, in doubles. `stride`: distance between the starts of two rows. The
+/// other numbers are offsets from the start of a row: a side reads the row from `begin` on, `particle_part` is the
+/// first particle of the contracted index, `hole_part` its first hole.
 struct PanelRows {
   std::int64_t stride, begin, particle_part, hole_part;
 };
 
-/// A stretch of the linear layout that one rank owns, in doubles.
+/// A section [begin, end) of the linear layout, in doubles. `rank`: its owner.
 struct PanelSection {
   int rank;
   std::int64_t begin, end;
 };
 
-/// Doubles that a row of a panel takes for so many numbers: whole vectors.
+/// Length of a row with `numbers` elements, in doubles: rounded up to a multiple of 8, so that each row begins at a
+/// vector.
 constexpr std::int64_t padded_row(std::int64_t numbers) {
   return (numbers + 7) / 8 * 8;
 }
 
-/// Which panels a problem has, how large they are, in what order they stand, and which rank owns them. Knows no numbers
-/// and no memory.
+/// The panels of a problem: their names, sizes, order and owners. The layout knows neither the elements nor the memory
+/// of panels.
 ///
-/// Matrix products read rows with a contiguous contracted index: particles d, then holes l. Two-sided problems keep one
-/// right panel for both sides, with rows t2_left(l) | v2(d) | t2_right(l), of which either side reads a contiguous
-/// part, so integrals are stored once.
+/// Matrix products read rows with a contiguous contracted index: first its particles d, then its holes l. On the left
+/// side of a two-sided problem l comes first. Such a problem has one right panel for both sides, with rows t2_left(l) |
+/// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
-/// All panels stand one after another in a linear layout, in an order that depends on the problem and its tiles alone.
-/// Each rank owns sections of it that follow each other.
+/// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
+/// linear layout is divided into sections. The sections of one rank are neighbours.
 class PanelLayout {
  public:
   /// Rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
-  /// `tiles` cut the orbitals of the problem. `shares`: of each rank.
+  /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides and on
+  /// `fock_in_singles`. `tiles`: the tiles of the panels, for the orbitals of the problem. `shares`: shares[rank], the
+  /// part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }
   bool two_sided() const { return two_sided_; }
   const TileSpace& tiles() const { return tiles_; }
-  /// Sets of factors of the disconnected triples: t1 beside vvoo blocks, and with Fock in the singles f_ov beside t2.
+  /// Number of sets of factors of the disconnected triples: t1 with vvoo blocks; with Fock in the singles also f_ov
+  /// with t2 blocks.
   std::size_t sets() const { return indices_.size() - of_pairs; }
 
-  /// Null if the problem has no such panel.
+  /// Returns the extent of a panel; null if the problem has no such panel.
   const PanelExtent* find(const PanelKey& key) const;
-  /// Of a left or right panel.
+  /// Returns the rows of a left or right panel.
   PanelRows rows(const PanelKey& key) const;
-  /// Calls `use` with each panel in the order of the layout, with a right panel once.
+  /// Calls `use` once for each panel, in the order of the layout.
   void visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const;
-  /// Calls `use` with the keys of the panels that a task reads; the problem may have no panel of a key.
+  /// Calls `use` with the keys of the panels that a task reads. The problem may have no panel for a key. `task`: a task
+  /// of `tiles()`. `contractions`: its contraction list.
   void visit_panels_of(const Task& task, const ContractionList& contractions,
                        const std::function<void(const PanelKey& key)>& use) const;
 
-  /// Of all panels.
+  /// Length of all panels, in doubles.
   std::int64_t doubles() const { return sections_.back().end; }
-  /// In the order of the layout; a rank without a share has none.
+  /// All sections, in the order of the layout. A rank with `segments` 0 has none.
   std::span<const PanelSection> sections() const { return sections_; }
+  /// Number of the section that contains a panel, and the rank that owns the panel.
   std::size_t section_of(const PanelExtent& extent) const;
   int owner(const PanelExtent& extent) const { return sections_[section_of(extent)].rank; }
 
-  /// What all panels take, in doubles, without listing them.
+  /// Returns the length of all panels of a problem, in doubles, and builds no layout.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
-  /// What a task of the CPU executor has in use at once, at most, in doubles.
+  /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles.
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
+  /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, first set of
+  /// pairs.
   static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_pairs = 3;
   template <typename Use>
   void walk(Use use) const;
+  /// Length of a panel, in doubles.
   std::int64_t size_of(const PanelKey& key) const;
+  /// The tiles of a key as one number.
   std::int64_t number_of(const PanelKey& key) const;
+  /// Position in `indices_` of the index that contains a key.
   std::size_t index_of(const PanelKey& key) const;
+  /// Divides the linear layout into sections. `begins`: the begin of each panel, then the end of the last one.
   void divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins);
 
   SpinFormulation formulation_;
   bool two_sided_;
   TileSpace tiles_;
-  std::vector<Index>
-      indices_;  ///< of left panels of the right and of the left side, of right panels, of each set of pairs
+  std::vector<Index> indices_;  ///< see of_left ... of_pairs; one more for each further set
   std::vector<PanelSection> sections_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using Strides = std::array<std::int64_t, 4>;
 
-/// The orders in which a block's indices may be read when its bra, its ket or both are interchanged.
+/// An antisymmetric image of a block: the interchange of its bra indices, its ket indices or both, and the sign of it.
 struct Image {
   std::array<int, 4> order;
   double sign;
@@ -28,7 +28,7 @@ std::vector<Image> images(bool bra, bool ket) {
   return all;
 }
 
-/// target[f * target_step + q] = sign * source[q * source_step + f] for f < `fast` and q < `inner`.
+/// Computes target[f * target_step + q] = sign * source[q * source_step + f] for f < `fast` and q < `inner`.
 void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source, std::int64_t source_step,
                      double* target, std::int64_t target_step, double sign) {
   constexpr std::int64_t edge = 8;  // doubles of a cache line
@@ -49,14 +49,15 @@ void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source
   }
 }
 
-/// A box of four indices that is copied into another order: `extent`, and how far apart neighbours stand in the source
-/// and in the target.
+/// A box of four indices that is copied into another order. `extent`: number of values of each index. `from`, `to`:
+/// strides of each index in the source and in the target, in doubles.
 struct Box {
   std::array<std::int64_t, 4> extent, from, to;
 };
 
-/// target[x to] = sign * source[x from] for all x of the box. Rows of `inner` are contiguous in the target, rows of
-/// `fast` in the source; where these differ, cache lines of both sides are used to their end by going in small squares.
+/// Computes target[x . to] = sign * source[x . from] for all indices x of the box. The target is contiguous in the
+/// index `inner`, the source in the index `fast`. If the two differ, small squares are copied, so that all elements of
+/// a cache line are used on both sides.
 void copy_reordered(const Box& box, const double* source, double* target, double sign) {
   std::size_t inner = 3, fast = 3;
   for (std::size_t d = 0; d < 4; ++d) {
@@ -69,7 +70,7 @@ void copy_reordered(const Box& box, const double* source, double* target, double
       if (box.from[d] == 1 && d != inner) fast = d;
     }
   }
-  // The other indices, and with equal ones a fourth loop that is outside of the contiguous run.
+  // The other indices. If `inner` and `fast` are the same index, there are three of them.
   std::array<std::size_t, 3> outer{};
   std::size_t outers = 0;
   for (std::size_t d = 0; d < 4; ++d) {
@@ -115,7 +116,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
                                  Read read, Place place) {
   const TileSpace& space = source.tiles();
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
-  // The spin-adapted form is built from the blocks whose pairs are both alpha beta.
+  // The spin-adapted formulation needs only the blocks with the spins alpha beta in both pairs.
   const auto candidate = [&](int dimension, int tile) {
     return !adapted || space[tile].spin() == (dimension % 2 == 0 ? Spin::alpha : Spin::beta);
   };
@@ -156,7 +157,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   };
   loop(loop, 0);
 
-  // What differs in the innermost tile alone is read by one thread: of a dump it has the same rows.
+  // One thread reads all blocks that differ only in the innermost tile. In a dump file they have the same rows.
   const bool concurrent = source.concurrent_reads();
   const auto same_group = [&](const std::array<int, 4>& x, const std::array<int, 4>& y) {
     return concurrent && std::all_of(loop_order.begin(), loop_order.end() - 1, [&](int dimension) {
@@ -185,7 +186,8 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   const auto work = [&] {
     Buffer buffer;
     while (!failure.any()) {
-      // Who reads under the lock also takes its block there, so that a file is read in the order of the list.
+      // A thread that reads under the lock also chooses its blocks under the lock, so that a file is read in the order
+      // of the list.
       std::unique_lock lock(reading, std::defer_lock);
       if (!concurrent) lock.lock();
       const std::size_t group = next++;
@@ -197,7 +199,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
       }
     }
   };
-  // Blocks land in places of their own, so only reading may need a lock.
+  // Blocks are written to separate places, so at most the reading needs a lock.
   const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), most_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
 #pragma omp parallel num_threads(threads)
@@ -228,12 +230,12 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
         const PanelTiles tiles{s0.tile, s1.tile, s2.tile};
         const PanelKey key = left ? PanelKey::left(tiles, side) : PanelKey::right(tiles, side);
         const PanelExtent* at = layout_.find(key);
-        // Not the canonical order of the pair, or of no use; or it is another process that has the panel.
+        // There is no panel for this order of the pair, no task reads the panel, or another process owns it.
         if (at == nullptr || !own_.contains(*at)) continue;
         lands = true;
         if (block.data == nullptr) continue;
         const PanelRows row = layout_.rows(key);
-        // Rows of a left panel stand as [p, h', h], those of a right panel as [p', p, h].
+        // The rows of a left panel are in the order [h, h', p], the rows of a right panel in the order [h, p, p'].
         const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
         const std::array<std::int64_t, 3> to =
             left ? std::array<std::int64_t, 3>{1, n0 * n2, n0} : std::array<std::int64_t, 3>{n1, 1, n0 * n1};
@@ -252,7 +254,7 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
 }
 
 bool PanelLoader::place(const BlockData& block, const Placement& placement, Side side) {
-  // A diagonal tile pair is stored as a full square and holds its images itself.
+  // A block with two equal tiles in a pair is stored completely, with its images.
   const bool bra = placement.bra_images && block.tiles[0] != block.tiles[1];
   const bool ket = placement.ket_images && block.tiles[2] != block.tiles[3];
   bool lands = false;
@@ -265,7 +267,8 @@ bool PanelLoader::place(const BlockData& block, const Placement& placement, Side
 void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
   using enum PanelKey::Kind;
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
-  // t2 {p1 p2 h3 h4}. Spin-adapted: t_kj^cd and t_li^ba with (p1, h3) and (p2, h4) the alpha and the beta electron.
+  // t2[p1,p2,h3,h4]. In the spin-adapted formulation (p1, h3) are the indices of the alpha electron, (p2, h4) those of
+  // the beta electron: t_{h h'}^{p d} in left panels, t_{l h}^{p p'} in right panels.
   const Placement to_left = adapted ? Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
                                     : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
   const Placement to_right = adapted ? Placement{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
@@ -287,12 +290,12 @@ void PanelLoader::load_integrals(const TileSource& source) {
   const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {
     source.read_v2(t[0], t[1], t[2], t[3], block);
   };
-  // v2 {p5 p6 h3 p7} = (p5 h3|p6 p7) in the spin-adapted form, where it is (bd|ai).
+  // v2[p5,p6,h3,p7]. In the spin-adapted formulation it is (p5 h3|p6 p7), which becomes (p d|p' h).
   const Placement vvov = adapted ? Placement{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                  : Placement{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
   for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
                  [&](const BlockData& block) { return place(block, vvov, Side::right); });
-  // v2 {h7 p6 h2 h3} = (h7 h2|p6 h3) in the spin-adapted form, where it is (ck|jl).
+  // v2[h7,p6,h2,h3]. In the spin-adapted formulation it is (h7 h2|p6 h3), which becomes -(p h|h' l).
   const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                  : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
   for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
@@ -347,7 +350,8 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
   for (int p = space.hole_tiles(); p < space.size(); ++p) {
     for (int h = 0; h < space.hole_tiles(); ++h) {
       if (space[p].spin() != space[h].spin() || space[p].irrep != space[h].irrep) continue;
-      const int stored_p = space[p].partner, stored_h = space[h].partner;  // restricted: beta is read as alpha
+      // In a restricted space the alpha block is also the beta block.
+      const int stored_p = space[p].partner, stored_h = space[h].partner;
       block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
       (source.*read)(stored_p, stored_h, block);
       for (std::size_t x = 0; x < static_cast<std::size_t>(space[p].size); ++x) {

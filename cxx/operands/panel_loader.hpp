@@ -12,59 +12,80 @@
 
 namespace trifuse {
 
-/// Reads every block of a problem that this process has panels for and puts its elements there, on as many threads as
-/// OpenMP allows. The tiles of the source and those of the panels may cut the same orbitals differently.
+/// Fills the panels that this process owns. Reads each block of the problem that has elements in these panels, on as
+/// many threads as OpenMP allows. The tiles of the source and the tiles of the panels may divide the same orbitals
+/// differently.
 class PanelLoader {
  public:
-  /// `most_buffered`: doubles that the buffers of all threads together may take, unless a single block does.
+  /// `layout`: all panels. `own`: the panels of this process; their memory must be set. Both must outlive this.
+  /// `most_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
   PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t most_buffered)
       : layout_(layout), own_(own), most_buffered_(most_buffered) {}
-  /// `t1_factors`: by set, as `PanelStore::t1_factor`, filled with zeros before. Returns the bytes read from sources.
+  /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Requires that the panels and
+  /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Passes on exceptions of the
+  /// sources.
+  ///
+  /// `problem`: the sources; `layout` must belong to it. `t1_factors`: t1_factors[set], arrays as
+  /// `PanelStore::t1_factor`.
   std::int64_t load(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
  private:
+  /// The part of the contracted index to which an index of a block belongs.
   enum class Part : std::uint8_t { particles, holes };
-  /// Which index of a block becomes which row index of a panel, and which the inner one.
+  /// Assigns the four dimensions of a block to the indices of a panel. `rows`: dimensions that become p, h, h' of a
+  /// left or p, p', h of a right panel.
   struct Placement {
     PanelKey::Kind kind;
-    std::array<int, 3> rows;  ///< dimension of the block for (p, h, h') or (p, p', h)
-    int inner;
+    std::array<int, 3> rows;
+    int inner;  ///< dimension of the block that becomes the contracted index
     Part part;
-    double sign;
-    bool bra_images, ket_images;  ///< the block also stands for its antisymmetric images
+    double sign;                  ///< factor of the elements
+    bool bra_images, ket_images;  ///< true: the block also represents its antisymmetric images
   };
-  /// A block with the place of each of its dimensions among the orbitals of the panels.
+  /// A block and its position among the orbitals of the panels.
   struct BlockData {
-    std::array<std::int64_t, 4> offset;
-    std::array<std::int64_t, 4> size;
-    const double* data;        ///< or null, where it has not been read
-    std::array<int, 4> tiles;  ///< of the source
+    std::array<std::int64_t, 4> offset;  ///< first orbital of each dimension
+    std::array<std::int64_t, 4> size;    ///< shape of `data`, C order
+    const double* data;                  ///< null if the block has not been read
+    std::array<int, 4> tiles;            ///< tiles of the source
   };
 
   void load_amplitudes(const TileSource& source, Side side);
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
-  /// Reads every block of t2 or v2 whose tiles lie in the classes that the form needs, and of which `place` says that
-  /// something lands here, and lets `place` copy it; from several threads at a time. The last of `loop_order` is the
-  /// dimension along which the rows of a dump run.
+  /// Calls `place` for the blocks of t2 or v2 that the formulation needs. First calls it without data for each block.
+  /// If the result is true, reads the block by `read` and calls `place` with its data, from several threads at the same
+  /// time.
+  ///
+  /// `source`: the source of the blocks. `spaces`: holes or particles, for each dimension of a block. `loop_order`:
+  /// dimensions of a block, the innermost loop last; blocks that differ only in this last dimension have the same rows
+  /// in a dump file. `read`: read(tiles, block). `place`: place(block), returns true if this process owns a panel with
+  /// elements of the block.
   template <typename Read, typename Place>
   void for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order, Read read,
                       Place place);
-  /// Copies what of a block lands in panels of this process, and returns whether anything does. A block without data is
-  /// only asked about.
+  /// Copies the elements of a block, and of its antisymmetric images, to panels of this process. Returns true if this
+  /// process owns such a panel. A block without data is not copied.
   bool place(const BlockData& block, const Placement& placement, Side side);
+  /// The same for one image. `order`: the dimension of the block for each dimension of the image. `sign`: factor of the
+  /// elements.
   bool place_image(const BlockData& block, const std::array<int, 4>& order, double sign, const Placement& placement,
                    Side side);
+  /// The same for blocks of pairs, with the images that the formulation needs.
   bool place_pairs(const BlockData& block, std::size_t set);
+  /// Reads all blocks [p,h] by `read`. Writes them to `lone`, an array [orbitals, orbitals] with the element [hole,
+  /// particle].
   void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
                  std::vector<double>& lone);
 
-  /// A stretch of orbitals inside one tile of the panels.
+  /// A range of orbitals inside one tile of the panels. `in_tile`, `in_block`: its begin, counted from the begin of the
+  /// tile and of the block.
   struct Segment {
     int tile;
     std::int64_t in_tile, in_block, size;
   };
+  /// Divides the orbitals [offset, offset + size) at the borders of the tiles of the panels.
   std::vector<Segment> segments(std::int64_t offset, std::int64_t size) const;
 
   const PanelLayout& layout_;

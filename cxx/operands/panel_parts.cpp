@@ -66,7 +66,7 @@ PanelHold PanelParts::pair_block(std::size_t set, const std::array<int, 4>& tile
 void PanelParts::ask(const Task& task, const ContractionList& contractions) const {
   if (!store_->has_others()) return;
   store_->layout().visit_panels_of(task, contractions, [&](PanelKey key) {
-    // The fourth number of a left or right panel is no tile.
+    // Left and right panels have three tiles.
     const std::size_t count = key.kind == PanelKey::Kind::pairs ? 4 : 3;
     for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
     store_->prefetch(key);

@@ -10,33 +10,42 @@
 
 namespace trifuse {
 
-/// Panels as executors on cores want them, of tiles that may be finer than those of the store: cores beside GPUs read
-/// the panels that were cut for these. A panel of the store's own tiles is where it is; of one of finer tiles the rows
-/// are copied to memory of the caller's, where they stay until he gives it to another panel. For any thread.
+/// Panels for an executor on CPU cores. The tiles of the executor may be finer than the tiles of the panel store,
+/// because CPU workers beside GPUs read the panels that the GPUs need. If the tiles are the same, no copy is made.
+/// Otherwise the rows are copied to memory of the caller. Any thread may call any function.
 class PanelParts {
  public:
-  /// `tiles`: those of the store, each cut further or not.
+  /// `store`: the panels. `tiles`: tiles of the executor, a refinement of the tiles of the store. Throws Error if a
+  /// tile crosses a tile of the store.
   PanelParts(std::shared_ptr<const PanelStore> store, const TileSpace& tiles);
 
   const TileSpace& tiles() const { return tiles_; }
   const PanelStore& store() const { return *store_; }
-  /// Whether anything is copied.
+  /// True if the tiles differ from those of the store, so that panels are copied.
   bool cut() const { return cut_; }
 
-  /// Null data where the panel has no inner index. `inner`: how long that is.
+  /// Return a left or a right panel with the shapes of `PanelKey`; its data are null if the problem has no such panel.
+  /// Pass on exceptions of `PanelStore::acquire`.
+  ///
+  /// `tiles`: {p, h, h'} of a left, {p, p', h} of a right panel, in the tiles of the executor. `side`: the amplitudes.
+  /// `inner`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
+  /// `memory` is used again.
   Panel left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
   Panel right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
-  /// [h, h', p, p'] of a set; `memory`: room for the block and `vector_margin`.
+  /// Returns the block [h, h', p, p'] of a set (see `PanelKey`); null data if the problem has no such block. `tiles`:
+  /// {p, p', h, h'}, in the tiles of the executor. `memory`: room for the block and `vector_margin` more; receives the
+  /// copy if one is made.
   PanelHold pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 
-  /// Says that a task of `tiles` will want its panels soon.
+  /// Announces that a task will acquire its panels soon. `task`: a task of `tiles()`. `contractions`: its contraction
+  /// list.
   void ask(const Task& task, const ContractionList& contractions) const;
 
  private:
-  /// Where a tile lies in one of the store's.
+  /// The position of a tile in a tile of the store.
   struct Origin {
-    int tile;
-    std::int64_t offset;
+    int tile;             ///< number of the tile of the store
+    std::int64_t offset;  ///< first orbital, counted from the begin of the tile of the store
   };
   const Origin& origin(int tile) const { return origins_[static_cast<std::size_t>(tile)]; }
   std::int64_t size(int tile) const { return tiles_[tile].size; }
@@ -47,13 +56,14 @@ class PanelParts {
     for (std::size_t q = 0; q < count; ++q) found[q] = origin(tiles[q]).tile;
     return found;
   }
-  /// Of a panel of the store, whose rows stand [x, y, z], x fastest, those of these tiles.
+  /// Copies the rows of the tiles x, y, z from a panel of the store. The rows of the panel and of the copy are in the
+  /// order [z, y, x]. Returns `whole` without a copy if it is empty or if the tiles are those of the store.
   Panel rows(Panel whole, int x, int y, int z, std::int64_t inner, Buffer& memory) const;
 
   std::shared_ptr<const PanelStore> store_;
   TileSpace tiles_;
   bool cut_;
-  std::vector<Origin> origins_;  ///< of each of `tiles_`
+  std::vector<Origin> origins_;  ///< origins_[tile]
 };
 
 }  // namespace trifuse

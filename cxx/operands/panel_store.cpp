@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-/// Of what is read on the way, in doubles, where memory is not limited.
+/// Limit for read buffers if memory is not limited, in doubles.
 constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
     : PanelStore(problem, tiles, rank, shares, Buffer()) {}
 
-// Room first: where there is none, no list of countless panels is made.
+// Memory is allocated first. If it does not suffice, no long list of panels is made.
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
     : PanelStore(problem, tiles, 0, PanelLayout::undivided,
                  Buffer(static_cast<std::size_t>(PanelLayout::required_doubles(problem, tiles) + vector_margin))) {
@@ -38,7 +38,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
 
 std::vector<SharedSegment> PanelStore::pieces() const {
   std::vector<SharedSegment> pieces;
-  // Energies read runs of particles in full vectors, beyond the end of the last run too.
+  // The energy kernel reads full vectors, also beyond the end of the last panel.
   for (const PanelSection& section : layout_.sections()) {
     pieces.push_back({section.rank, section.end - section.begin + vector_margin});
   }

@@ -14,56 +14,68 @@
 
 namespace trifuse {
 
-/// A panel in memory, where it stays while this lives: vectors over the contracted index, each contiguous, `stride`
-/// doubles apart; of pairs the block.
+/// A panel in memory. The panel stays in its place as long as this object lives. A left or right panel consists of rows
+/// over the contracted index. Each row is contiguous.
 struct Panel {
-  const double* data = nullptr;
-  std::int64_t stride = 0;
-  PanelHold hold = {};
+  const double* data = nullptr;  ///< first element of the first row, or of the block of pairs; null: no panel
+  std::int64_t stride = 0;       ///< distance between rows, in doubles; 1 for pairs
+  PanelHold hold = {};           ///< keeps the panel in its place
 };
 
-/// The memory of the panels of a layout, filled from the tile sources of a problem.
+/// The panels of a layout in memory, filled from the tile sources of a problem.
 ///
-/// This process has all panels, or it is one of the ranks of a team: then each rank reads its own sections from the
-/// tile sources, and fetches the panels of others when it needs them.
+/// Either this process stores all panels, or it is one of several ranks. In the second case each rank fills its own
+/// sections from its tile sources and fetches panels of other ranks when it needs them.
 class PanelStore {
  public:
-  /// Everything in this process, filled.
+  /// Stores all panels in this process and fills them. `problem`: the tile sources. `tiles`: the tiles of the panels.
+  /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one rank of a team. All ranks make an array of these `pieces`, `fill` theirs, and `open` it when all
-  /// have come so far; those that read panels say that they will `fetch_others`. `shares`: of each rank.
+  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(pieces()), fill(), open(). A
+  /// rank that reads panels then calls fetch_others().
+  ///
+  /// `problem`: the tile sources. `tiles`: the tiles of the panels. `rank`: number of this process. `shares`:
+  /// shares[rank], the parts of the ranks. All ranks pass the same tiles and shares.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
-  /// In the order of the layout.
+  /// The segments of the shared array: one for each section, in the order of the layout.
   std::vector<SharedSegment> pieces() const;
-  /// What is read on the way takes at most `buffer_bytes`, unless a single block does.
+  /// Fills the sections of this rank. `problem`: as in the constructor. `array`: the shared array that was made with
+  /// pieces(). `buffer_bytes`: limit for all read buffers together; one block may exceed it. Passes on exceptions of
+  /// the tile sources.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
-  void open() { array_->sync(); }  ///< collective
-  /// Panels of others take at most `cache_bytes` here, unless those in use at a time take more.
+  void open() { array_->sync(); }  ///< makes the panels of all ranks readable; collective
+  /// Allows this rank to acquire panels of other ranks. `cache_bytes`: limit for the cached panels; panels in use may
+  /// exceed it.
   void fetch_others(std::int64_t cache_bytes);
 
   const PanelLayout& layout() const { return layout_; }
   const TileSpace& tiles() const { return layout_.tiles(); }
 
-  /// Null data if the problem has no such panel. Any thread may call this and all that follow.
+  /// Returns a panel; its data are null if the problem has no such panel. Fetches a panel of another rank if it is not
+  /// in the cache. A panel of another rank requires an earlier fetch_others(). Passes on exceptions of the fetch. Any
+  /// thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
-  /// Says that a panel will be acquired soon.
+  /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;
-  /// Whether other processes have panels.
+  /// True if fetch_others() has been called, so that panels may come from other ranks.
   bool has_others() const { return others_ != nullptr; }
 
-  /// [hole, particle] over all orbitals, and `vector_margin` zeros: t1 for set 0, f_ov for set 1.
+  /// t1 for set 0, f_ov for set 1: an array [orbitals, orbitals] with the element [hole, particle], followed by
+  /// `vector_margin` zeros. f_ov in hartree.
   std::span<const double> t1_factor(std::size_t set) const { return t1_factors_[set]; }
-  /// Of all orbitals, hartree, and `vector_margin` zeros.
+  /// Orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
   std::span<const double> orbital_energies() const { return eps_; }
 
-  /// Bytes of this process's own sections, of those that others have, and of what was read from the sources to fill
-  /// its own.
+  /// Sizes in bytes: of the sections that this rank owns, of the sections that other ranks own, and of the blocks that
+  /// this rank read from its tile sources.
   std::int64_t own_bytes() const { return own_.bytes(); }
   std::int64_t bytes_of_others() const;
   std::int64_t bytes_read() const { return bytes_read_; }
+  /// Traffic of panels of other ranks so far.
   PanelTraffic traffic() const { return others_ ? others_->traffic() : PanelTraffic{}; }
-  /// Bytes that others have of what these tasks, cut as the panels are, read: what must at least be fetched for them.
+  /// Size of all panels of other ranks that these tasks read, in bytes. At least this much must be fetched for the
+  /// tasks. `tasks`: tasks of `tiles()`.
   std::int64_t bytes_to_fetch(std::span<const Task> tasks) const;
 
  private:
@@ -73,11 +85,11 @@ class PanelStore {
 
   PanelLayout layout_;
   OwnPanels own_;
-  std::vector<double> eps_;
-  std::vector<std::vector<double>> t1_factors_;  ///< by set
-  Buffer alone_;                                 ///< if there are no others
-  std::unique_ptr<SharedArray> array_;           ///< else
-  std::unique_ptr<RemotePanels> others_;
+  std::vector<double> eps_;                      ///< orbital energies, hartree
+  std::vector<std::vector<double>> t1_factors_;  ///< t1_factors_[set]
+  Buffer alone_;                                 ///< memory of all panels if this process stores them all
+  std::unique_ptr<SharedArray> array_;           ///< otherwise
+  std::unique_ptr<RemotePanels> others_;         ///< cache of other ranks' panels; null before fetch_others()
   std::int64_t bytes_read_ = 0;
 };
 

@@ -6,7 +6,7 @@ namespace trifuse {
 
 namespace {
 
-/// More questions than this are forgotten: by then the first answers would have to make room for the last.
+/// Announcements beyond this number are ignored. Otherwise the last panels of the queue would evict the first ones.
 constexpr std::size_t longest_queue = 512;
 
 }  // namespace
@@ -32,7 +32,7 @@ PanelHold RemotePanels::hold(std::int64_t at, std::int64_t doubles) {
   ++traffic_.wanted;
   auto found = entries_.find(at);
   while (found != entries_.end() && !found->second.here) {
-    // Who fetches it may fail, and then it is this thread's turn.
+    // The thread that fetches the panel may fail. Then this thread tries.
     arrived_.wait(lock);
     found = entries_.find(at);
   }
@@ -137,13 +137,14 @@ void RemotePanels::read_ahead() {
     const auto [at, doubles] = queue_.front();
     queue_.pop_front();
     const std::int64_t bytes = (doubles + vector_margin) * static_cast<std::int64_t>(sizeof(double));
-    // What has been read ahead does not push out what was, before anybody has used it.
+    // At most half of the budget is for panels that were fetched ahead and not yet acquired, so that they do not evict
+    // each other.
     if (entries_.contains(at) || ahead_bytes_ + bytes > budget_ / 2 || !make_room(bytes)) continue;
     Entry& entry = entries_[at];
     try {
       fetch(entry, at, doubles, lock);
     } catch (...) {
-      continue;  // who wants it will see for himself
+      continue;  // a thread that acquires the panel will get the exception
     }
     entry.ahead = true;
     ahead_bytes_ += entry.bytes();

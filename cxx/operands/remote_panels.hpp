@@ -16,16 +16,17 @@
 
 namespace trifuse {
 
-/// Doubles of zeros behind panels: energies read runs in full vectors, beyond the end of the last run too.
+/// Number of zeros behind a panel, in doubles. The energy kernel reads full vectors, also beyond the end of the last
+/// panel.
 inline constexpr std::int64_t vector_margin = 8;
 
 class RemotePanels;
 
-/// Keeps a panel where it is for as long as it lives. Empty where there is no panel.
+/// Keeps a panel in its place as long as this object lives. Its data are null if there is no panel.
 class PanelHold {
  public:
   PanelHold() = default;
-  /// Of a panel that stays where it is anyway.
+  /// For a panel that always stays in its place.
   explicit PanelHold(const double* data) : data_(data) {}
   PanelHold(PanelHold&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), keeper_(std::exchange(other.keeper_, nullptr)), at_(other.at_) {}
@@ -48,32 +49,37 @@ class PanelHold {
   std::int64_t at_ = 0;
 };
 
-/// What moved between the memories of several processes.
+/// Traffic of panels between ranks, as one rank sees it.
 struct PanelTraffic {
-  std::int64_t wanted = 0;         ///< panels of others that were asked for
-  std::int64_t hits = 0;           ///< of these, those that were here already or on their way
-  std::int64_t fetched = 0;        ///< panels
-  std::int64_t fetched_bytes = 0;  ///< all of them from the memories of other processes
-  std::int64_t most_bytes = 0;     ///< that panels of others took here at once
+  std::int64_t wanted = 0;         ///< acquired panels of other ranks
+  std::int64_t hits = 0;           ///< of these, panels that were in the cache or on their way
+  std::int64_t fetched = 0;        ///< panels fetched from other ranks
+  std::int64_t fetched_bytes = 0;  ///< their size
+  std::int64_t most_bytes = 0;     ///< largest size of the cache
 };
 
-/// The panels of other processes, as far as there is room for them. A panel is fetched when it is first asked for and
-/// stays until its room is needed; those used longest ago go first. Those in use never go: where they alone take more
-/// than the budget, they do so until they are let go, so nobody waits for room. For any thread.
+/// A cache of the panels of other ranks. A panel is fetched when it is announced or first acquired. If the cache is
+/// full, the least recently used panel is evicted. Panels in use are never evicted. If the panels in use alone exceed
+/// the budget, the cache is larger than the budget until they are released, so no thread waits for memory. Any thread
+/// may call any function.
 class RemotePanels {
  public:
-  /// Copies the doubles from a place on; called by one thread at a time.
+  /// Copies doubles of the linear layout, number `at`, `at` + 1, ..., to `values`. One thread at a time calls it.
   using Fetch = std::function<void(std::int64_t at, std::span<double> values)>;
 
+  /// `fetch`: reads panels of other ranks. `budget_bytes`: limit for the size of the cache, see above.
   RemotePanels(Fetch fetch, std::int64_t budget_bytes);
   ~RemotePanels();
   RemotePanels(const RemotePanels&) = delete;
   RemotePanels& operator=(const RemotePanels&) = delete;
 
-  /// The panel of so many doubles at a place; the vectors that begin in it may be read to their end. Throws what
-  /// `Fetch` threw.
+  /// Acquires a panel. Fetches it if it is not in the cache, or waits if another thread is fetching it. `vector_margin`
+  /// zeros follow the panel. Passes on exceptions of the fetch.
+  ///
+  /// `at`: begin of the panel in the linear layout, in doubles. `doubles`: its length.
   PanelHold hold(std::int64_t at, std::int64_t doubles);
-  /// Says that a panel will be wanted soon: it is fetched by a thread of its own, if there is room for it.
+  /// Announces that a panel will be acquired soon. A background thread fetches the panel if there is room for it.
+  /// Arguments as for `hold`.
   void ask(std::int64_t at, std::int64_t doubles);
 
   PanelTraffic traffic() const;
@@ -81,37 +87,43 @@ class RemotePanels {
  private:
   friend class PanelHold;
   struct Entry {
-    Buffer data;  ///< perhaps longer than the panel
-    int users = 0;
-    bool here = false;                           ///< or still on its way
-    bool ahead = false;                          ///< fetched, and not yet wanted
-    std::list<std::int64_t>::iterator unused{};  ///< where there are no users and it is here
+    Buffer data;                                 ///< may be longer than the panel
+    int users = 0;                               ///< number of PanelHolds of this panel
+    bool here = false;                           ///< true: fetched; false: on its way
+    bool ahead = false;                          ///< true: fetched ahead and not yet acquired
+    std::list<std::int64_t>::iterator unused{};  ///< position in `unused_` if `here` and no users
     std::int64_t bytes() const { return BufferPool::bytes_of(data); }
   };
   using Entries = std::unordered_map<std::int64_t, Entry>;
 
+  /// Ends one use of a panel.
   void release(std::int64_t at);
-  /// With the lock held, which is let go meanwhile.
+  /// Fetches a panel. Requires that `lock` is held; releases it during the fetch. Removes the entry if the fetch fails.
   void fetch(Entry& entry, std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock);
+  /// Evicts unused panels until `bytes` more fit into the budget. Returns false if they do not fit.
   bool make_room(std::int64_t bytes);
+  /// Evicts a panel. Its buffer goes to the pool.
   void drop(Entries::iterator entry);
+  /// Returns a buffer of at least `doubles` doubles, from the pool if the pool has one.
   Buffer memory_for(std::int64_t doubles);
-  /// Of what was dropped, as much as the budget allows beside so many new bytes.
+  /// Shrinks the pool of free buffers so that `bytes` more fit into the budget.
   void keep_spare(std::int64_t bytes);
+  /// Makes a panel without users the most recently used one.
   void leave_unused(std::int64_t at, Entry& entry);
+  /// Fetches announced panels; the body of the background thread.
   void read_ahead();
 
   const Fetch fetch_;
   const std::int64_t budget_;
-  std::mutex fetching_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  std::mutex fetching_;       ///< held during a call of `fetch_`
+  mutable std::mutex mutex_;  ///< guards all members below
   std::condition_variable arrived_, asked_;
   Entries entries_;
-  std::list<std::int64_t> unused_;  ///< those used longest ago first
-  BufferPool spare_;                ///< of panels that were dropped, for those that come
+  std::list<std::int64_t> unused_;  ///< panels without users, the least recently used first
+  BufferPool spare_;                ///< buffers of evicted panels
   std::int64_t used_bytes_ = 0, ahead_bytes_ = 0;
   PanelTraffic traffic_;
-  std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< of `ask`: place and doubles
+  std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< announced panels: begin and length, in doubles
   bool ending_ = false;
   std::thread reader_;
 };

@@ -10,7 +10,8 @@ namespace trifuse {
 
 namespace {
 
-/// Largest hole and particle tiles, which say how a space was refined; zeros for none.
+/// A tiling: the largest numbers of orbitals in a tile of holes and in a tile of particles. They determine how
+/// `TileSpace::refined` divides the tiles of the plan. Zeros: no tiling.
 using Cut = std::pair<double, double>;
 
 Cut cut_of(const TileSpace* tiles) {
@@ -19,7 +20,7 @@ Cut cut_of(const TileSpace* tiles) {
   return {std::max<double>(1.0, static_cast<double>(holes)), std::max<double>(1.0, static_cast<double>(particles))};
 }
 
-/// The cuts of all ranks, each once, on all in the same order: collective.
+/// Returns the different tilings of all ranks, in the same order on all ranks. Collective.
 std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
   const double sizes[] = {mine.first, mine.second};
   const std::vector<double> all = allgather(communicator, sizes);
@@ -31,7 +32,7 @@ std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
   return cuts;
 }
 
-/// Collective.
+/// Returns shares[rank], the parts of all ranks. Collective. `mine`: the part of this rank.
 std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const OperandShare& mine) {
   const double row[] = {mine.share, static_cast<double>(mine.segments)};
   const std::vector<double> all = allgather(communicator, row);

@@ -12,25 +12,31 @@
 
 namespace trifuse {
 
-/// The operands of a calculation in arrays that the ranks of a team share, so that none of them has all: a rank has a
-/// part of each array, filled from its own sources, and fetches what others have when its tasks need it. Executors of
-/// different kinds, and GPUs with more or less memory, cut panels differently; for each cut that a rank asks for there
-/// is an array. Lives longer than the executors that read it.
+/// The operands of a calculation, distributed over the memories of all ranks. Each rank owns a part of each array,
+/// fills the part from its own tile sources, and fetches the panels of other ranks when its tasks need them. Executors
+/// of different kinds, and GPUs with different amounts of memory, need panels with different tiles. There is one array
+/// for each tiling that a rank needs. This object must outlive the executors that read its panels.
 class TeamOperands {
  public:
-  /// Collective; throws on all ranks where one fails. `tiles`: how this rank's panels are to be cut, null where it
-  /// takes what others ask for. `bytes`: what this rank may use for its pieces and for panels of others, which take
-  /// at most `bytes_of_others`. `share`: its pieces.
+  /// Makes and fills the arrays. Collective. Throws Error if `tiles` do not refine the tiles of the plan. Passes on
+  /// exceptions of the tile sources. If one rank throws, all ranks throw.
+  ///
+  /// `problem`: the operands. `plan_tiles`: the tiles of the plan. `tiles`: the tiles of this rank's panels; null if
+  /// the rank accepts the tiling of another rank. `share`: the part of each array that this rank owns. `bytes`: memory
+  /// of this rank for its part and for panels of other ranks. `bytes_of_others`: limit for the panels of other ranks,
+  /// bytes.
   TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
                const OperandShare& share, std::int64_t bytes,
                std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
 
-  /// The panels of this rank; null where no rank asked for any.
+  /// The panels of this rank; null if no rank has passed `tiles`.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }
-  /// Of all ranks so far: collective. `bytes_from_neighbours`: what this rank's GPU had from others.
+  /// Returns traffic[rank], the traffic of all ranks so far. Collective. `bytes_from_neighbours`: bytes that this
+  /// rank's GPU has read from other GPUs.
   std::vector<OperandTraffic> traffic(Communicator& communicator, std::int64_t bytes_from_neighbours = 0) const;
 
  private:
+  /// Size of the parts of all arrays that this rank owns, in bytes.
   std::int64_t own_bytes() const;
 
   std::vector<std::shared_ptr<PanelStore>> stores_;

@@ -14,7 +14,7 @@ struct CallerThread::Request {
 };
 
 namespace {
-/// The object that this thread serves, if any.
+/// The object whose `serve` this thread executes; null if there is none.
 thread_local const CallerThread* served = nullptr;
 }  // namespace
 
@@ -51,7 +51,7 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
     }
     if (pending_ == nullptr || pending_->done) break;
     Request& request = *pending_;
-    // Not under the lock: the function may take long, and others must be able to see that.
+    // The lock is released because the function may take long and other threads need the lock.
     lock.unlock();
     try {
       request.function();

@@ -10,18 +10,21 @@
 
 namespace trifuse {
 
-/// Lets other threads have things done on one thread. MPI and Global Arrays may be called by the program's own thread
-/// only, while the library computes on threads of its own: the calling thread gives its work to another one, and
-/// meanwhile serves.
+/// Lets other threads execute functions on one particular thread. Only the program's own thread may call MPI and Global
+/// Arrays, but the library computes on other threads. The program's thread calls `serve`, which starts the computation
+/// on a new thread and executes the functions that the library passes to `call`.
 class CallerThread {
  public:
-  /// Runs `body` on a new thread and serves its calls on this one until it ends. Throws what the body threw. While
-  /// nobody calls, `idle` is done on this thread about every millisecond: for libraries whose messages from other
-  /// processes get on only while they are called. It may be empty, and must not throw.
+  /// Runs `body` on a new thread. Until `body` ends, executes on this thread the functions that other threads pass to
+  /// `call`. Throws the exception that `body` threw.
+  ///
+  /// `idle`: function that this thread calls about every millisecond while no request is pending. Some libraries
+  /// receive messages from other processes only while the program calls them. `idle` may be empty. It must not throw.
   void serve(const std::function<void()>& body, const std::function<void()>& idle = {});
 
-  /// Executes `function` on the serving thread and returns what it returns, or throws what it throws. For any thread
-  /// while `serve` runs; the serving thread itself just executes it.
+  /// Executes `function` on the serving thread and returns its result. Throws the exception that `function` threw, and
+  /// Error if `serve` is not running. Any thread may call it. On the serving thread itself it executes `function`
+  /// directly.
   template <typename Function>
   auto call(Function function) {
     using Result = std::invoke_result_t<Function>;
@@ -39,7 +42,7 @@ class CallerThread {
 
   struct Request;
   std::mutex turns_;  ///< one request at a time
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards all members below
   std::condition_variable changed_;
   Request* pending_ = nullptr;
   bool ended_ = false;

@@ -11,7 +11,8 @@ namespace trifuse {
 
 namespace {
 
-/// The number behind a word of a file, or, without a word, at its beginning.
+/// Reads the number that follows `word` in a file, or the first number of the file if `word` is empty. Returns nullopt
+/// if there is no such number.
 std::optional<double> number_in(const std::filesystem::path& path, const std::string& word) {
   std::ifstream file(path);
   double value = 0.0;
@@ -22,19 +23,20 @@ std::optional<double> number_in(const std::filesystem::path& path, const std::st
   return value;
 }
 
-/// What the files of a version are called.
+/// Names of the files with a group's limit and usage, and the name of the inactive file cache in memory.stat.
 struct Names {
   const char *limit, *used, *given_up;
 };
 constexpr Names version_1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr Names version_2 = {"memory.max", "memory.current", "inactive_file"};
 
-/// Of a group and all that it is in.
+/// Returns the bytes that a group and all its parent groups still allow.
 double left_by(const std::filesystem::path& root, const std::string& group, const Names& names) {
   double left = std::numeric_limits<double>::max();
   for (std::filesystem::path inner = std::filesystem::path(group).relative_path();; inner = inner.parent_path()) {
     const std::filesystem::path folder = root / inner;
-    // Without a limit there is a word in version 2, and in version 1 more than any host has.
+    // A group without a limit has a word here in version 2. In version 1 it has a number greater than the memory of any
+    // host.
     const auto limit = number_in(folder / names.limit, ""), used = number_in(folder / names.used, "");
     if (limit && used) {
       const double given_up = number_in(folder / "memory.stat", names.given_up).value_or(0.0);
@@ -50,7 +52,7 @@ double left_by_control_groups(const std::filesystem::path& membership, const std
   double left = std::numeric_limits<double>::max();
   std::ifstream file(membership);
   for (std::string line; std::getline(file, line);) {
-    // number:controllers:group
+    // A line is number:controllers:group.
     std::istringstream parts(line);
     std::string number, controllers, group;
     if (!std::getline(parts, number, ':') || !std::getline(parts, controllers, ':') || !std::getline(parts, group))

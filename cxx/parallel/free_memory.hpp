@@ -4,13 +4,16 @@
 
 namespace trifuse {
 
-/// Bytes that this process may still take on its host: what the host has free, and the control groups of a batch job or
-/// a container leave; the largest number where nothing is known.
+/// Returns the bytes of host memory that this process may still allocate. This is the smaller of the free memory of the
+/// host and the memory that the control groups of a batch job or a container still allow. Returns the largest double if
+/// neither is known.
 double free_memory();
 
-/// The least that any of the control groups of a process leaves, in bytes; the largest number where none has a limit.
-/// `membership`: /proc/self/cgroup. `root`: where groups are mounted, of version 2, or 1 with its folder `memory`.
-/// Files that the system keeps in memory for a group count as free, as it gives them up.
+/// Returns the smallest number of bytes that any control group of a process still allows; the largest double if no
+/// group has a limit. File caches that the kernel can free at once (inactive files) count as free.
+///
+/// `membership`: file that lists the groups of the process, e.g. /proc/self/cgroup. `root`: folder where control groups
+/// are mounted. Groups of version 2 lie in `root`, memory groups of version 1 in its folder `memory`.
 double left_by_control_groups(const std::filesystem::path& membership, const std::filesystem::path& root);
 
 }  // namespace trifuse

@@ -22,8 +22,8 @@ std::string file_of_rank(const std::string& path, int rank) {
   return rank == 0 ? path : fmt::format("{}{}{}", path, rank_suffix, rank);
 }
 
-/// The rank that writes a file of this name, 0 for a name that no rank above 0 writes. `beginning`: what all of them
-/// have before the rank.
+/// Returns the rank that writes a file with this name; 0 if no rank above 0 does. `beginning`: the part of the name
+/// before the rank's number.
 int rank_in_name(const std::string& name, const std::string& beginning) {
   if (!name.starts_with(beginning)) return 0;
   int rank = 0;
@@ -33,10 +33,10 @@ int rank_in_name(const std::string& name, const std::string& beginning) {
   return good ? rank : 0;
 }
 
-/// The files of a journal that this process sees, by the numbers of the ranks that wrote them.
+/// Returns the files of a journal that this process sees, by the number of the rank that wrote them.
 std::map<int, std::string> files_of(const std::string& path) {
   std::map<int, std::string> files;
-  std::error_code ignored;  // what is wrong with the folder, opening the journal says
+  std::error_code ignored;  // opening the journal reports an unreadable folder
   if (std::filesystem::exists(path, ignored)) files[0] = path;
   const std::filesystem::path whole(path);
   const std::string beginning = whole.filename().string() + rank_suffix;
@@ -66,7 +66,7 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
   std::map<int, std::string> files;
   bool locked = true;
   run_collectively(communicator, [&] { files = files_of(path); });
-  // A journal that is refused is so before other files are made.
+  // Rank 0 opens its file first, so that a refused journal leaves no new files of other ranks.
   run_collectively(communicator, [&] {
     if (writes && rank == 0) open();
   });
@@ -128,7 +128,7 @@ bool Journal::read_files(const std::map<int, std::string>& files, int rank, int 
 }
 
 void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
-  // The file of a lower rank has been read before.
+  // An earlier file has this task already.
   if (finished_[task]) return;
   finished_[task] = true;
   by_[task] = by;
@@ -138,7 +138,7 @@ void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> 
 
 void Journal::agree_on_finished(Communicator& communicator) {
   const std::size_t tasks = finished_.size(), count = key_.energies_per_task;
-  // Which rank gives a task's energies: a number has room for a bit of each of so many ranks.
+  // Find for each task the lowest rank that knows its energies. A double holds one bit for each of this many ranks.
   constexpr int bits = 50;
   constexpr int nobody = -1;
   std::vector<int> giver(tasks, nobody);
@@ -154,7 +154,7 @@ void Journal::agree_on_finished(Communicator& communicator) {
       giver[task] = first + std::countr_zero(static_cast<std::uint64_t>(numbers[task]));
     }
   }
-  // Exact, because all but one give zeros.
+  // The sum is exact because only one rank contributes numbers other than zero.
   const std::size_t row = 1 + TaskEnergy::numbers * count;
   std::vector<std::size_t> given;
   for (std::size_t task = 0; task < tasks; ++task) {

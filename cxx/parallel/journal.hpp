@@ -15,57 +15,70 @@ namespace trifuse {
 
 class Communicator;
 
-/// Energies of finished tasks, kept so that a run that was stopped or killed goes on where it was, with any number of
-/// processes.
+/// The checkpoint of a run: the energies of finished tasks. A run that was stopped or killed resumes from it, with any
+/// number of processes.
 ///
-/// Rank 0, or a process alone, appends to the file that was named, rank n to that name with ".rank<n>" behind it; none
-/// waits for another. What all these files hold is read at the beginning, whoever wrote them: each file by one rank.
-/// Energies are stored to the bit, so a continued run ends with the same bits as one that was never stopped.
+/// Rank 0, or a single process, appends to the file with the given name. Rank n appends to a file with that name plus
+/// ".rank<n>". No rank waits for another one to append. At the start all these files are read, each file by one rank.
+/// Energies are stored exactly. Therefore a resumed run gives the same bits as an uninterrupted one if workers of the
+/// same kind compute the remaining tasks.
 class Journal {
  public:
-  /// Opens what there is, and creates the file of this rank if it is one that `writes`. With a team it is collective,
-  /// and all ranks find the same tasks finished, with the same energies: where several files have a task, those that
-  /// the lowest rank has read. Throws as `JournalFile`.
+  /// Opens a journal and reads the finished tasks from all its files. All ranks then have the same finished tasks with
+  /// the same energies. If several files contain a task, the energies come from the lowest rank that has read such a
+  /// file. Collective if `communicator` is not null. Throws as `JournalFile`, on every rank.
+  ///
+  /// `path`: name of the file of rank 0. `key`: the calculation to which the energies must belong. `communicator`: null
+  /// for a single process. `writes`: true if this rank will call `append`; its file is created if it does not exist.
   Journal(const std::string& path, const JournalKey& key, Communicator* communicator = nullptr, bool writes = true);
 
-  /// True if `path` names the file that a rank above 0 writes, or would write, of the journal that is named `journal`.
+  /// True if `path` names a file that a rank above 0 writes or would write for the journal with the name `journal`.
   static bool is_file_of_rank(const std::string& journal, const std::string& path);
 
-  /// How the tiles of the plan were cut to which a journal belongs; none where there is none yet. Collective with a
-  /// team.
+  /// Returns the tiling of the plan to which a journal belongs; nullopt if the journal does not exist or holds nothing
+  /// yet. Collective if `communicator` is not null. Throws as `JournalFile::tiles_in`, on every rank.
   static std::optional<Tiling> tiles_in(const std::string& path, Communicator* communicator = nullptr);
 
-  /// Whether the task was found finished when the journal was opened; its energies are then in `energies(task)`.
+  /// True if the task was finished when the journal was opened. Its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }
+  /// Energies of a finished task, energies[omega2], hartree. Zeros if the task was not finished.
   std::span<const TaskEnergy> energies(std::size_t task) const {
     return std::span(energies_).subspan(task * key_.energies_per_task, key_.energies_per_task);
   }
+  /// Number of tasks that were finished when the journal was opened.
   std::size_t finished_count() const { return finished_count_; }
-  /// How many of them workers of each kind computed.
+  /// Number of these tasks by the kind of worker that computed them, finished_by[worker kind].
   const std::array<std::size_t, worker_kinds>& finished_by() const { return finished_by_; }
 
-  /// Not thread-safe. Throws SystemError naming the file, e.g. when the disk is full; the records before stay valid.
+  /// Appends the energies of a task to the file of this rank. Requires that the journal was opened with `writes`. One
+  /// thread at a time may call it. Throws SystemError with the name of the file if writing fails, e.g. because the disk
+  /// is full. Earlier records stay valid.
+  ///
+  /// `task`: number of the task in the plan. `by`: the kind of worker that computed it. `energies`: energies[omega2],
+  /// hartree.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
     file_->append(task, by, energies);
   }
 
-  /// As it was named.
+  /// Name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }
-  /// What the user is to be told, the same on all ranks; empty where all is well.
+  /// A warning for the user, the same on all ranks; empty if there is none.
   const std::string& warning() const { return warning_; }
 
  private:
-  /// Returns whether all files could be locked.
+  /// Reads the files that are assigned to this rank. Returns true if it could lock all of them.
   bool read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
+  /// Gives all ranks the finished tasks of all ranks. Collective.
   void agree_on_finished(Communicator& communicator);
+  /// Stores the energies of a task that a file contains, unless the task is known already.
   void keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
   std::string path_, warning_;
   JournalKey key_;
-  std::unique_ptr<JournalFile> file_;  ///< of this rank
+  std::unique_ptr<JournalFile> file_;  ///< file of this rank; null if it does not write
   std::vector<bool> finished_;
   std::vector<WorkerKind> by_;
-  std::vector<TaskEnergy> energies_;
+  std::vector<TaskEnergy> energies_;  ///< energies[task, omega2], hartree
   std::size_t finished_count_ = 0;
   std::array<std::size_t, worker_kinds> finished_by_{};
 };

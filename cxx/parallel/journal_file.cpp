@@ -49,7 +49,8 @@ Header header_of(const JournalKey& key) {
   return header;
 }
 
-/// The header at the beginning of a file, none where a kill left a part of one. Throws UsageError for other files.
+/// Returns the header at the beginning of a file; nullopt if a kill left only a part of a header. Throws UsageError if
+/// the file is not a journal of this version.
 std::optional<Header> header_in(const std::string& path, const char* data, std::size_t size) {
   Header header{};
   const std::size_t kept = std::min(size, sizeof header);
@@ -66,7 +67,7 @@ std::optional<Header> header_in(const std::string& path, const char* data, std::
       fmt::format("{} is not a Trifuse journal and will not be overwritten; give another --journal.", path));
 }
 
-// A record begins with the number of the task, and who computed it in the highest byte.
+// A record begins with a 64-bit number: the number of the task, with the kind of worker in the highest byte.
 constexpr int kind_bit = 56;
 
 }  // namespace
@@ -92,7 +93,7 @@ std::size_t JournalFile::record_size() const {
 
 void JournalFile::lock(int operation) {
   locked_ = ::flock(file_, operation | LOCK_NB) == 0;
-  // Some mounts of NFS and Lustre have no locks.
+  // Some mounts of NFS and Lustre have no locks. The run then goes on without one.
   if (locked_ || errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return;
   if (errno != EWOULDBLOCK) fail("locked");
   throw UsageError(
@@ -100,17 +101,17 @@ void JournalFile::lock(int operation) {
 }
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : path_(std::move(path)), key_(key) {
-  // A pipe or a terminal is refused, not waited for.
+  // With these flags opening a pipe or a terminal does not block. It is refused later.
   constexpr int always = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const bool create = (flags & O_CREAT) != 0;
   while (file_ < 0) {
     file_ = ::open(path_.c_str(), (flags & ~O_CREAT) | always);
     if (file_ >= 0) return;
     if (errno != ENOENT || !create) fail("opened");
-    // Other than opening, this makes no file at the end of a link.
+    // With O_EXCL no file is created at the end of a symbolic link.
     file_ = ::open(path_.c_str(), flags | O_EXCL | always, 0666);
     if (file_ < 0 && errno != EEXIST) fail("opened");
-    if (file_ < 0) refuse_link();  // else a file has appeared meanwhile
+    if (file_ < 0) refuse_link();  // otherwise a file has appeared meanwhile: try again
   }
 }
 
@@ -131,7 +132,7 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& f
     read_records(size, found);
     if (::ftruncate(file_, static_cast<off_t>(end_)) != 0) fail("written");
   } else {
-    // New, or a kill while the header was written: nothing was finished yet.
+    // The file is new, or a kill interrupted the writing of its header. No task was finished then.
     if (::ftruncate(file_, 0) != 0) fail("written");
     write_header();
   }
@@ -166,12 +167,12 @@ bool JournalFile::is_journal(const std::string& path) {
   std::array<char, magic.size()> head{};
   const ssize_t got = ::pread(file, head.data(), head.size(), 0);
   ::close(file);
-  // The last letter is the version.
+  // The last letter of the magic is the version.
   return got == static_cast<ssize_t>(head.size()) && std::equal(head.begin(), head.end() - 1, magic.begin());
 }
 
 JournalFile::~JournalFile() {
-  // Nothing can be done about a failure here, and nothing is lost: what was written was checked when it was.
+  // A destructor cannot report a failure. Every earlier write was checked.
   static_cast<void>(::fdatasync(file_));
   ::close(file_);
 }
@@ -253,7 +254,8 @@ void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEn
       XXH3_64bits_withSeed(record.data(), record.size() - sizeof(std::uint64_t), key_.fingerprint[0]);
   std::memcpy(record.data() + record.size() - sizeof checksum, &checksum, sizeof checksum);
   write_all(record.data(), record.size());
-  // The page cache survives a kill; for a crash of the machine the disk is told now and then.
+  // The page cache survives a kill of the process. Against a crash of the machine the file is synchronised from time to
+  // time.
   constexpr double seconds_between_syncs = 20.0;
   if (wall_seconds() - last_sync_ > seconds_between_syncs) {
     if (::fdatasync(file_) != 0) fail("written");

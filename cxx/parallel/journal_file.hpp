@@ -13,62 +13,78 @@
 
 namespace trifuse {
 
-/// 128 bits that differ when the input or an option that could change a task's energies by more than rounding does.
+/// A 128-bit hash of the input and of all options that could change a task's energies by more than rounding.
 using Fingerprint = std::array<std::uint64_t, 2>;
 
-/// What energies in a journal belong to.
+/// Identifies the calculation to which the energies in a journal belong.
 struct JournalKey {
   Fingerprint fingerprint{};
-  Tiling tiles{};  ///< of the plan
-  std::uint64_t tasks = 0, energies_per_task = 0;
+  Tiling tiles{};                                  ///< tiling of the plan
+  std::uint64_t tasks = 0, energies_per_task = 0;  ///< number of tasks of the plan; number of omega2 values
   bool operator==(const JournalKey&) const = default;
 };
 
-/// One file with energies of finished tasks: a header and a checksummed record for each task, appended as tasks finish.
-/// A record that a kill cut short fails its checksum; it and what follows are dropped.
+/// One file with energies of finished tasks: a header, then one record with a checksum for each task. Records are
+/// appended when tasks finish. If a kill cuts a record short, its checksum is wrong. This record and all records behind
+/// it are dropped.
 class JournalFile {
  public:
+  /// Receives one record of a file. `task`: number of the task in the plan. `by`: the kind of worker that computed it.
+  /// `energies`: energies[omega2], hartree.
   using Found = std::function<void(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies)>;
 
-  /// Opens or creates a file to append to, which is then this run's alone, and tells `found` what is in it. Throws
-  /// UsageError when it belongs to another calculation, is no journal, another run holds it, or it is a link to a file
-  /// that is not there, and SystemError when it cannot be written.
+  /// Opens or creates a file for appending, locks it for this run, and calls `found` with each of its records. Throws
+  /// UsageError if the file belongs to another calculation, is not a regular file or not a journal, is in use by
+  /// another run, or is a symbolic link to a file that does not exist. Throws SystemError if the file cannot be opened,
+  /// locked, read or written.
+  ///
+  /// `path`: name of the file. `key`: the calculation of this run.
   JournalFile(std::string path, const JournalKey& key, const Found& found);
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Tells what is in a file that stays as it is. Returns whether the file could be locked meanwhile (`locked`). Throws
-  /// as the constructor.
+  /// Calls `found` with each record of a file and does not change the file. Returns true if the file could be locked
+  /// during the reading (see `locked`). Throws as the constructor.
   static bool read(const std::string& path, const JournalKey& key, const Found& found);
 
-  /// False where the file system has no locks: then nothing keeps another run from the file.
+  /// False if the file system has no locks. Nothing then prevents another run from using the file at the same time.
   bool locked() const { return locked_; }
 
-  /// How the tiles of the plan were cut whose energies a file holds; none where there is nothing in it, or nothing that
-  /// can be read. Throws as the constructor for a file that is no journal.
+  /// Returns the tiling of the plan whose energies a file holds; nullopt if the file cannot be read, is empty, or ends
+  /// inside its header. Throws UsageError if the file is not a journal of this version.
   static std::optional<Tiling> tiles_in(const std::string& path);
 
-  /// True for a file that begins as the journals of this or another version do.
+  /// True if a file begins like a journal of this or of another version.
   static bool is_journal(const std::string& path);
 
-  /// Not thread-safe. Throws SystemError naming the file, e.g. when the disk is full; the records before stay valid.
+  /// Appends one record. One thread at a time may call it. Throws SystemError with the name of the file if writing
+  /// fails, e.g. because the disk is full. Earlier records stay valid.
+  ///
+  /// `task`: number of the task in the plan. `by`: the kind of worker that computed it. `energies`: energies[omega2],
+  /// hartree.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
  private:
-  /// Only opens it.
+  /// Opens the file and does nothing else. `flags`: flags of open(2).
   JournalFile(std::string path, const JournalKey& key, int flags);
   /// Throws UsageError if the path is a symbolic link.
   void refuse_link() const;
+  /// Locks the file. `operation`: LOCK_SH or LOCK_EX of flock(2). Throws UsageError if another run holds the file.
   void lock(int operation);
-  /// Bytes of the file. It is a regular one.
+  /// Returns the size of the file in bytes. Throws UsageError if it is not a regular file.
   std::size_t size_of_file() const;
-  /// False where there is none yet, else `end_` is behind it.
+  /// Reads and checks the header. Returns false if the file has no complete header yet. Otherwise sets `end_` to the
+  /// end of the header. Throws UsageError if the file is not a journal of this version or belongs to another
+  /// calculation.
   bool read_header();
   void write_header();
+  /// Calls `found` with each valid record and moves `end_` behind the last one.
   void read_records(std::size_t file_size, const Found& found);
   void write_all(const void* data, std::size_t size);
+  /// Throws SystemError with the name of the file and the reason in errno. `action`: "opened", "written", ...
   [[noreturn]] void fail(const std::string& action) const;
+  /// Size of a record in bytes.
   std::size_t record_size() const;
 
   std::string path_;

@@ -11,20 +11,25 @@
 
 namespace trifuse {
 
-/// Returns for each rank the rank whose executor owns its panels [rank], as `rank` sees it. On the host of `rank`, a
-/// rank that takes part owns its own panels. The ranks that take part own the panels of the other ranks of the host in
-/// turn. Ranks of other hosts get -1. The list is empty if `rank` does not take part or is the only one of its host.
-/// `hosts` [rank]: host names. `takes_part` [rank]: true if the rank has an executor that exchanges panels.
+/// Returns owners[rank]: the rank whose executor owns the panels of that rank, as `rank` sees it. On the host of
+/// `rank`, a rank that takes part owns its own panels. The panels of the other ranks of this host are dealt in turn to
+/// the ranks that take part. Ranks of other hosts get -1. The list is empty if `rank` does not take part or if no other
+/// rank of its host does.
+///
+/// `hosts`: hosts[rank], host names. `takes_part`: takes_part[rank], true if the rank has an executor that exchanges
+/// panels. `rank`: number of a rank, 0 .. number of ranks - 1.
 std::vector<int> panel_owners(std::span<const std::string> hosts, const std::vector<bool>& takes_part, int rank);
 
-/// Collective. Lets the executors of each host export their panels to each other. `exchange`: that of this rank, or
-/// null if it has none. Every call of the executor is made inside `attempt`, which is collective too and may swallow
-/// the executor's failure.
+/// Lets the executors of each host export their panels to each other. Collective. Passes on exceptions of `attempt`.
+///
+/// `exchange`: the exchange of this rank's executor, or null if it has none. `attempt`: calls the function that it
+/// gets, on every rank. It is collective too and may catch the failure of the executor. Every call of the executor is
+/// made inside it.
 void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
                         const std::function<void(const std::function<void()>&)>& attempt);
 
-/// Collective. Closes the exchange; executors may be destroyed afterwards. Returns the bytes that this rank's executor
-/// read from its peers. `exchange`: as in open_peer_exchange().
+/// Closes the exchange and returns the bytes that this rank's executor has read from its peers. Executors may be
+/// destroyed afterwards. Collective. `exchange`: as in open_peer_exchange().
 std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exchange);
 
 }  // namespace trifuse

@@ -18,7 +18,7 @@ namespace trifuse {
 
 namespace {
 
-/// Names of GPUs; what is longer is cut.
+/// Longest texts that ranks exchange, bytes. Longer texts are cut.
 constexpr std::size_t longest_gpu_name = 64, longest_list_of_cores = 256;
 
 std::size_t u(int n) {
@@ -26,14 +26,14 @@ std::size_t u(int n) {
 }
 
 void find_cores(RankResources& mine) {
-  // Larger than any machine; the kernel refuses a set that is too small for it.
+  // More than the cores of any machine. The kernel refuses a smaller set.
   constexpr int most_cores = 8192;
   cpu_set_t* set = CPU_ALLOC(most_cores);
   const std::size_t bytes = CPU_ALLOC_SIZE(most_cores);
   if (set == nullptr) throw SystemError("There is not enough memory.");
   if (sched_getaffinity(0, bytes, set) == 0) {
     mine.core_count = std::max(1, CPU_COUNT_S(bytes, set));
-    // Runs of cores, as 0-7,16-23.
+    // Write ranges of cores, e.g. 0-7,16-23.
     for (int core = 0; core < most_cores; ++core) {
       if (!CPU_ISSET_S(u(core), bytes, set)) continue;
       int last = core;
@@ -45,6 +45,7 @@ void find_cores(RankResources& mine) {
   CPU_FREE(set);
 }
 
+/// Measures a matrix product on one core. Returns operations per second.
 double measured_core_rate() {
   use_single_threaded_blas();
   constexpr std::int64_t m = 256, n = 512, k = 64;
@@ -64,7 +65,7 @@ int threads_asked_for() {
   return text != nullptr ? std::clamp(std::atoi(text), 0, 4096) : 0;
 }
 
-/// Host, cores and threads.
+/// Returns the host, the cores and OMP_NUM_THREADS of this process.
 RankResources cores_of_this_process() {
   RankResources mine;
   mine.host = host_of_this_process();
@@ -73,21 +74,23 @@ RankResources cores_of_this_process() {
   return mine;
 }
 
+/// Number of threads of a rank if `sharers` ranks share its cores.
 int threads(const RankResources& rank, int sharers) {
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
 }
 
-/// Of ranks with the same key, which are many: by host, or by the cores that they have in common.
+/// Sums over groups of ranks, by the name of the group: the ranks of one host, or the ranks with the same cores.
 template <typename Number>
 using Sums = std::map<std::string, Number>;
 
-/// Which of the cores of which host.
+/// Identifies a set of cores: the host and its cores.
 std::string cores_of(const RankResources& rank) {
   return rank.host + " " + rank.cores;
 }
 
-/// What each rank has of shared operands: those of a host as much as there are, and of these only those with GPUs,
-/// where there are any. Their GPUs keep panels for each other, which come from the memory of their own ranks at once.
+/// Returns the part of the shared operands that each rank stores, shares[rank]. The part of a host is proportional to
+/// its number of ranks. If the host has ranks with a GPU, only these ranks store operands: their GPUs exchange panels,
+/// and each GPU loads its panels from the memory of its own rank.
 std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& ranks) {
   Sums<int> all, with_gpu;
   for (const RankResources& rank : ranks) {
@@ -107,7 +110,7 @@ std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& r
   return shares;
 }
 
-/// What the ranks of a team need of their hosts.
+/// The memory that ranks need on their hosts, in bytes.
 class Memory {
  public:
   Memory(const std::vector<RankResources>& ranks, const std::vector<OperandShare>& shares, Operands operands,
@@ -124,18 +127,18 @@ class Memory {
   }
 
   struct Host {
-    double memory;  ///< that its ranks may use together
-    double pieces;  ///< that shared operands take of it
+    double memory;  ///< for all ranks of the host together
+    double pieces;  ///< part of `memory` that shared operands take
     int ranks;
   };
   const Host& of_host(const std::string& name) const { return hosts_.at(name); }
 
-  /// What a rank has of shared operands.
+  /// Size of the shared operands that a rank stores.
   double pieces(std::size_t rank) const {
     return operands_ == Operands::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share : 0.0;
   }
 
-  /// What a rank that computes needs beside its pieces, at least.
+  /// Smallest memory that a rank needs to compute, besides the shared operands that it stores.
   double to_compute(std::size_t rank) const {
     return ranks_[rank].working_bytes + (operands_ == Operands::of_each ? ranks_[rank].operand_bytes : 0.0);
   }
@@ -144,11 +147,12 @@ class Memory {
   const std::vector<RankResources>& ranks_;
   const std::vector<OperandShare>& shares_;
   Operands operands_;
-  double bytes_ = 0.0;  ///< of all operands
+  double bytes_ = 0.0;  ///< size of all operands
   std::map<std::string, Host> hosts_;
 };
 
-/// Ranks that may compute on cores: of each host as many as its memory holds beside those that have a GPU.
+/// Returns the ranks without a GPU that can compute: on each host as many as its memory allows besides the ranks with a
+/// GPU.
 std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const Memory& memory) {
   Sums<double> needed;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -164,7 +168,7 @@ std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const M
   return fitting;
 }
 
-/// Says how much of its host's memory each rank may use, where operands are shared.
+/// Assigns memory to each rank if operands are shared. Throws UsageError if a host has too little memory for its part.
 void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, std::vector<TeamShare>& shares) {
   Sums<int> computing;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -183,18 +187,18 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
   }
 }
 
-/// Threads of a rank that computes on cores, which it has in common with others that compute: those with GPUs leave it
-/// what these do not need.
+/// Number of threads of a rank without a GPU. Its cores are shared by `on_cores` ranks that compute without a GPU and
+/// by `with_gpus` ranks that compute with one. Ranks with a GPU keep the threads that they need.
 int threads_beside(const RankResources& rank, int on_cores, int with_gpus) {
-  // Threads that prepare the work of a GPU.
+  // Number of threads that prepare the work of a GPU.
   constexpr int of_gpu = 4;
   const int even = rank.core_count / (on_cores + with_gpus);
   const int left = rank.core_count - with_gpus * std::min(even, of_gpu);
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, left / on_cores);
 }
 
-/// Threads and rates, where these ranks compute on cores: those that compute share the cores that they have in common.
-/// Those that wait may all have something to read.
+/// Assigns threads and rates. `on_cores`: the ranks that compute without a GPU. Ranks that compute share the cores that
+/// they have in common. Idle ranks share their cores with all other ranks: they may all have operands to read.
 void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                std::vector<TeamShare>& shares) {
   std::vector<bool> computes;
@@ -219,7 +223,8 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   }
 }
 
-/// Those that have operands to read do so with the threads of those beside them that have none.
+/// Assigns the threads for reading operands. Ranks that store operands also use the threads of ranks with the same
+/// cores that store none.
 void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<TeamShare>& shares) {
   Sums<int> all, readers;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -233,7 +238,7 @@ void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<Te
   }
 }
 
-/// Whether the job ends earlier with these ranks beside the GPUs, by more than reading operands of their own takes.
+/// True if helpers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands takes.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                    const std::vector<TeamShare>& shares, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
@@ -242,7 +247,7 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
     core_rate += shares[u(r)].rate;
     bytes = std::max(bytes, ranks[u(r)].operand_bytes);
   }
-  // What a rank gets from the arrays of others, bytes per second, if all of them ask.
+  // Bytes per second that a rank reads from other ranks if all of them read.
   constexpr double reading_rate = 0.3e9;
   return operations / gpu_rate - operations / (gpu_rate + core_rate) > bytes / reading_rate;
 }
@@ -271,7 +276,7 @@ std::optional<int> rank_on_host_by_launcher() {
                                "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"}) {
     if (const auto found = number(variable)) return found;
   }
-  // In a batch script Slurm says 0 to all that a launcher other than its own starts there.
+  // In a batch script SLURM_LOCALID is 0 for all processes that a launcher other than Slurm's own has started.
   if (number("SLURM_STEP_NUM_TASKS").value_or(1) > 1) return number("SLURM_LOCALID");
   return std::nullopt;
 }
@@ -310,7 +315,7 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
   const auto could_be_confused = [&](const RankResources& other) {
     return other.host == rank.host && other.gpu_label == rank.gpu_label && other.gpu_identity != rank.gpu_identity;
   };
-  // As many characters as nvidia-smi's users write, "GPU-8932f937".
+  // As in the short form of nvidia-smi, "GPU-8932f937".
   constexpr std::size_t shortened = 12;
   const bool ambiguous = std::any_of(ranks.begin(), ranks.end(), could_be_confused);
   return ambiguous ? fmt::format("{}, {}", rank.gpu_label, rank.gpu_identity.substr(0, shortened)) : rank.gpu_label;
@@ -327,7 +332,7 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
 std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations, Operands operands) {
   std::vector<TeamShare> shares(ranks.size());
   const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
-  // Beside GPUs half of the memory is left to the host program, which needs it afterwards.
+  // With GPUs, half of the memory is left to the host program, which needs it afterwards.
   const std::vector<OperandShare> operand_shares = shares_of_operands(ranks);
   const Memory memory(ranks, operand_shares, operands, gpus ? 0.5 : 0.9);
   std::vector<int> on_cores = ranks_that_fit(ranks, memory);

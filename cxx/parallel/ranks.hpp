@@ -10,60 +10,72 @@
 
 namespace trifuse {
 
-/// What a rank of a team has to compute with.
+/// The hardware of one rank, and what its operands need.
 struct RankResources {
   std::string host;
-  std::string cores;  ///< which of the host's this process may use, as text to be compared
-  int core_count = 1;
-  int threads_asked = 0;       ///< OMP_NUM_THREADS, or 0
-  double memory = 0.0;         ///< bytes that the host has free
+  std::string cores;           ///< cores of the host that this process may use, e.g. "0-7,16-23"
+  int core_count = 1;          ///< number of these cores
+  int threads_asked = 0;       ///< OMP_NUM_THREADS; 0 if it is not set
+  double memory = 0.0;         ///< free memory of the host, bytes
   double core_rate = 1.0;      ///< operations per second of one core
-  std::string gpu;             ///< its name; empty without one
-  std::string gpu_label;       ///< by which users know it
-  std::string gpu_identity;    ///< tells it from the others
-  double gpu_rate = 0.0;       ///< operations per second
-  double operand_bytes = 0.0;  ///< of all operands as this rank reads them
-  double working_bytes = 0.0;  ///< the least that it needs beside them on the host
+  std::string gpu;             ///< model name of the GPU; empty if the rank has none
+  std::string gpu_label;       ///< name of the GPU for users, see `gpu_name`
+  std::string gpu_identity;    ///< differs for all GPUs of a host
+  double gpu_rate = 0.0;       ///< of the GPU, operations per second
+  double operand_bytes = 0.0;  ///< size of all operands in this rank's tiling
+  double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
 };
 
-/// Where operands are: each rank that computes has all of them, or all ranks have a piece each.
+/// Where the operands are stored. `of_each`: every rank that computes stores all operands. `shared`: the operands are
+/// distributed over all ranks.
 enum class Operands { of_each, shared };
 
-/// How many threads this rank may have where all ranks do the same: those that have their cores in common share them,
-/// unless OMP_NUM_THREADS says how many each has. Collective.
+/// Returns the number of threads of this rank if all ranks compute on cores. OMP_NUM_THREADS decides if it is set.
+/// Otherwise ranks with the same cores share them evenly. Collective.
 int threads_of_each(Communicator& communicator);
 
-/// The number of this rank on its host, from 0: collective.
+/// Returns the number of this rank among the ranks of its host, from 0. Collective.
 int rank_on_host(Communicator& communicator);
 
-/// The same as the launcher tells its processes (Open MPI, MPICH, Intel MPI, MVAPICH2, PALS, Slurm), for those that may
-/// not ask each other. None where it says nothing.
+/// Returns the number of this process on its host as the launcher gives it in an environment variable (Open MPI, MPICH,
+/// Intel MPI, MVAPICH2, PALS, Slurm). Returns nullopt if no such variable is set. Not collective.
 std::optional<int> rank_on_host_by_launcher();
 
-/// Of this process, without a GPU. Measures a core, which takes some milliseconds.
+/// Returns the resources of this process without a GPU and without operands. Measures the speed of a core, which takes
+/// some milliseconds.
 RankResources resources_of_this_process();
 
-/// Those of all ranks: collective.
+/// Returns the resources of all ranks, in the order of ranks. Collective. `mine`: the resources of this rank.
 std::vector<RankResources> allgather(Communicator& communicator, const RankResources& mine);
 
-/// The GPU of a rank for users: its label, and where the host has another one of this label, what its identity begins
-/// with, too.
+/// Returns the name of a rank's GPU for users: its label. If the host has another GPU with the same label, the first 12
+/// characters of the identity follow.
+///
+/// `ranks`: the resources of all ranks. `rank`: one of them, with a GPU.
 std::string gpu_name(const std::vector<RankResources>& ranks, const RankResources& rank);
 
-/// How many ranks have the same GPU as this one, itself included; 0 without a GPU.
+/// Returns the number of ranks that use the GPU of a rank, this rank included; 0 if the rank has no GPU.
+///
+/// `ranks`: ranks[rank], the resources of all ranks. `rank`: number of the rank.
 int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 
-/// What each rank does, the same on all of them.
+/// Assigns roles, threads and memory to the ranks. Returns shares[rank]. All ranks get the same result from the same
+/// arguments.
 ///
-/// Ranks with a GPU work. Where there are such, the others help as far as the memory of their host holds what they
-/// need: it is cores against GPUs, and a rank that does not help at least does no harm. Without any GPU as many ranks
-/// of each host work as its memory holds, and share the cores.
+/// Ranks with a GPU are workers. If there are any, ranks without a GPU are helpers, as long as the memory of their host
+/// suffices. If no rank has a GPU, as many ranks of each host are workers as its memory allows, and they share the
+/// cores. All other ranks are idle (`waiter`).
 ///
-/// Shared operands lie in the memories of all ranks, also of those that wait, but on hosts with GPUs of the ranks with
-/// these alone; each host has as much as it has ranks. They are cut for GPUs where there are such. What a host has left
-/// is then for panels of other ranks, the same for each rank that computes. Where each rank has operands of its own,
-/// ranks help only if all of them together shorten the job by more than reading those takes (they come by the network
-/// that GPU ranks use, too). Throws UsageError where nobody can work, or where shared operands do not fit.
+/// Shared operands are stored by all ranks, idle ones included. On a host with GPUs only the ranks with a GPU store
+/// them. The part of a host is proportional to its number of ranks. The memory that a host has left is divided evenly
+/// among its ranks that compute; it is used for panels of other ranks and for scratch.
+///
+/// If every rank has operands of its own, helpers must read all of them over the network, which the GPU ranks use too.
+/// Ranks then help only if all helpers together shorten the job by more than this reading takes.
+///
+/// `ranks`: ranks[rank], the resources of all ranks. `operations`: floating-point operations of the job. `operands`:
+/// where they are stored. Throws UsageError if no rank can compute, or if a host has too little memory for its part of
+/// shared operands.
 std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations,
                                  Operands operands = Operands::of_each);
 

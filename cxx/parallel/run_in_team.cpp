@@ -11,7 +11,8 @@ namespace trifuse {
 
 namespace {
 
-/// Finds out together what each rank does now, and gets the claims ready: collective.
+/// Exchanges the roles and rates of all ranks and prepares the claims of work units for all tasks that are not
+/// `finished`. Collective.
 void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finished) {
   Communicator& communicator = *run.settings.communicator;
   const bool computes = share.role != TeamShare::Role::waiter;
@@ -47,11 +48,11 @@ void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finis
   run.claims.emplace(communicator, make_units(run.rest, ranks_to_cut_for(rates)), share, begin);
 }
 
-/// Does this rank's part of what is given out.
+/// Executes work units until none are left for this rank.
 void work_in_team(TaskRun& run, TeamShare& share) {
   try {
     while (run.executor != nullptr && !work_on_all_threads(run)) {
-      // What it had taken and not done is given out anew, when the others have done the rest.
+      // When the other ranks have finished, the tasks that this rank has claimed but not executed are redistributed.
       share.go_on_with_cores();
       run.batches.clear();
       run.next = 0;
@@ -66,7 +67,8 @@ void work_in_team(TaskRun& run, TeamShare& share) {
   }
 }
 
-/// Sums what all ranks did; energies that this rank does not have are zero here.
+/// Gathers the work of all ranks and sums the energies. Energies of tasks that other ranks have executed are zero here.
+/// Collective. `seconds`: duration of the run.
 void add_outcomes(TaskRun& run, double seconds) {
   Communicator& communicator = *run.settings.communicator;
   RankWork& mine = run.mine;
@@ -109,7 +111,7 @@ void add_outcomes(TaskRun& run, double seconds) {
   }
 }
 
-/// Which tasks are finished now, on any rank: collective.
+/// Sets finished[task] for each task that any rank has done. Collective.
 void agree_on_finished(Communicator& communicator, const std::vector<bool>& done, std::vector<bool>& finished) {
   std::vector<double> flags(done.begin(), done.end());
   communicator.allreduce_sum(flags);
@@ -120,7 +122,8 @@ void agree_on_finished(Communicator& communicator, const std::vector<bool>& done
 
 }  // namespace
 
-/// Gives tasks out until all are done: what is left after the first time is what ranks with failed devices had taken.
+/// Distributes tasks in rounds until all are done. The second and later rounds redistribute the unfinished tasks of
+/// ranks whose devices have failed.
 void run_in_team(TaskRun& run, std::vector<bool> finished) {
   Communicator& communicator = *run.settings.communicator;
   TeamShare share = run.settings.share;
@@ -132,7 +135,7 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
     go_on_with_cores(run);
   });
   if (run.executor == nullptr) share.role = TeamShare::Role::waiter;
-  // All of a GPU is on one task, whatever threads its rank has.
+  // The whole GPU works on one task, so the threads of the rank do not count.
   if (run.executor != nullptr && run.executor->workers() > 0) share.threads = 1;
   run.mine.computed = run.executor != nullptr;
   double done_before = in_journal, failed_before = -1.0;
@@ -143,7 +146,7 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
     communicator.allreduce_sum(sums);
     const double done = in_journal + sums[0];
     if (done == tasks) break;
-    // Either somebody did something, or there is one rank less whose devices can fail.
+    // In each round a rank finishes a task or switches to cores after its devices have failed.
     if (done > tasks || (done == done_before && sums[1] == failed_before)) {
       throw Error(fmt::format("The ranks did {} of {} tasks; their shared counter does not count.", done, tasks));
     }

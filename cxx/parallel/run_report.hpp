@@ -6,27 +6,30 @@
 
 namespace trifuse {
 
-/// Who computed a task: energies of one kind agree to the bit, those of two kinds up to rounding.
+/// The kind of worker that computed a task. Workers of the same kind give the same bits. Workers of different kinds
+/// give the same energies up to rounding.
 enum class WorkerKind : std::uint8_t { other, cpu, reference, cuda };
 constexpr std::size_t worker_kinds = 4;
-/// Of an executor of this name.
+/// Returns the kind of worker of an executor. `executor`: its name; other names than "cpu", "reference", "cuda" give
+/// `other`.
 WorkerKind worker_kind(const std::string& executor);
 
-/// In a team: what all ranks together had been given before this one got its last units.
+/// Progress of a run. With several ranks, `tasks_done` and `operations_done` count the tasks that were assigned to all
+/// ranks together when this rank asked last.
 struct RunProgress {
   std::size_t tasks_done, tasks;
-  double operations_done, operations;  ///< as planned
+  double operations_done, operations;  ///< floating-point operations, as planned
 };
 
-/// What one rank did, or a process alone.
+/// Work of one rank, or of a single process.
 struct RankWork {
-  WorkerKind kind = WorkerKind::other;  ///< as it began
-  bool computed = false;                ///< false: it only waited
-  bool device_failed = false;
-  std::size_t tasks = 0;
-  double operations = 0.0;    ///< as planned
-  double seconds_busy = 0.0;  ///< on average over its workers
-  double seconds_idle = 0.0;  ///< waiting for something to do, for other ranks, or for an executor on cores
+  WorkerKind kind = WorkerKind::other;  ///< at the start of the run
+  bool computed = false;                ///< false: the rank was idle (`waiter`)
+  bool device_failed = false;           ///< true if a GPU of the rank failed or could not be used
+  std::size_t tasks = 0;                ///< tasks that the rank executed
+  double operations = 0.0;              ///< floating-point operations of these tasks, as planned
+  double seconds_busy = 0.0;            ///< average over its workers
+  double seconds_idle = 0.0;            ///< waiting for tasks, for other ranks, or for an executor on cores
 };
 
 }  // namespace trifuse

@@ -10,7 +10,7 @@ namespace trifuse {
 
 namespace {
 
-/// Takes the energies of the journal in.
+/// Copies the energies of the journal to the outcome.
 void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
   if (run.settings.journal == nullptr) return;
   for (std::size_t task = 0; task < finished.size(); ++task) {
@@ -21,6 +21,7 @@ void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
   }
 }
 
+/// Executes all tasks that are not `finished` in a run of a single process.
 void run_alone(TaskRun& run, const std::vector<bool>& finished) {
   if (run.executor == nullptr) go_on_with_cores(run);
   while (true) {
@@ -34,7 +35,7 @@ void run_alone(TaskRun& run, const std::vector<bool>& finished) {
   if (!run.everything_done()) throw_interrupted(run);
 }
 
-/// Tasks of the journal that no kind of worker computed that took part now.
+/// Number of tasks of the journal that were computed by a kind of worker that takes no part in this run.
 std::size_t from_other_kind(const TaskRun& run) {
   if (run.settings.journal == nullptr) return 0;
   std::array<bool, worker_kinds> now{};

@@ -18,44 +18,51 @@ namespace trifuse {
 
 class Journal;
 
+/// Settings of `run_tasks`.
 struct RunSettings {
-  int threads = 1;                                   ///< unless the executor wants another number of workers
-  Journal* journal = nullptr;                        ///< may be null; with a team it was opened by all of its ranks
-  const std::atomic<bool>* stop = nullptr;           ///< set by a signal handler; may be null
-  std::function<void(const RunProgress&)> progress;  ///< called by one thread at a time after each task; may be empty
-  Communicator* communicator = nullptr;              ///< null: this process alone
-  TeamShare share = {};                              ///< of this rank in the team
-  /// Makes an executor that takes the place of one whose devices have all failed, which it may delete. Empty: their
-  /// failure ends the run.
+  int threads = 1;                          ///< number of workers, unless the executor wants another number
+  Journal* journal = nullptr;               ///< null: no journal; with several ranks, all ranks have opened it together
+  const std::atomic<bool>* stop = nullptr;  ///< a signal handler sets it to stop the run; may be null
+  std::function<void(const RunProgress&)> progress;  ///< called after each task, by one thread at a time; may be empty
+  Communicator* communicator = nullptr;              ///< null: a single process
+  TeamShare share = {};                              ///< role and resources of this rank
+  /// Makes an executor on CPU cores after all devices of the executor have failed. The function may delete the failed
+  /// executor. If the function is empty, the failure of the devices ends the run.
   std::function<std::unique_ptr<Executor>()> on_cores = {};
-  int threads_on_cores = 1;
-  /// Why a device is not used that should have been. Where there is no executor either, this rank begins with
-  /// `on_cores`.
+  int threads_on_cores = 1;  ///< as `threads`, for the executor of `on_cores`
+  /// The reason why a device is not used although the user wanted it; empty if there is none. If it is given and there
+  /// is no executor, this rank begins with `on_cores`.
   std::string failed_device = {};
-  std::function<void(const std::string&)> warn = {};  ///< told of a device that has failed, at once; may be empty
+  std::function<void(const std::string&)> warn = {};  ///< gets a warning as soon as a device fails; may be empty
 };
 
+/// Result of `run_tasks`.
 struct RunOutcome {
-  std::vector<TaskEnergy> energies;  ///< [omega2, task], omega2 fastest
-  double operations = 0.0;           ///< floating-point operations of the products executed now, by all ranks
-  std::size_t from_journal = 0;      ///< tasks that did not have to be executed
-  std::size_t from_other_kind = 0;   ///< of these, computed by another kind of worker than any of this run
-  std::vector<RankWork> ranks;       ///< of each rank
-  std::vector<std::string> warnings;
+  std::vector<TaskEnergy> energies;   ///< energies[task, omega2], hartree
+  double operations = 0.0;            ///< floating-point operations that all ranks executed in this run
+  std::size_t from_journal = 0;       ///< tasks whose energies came from the journal
+  std::size_t from_other_kind = 0;    ///< of these, tasks computed by a kind of worker that takes no part in this run
+  std::vector<RankWork> ranks;        ///< ranks[rank]; one element for a single process
+  std::vector<std::string> warnings;  ///< failures of devices, of all ranks
 };
 
-/// Executes all tasks of a plan that the journal does not have on the threads of this process, in the batches and the
-/// order that the executor wants. Each task's energies are kept apart, so their sum does not depend on who did what and
-/// when. Tasks reach the journal and the progress one by one when their batch has ended. Throws what a worker threw
-/// first, Interrupted when asked to stop, and Error when a task's energy is not a finite number.
+/// Executes all tasks of a plan that the journal does not contain, and returns the energies of all tasks. It uses
+/// threads of this process, and the batches and the order of the executor. The energies of each task are stored
+/// separately, so their sum does not depend on the order of execution or on the threads. When a batch ends, its tasks
+/// go to the journal and to the progress function one by one.
 ///
-/// A worker that throws DeviceError hands its batch back and ends; the others go on. When all have ended so,
-/// `RunSettings::on_cores` takes their place.
+/// If a worker throws DeviceError, the worker ends and other workers execute its batch. If all workers have ended in
+/// this way, the executor of `RunSettings::on_cores` executes the remaining tasks.
 ///
-/// With a team the same call is made on all ranks with the same plan, and all get the same outcome: each task is
-/// executed by one of them, and its energies are added to zeros of the others, so how many ranks there are does not
-/// change a bit. What a rank with failed devices had taken, all ranks take anew. Where one rank fails all of them
-/// throw. `executor` may be null for a rank that only waits.
+/// With several ranks it is collective: all ranks pass the same plan and get the same outcome. One rank executes each
+/// task, and its energies are added to the zeros of the other ranks. Therefore the bits do not depend on the number of
+/// ranks. Unfinished tasks of a rank whose devices have failed are redistributed to all ranks.
+///
+/// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `energies_per_task`: number of
+/// omega2 values. `settings`: see RunSettings.
+///
+/// Throws the first exception of a worker, Interrupted if `stop` was set before all tasks were done, and Error if an
+/// energy is not a finite number. If one rank throws, all ranks throw.
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
                      const RunSettings& settings);
 inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::size_t energies_per_task,

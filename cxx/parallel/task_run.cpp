@@ -25,7 +25,7 @@ std::string describe(const Task& task) {
                      task.particles[2] + 1, task.holes[0] + 1, task.holes[1] + 1, task.holes[2] + 1);
 }
 
-/// Takes the energies of one task in. The mutex is held.
+/// Stores the energies of a finished task. Requires that the caller holds `mutex`. Throws Error if they are not finite.
 void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
   if (!finite(energies)) {
     throw Error(fmt::format(
@@ -44,7 +44,8 @@ void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) 
   if (run.settings.progress) run.settings.progress(run.claims ? run.progress_of_team : run.progress);
 }
 
-/// A list that leaves a task out, or has it twice, would make a wrong sum without a word.
+/// Throws Error unless `batches` contain each task that is not taken[task] exactly once. Otherwise the sum of energies
+/// would be wrong without a message.
 void check_batches(const Batches& batches, std::vector<bool> taken) {
   for (const std::vector<std::size_t>& batch : batches) {
     for (const std::size_t task : batch) {
@@ -77,7 +78,7 @@ Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks) {
 
 namespace {
 
-/// Batches of tasks that a rank got together.
+/// Returns the batches of the executor for the tasks of one claim. `tasks`: numbers in `plan`.
 Batches batches_of(const std::vector<std::size_t>& tasks, const Plan& plan, const Executor& executor) {
   const Plan part = part_of(plan, tasks);
   Batches batches = checked_batches(part, executor, std::vector<bool>(tasks.size(), false));
@@ -87,7 +88,8 @@ Batches batches_of(const std::vector<std::size_t>& tasks, const Plan& plan, cons
   return batches;
 }
 
-/// Gets more for this process from the team; false where there is nothing. The queue's mutex is held.
+/// Claims further units for this process and makes batches of their tasks. Returns false if there are none. Requires
+/// that the caller holds `queue_mutex`.
 bool claim_batches(TaskRun& run) {
   if (!run.claims || run.claims_ended) return false;
   if (run.seconds_busy > 0.0) {
@@ -112,13 +114,13 @@ bool claim_batches(TaskRun& run) {
   return true;
 }
 
-/// The tasks that a worker does next; empty at the end. While there are none but others are under way it waits: those
-/// may come back.
+/// Returns the next batch for a worker; an empty batch at the end. If no batch is left but other workers execute some,
+/// it waits, because these batches may be returned.
 std::vector<std::size_t> next_batch(TaskRun& run) {
   std::unique_lock lock(run.queue_mutex);
   while (!run.abandon && !run.stopped()) {
     if (run.next < run.batches.size()) {
-      // Where another rank has failed what this one has taken is not needed any more.
+      // If another rank has failed, nobody needs the claimed batches any more.
       if (run.claims && run.claims->drained()) return {};
       ++run.under_way;
       return std::move(run.batches[run.next++]);
@@ -130,6 +132,7 @@ std::vector<std::size_t> next_batch(TaskRun& run) {
   return {};
 }
 
+/// Records that a worker has executed a batch in `seconds`.
 void end_batch(TaskRun& run, const std::vector<std::size_t>& batch, double seconds) {
   const std::lock_guard lock(run.queue_mutex);
   --run.under_way;
@@ -138,6 +141,7 @@ void end_batch(TaskRun& run, const std::vector<std::size_t>& batch, double secon
   run.queue_changed.notify_all();
 }
 
+/// Returns the batch of a failed worker to the queue.
 void hand_back(TaskRun& run, std::vector<std::size_t> batch) {
   const std::lock_guard lock(run.queue_mutex);
   --run.under_way;
@@ -158,14 +162,16 @@ void warn_of_device(TaskRun& run, const std::string& why) {
 
 namespace {
 
+/// Records that a worker ends because its device failed. Call it only inside a catch block.
 void give_up_worker(TaskRun& run, const DeviceError& why) {
   const std::lock_guard lock(run.mutex);
   ++run.workers_failed;
   run.device_failure = std::current_exception();
-  // Where nobody can take its place that is no warning but the end.
+  // Without `on_cores` the failure ends the run, so a warning is not needed.
   if (run.settings.on_cores) warn_of_device(run, why.what());
 }
 
+/// Executes batches on the calling thread until none are left or its device fails.
 void work(TaskRun& run) {
   {
     const std::lock_guard lock(run.mutex);
@@ -213,7 +219,7 @@ bool work_on_all_threads(TaskRun& run) {
   run.under_way = 0;
 #pragma omp parallel num_threads(run.threads)
   {
-    // Nothing may leave a parallel region but through its end.
+    // An exception must not leave a parallel region.
     try {
       work(run);
     } catch (...) {

@@ -13,12 +13,14 @@
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 
-/// How the threads of one process execute tasks: what `run_tasks` is made of, alone and in a team.
+/// How the threads of one process execute tasks. `run_tasks` consists of these functions, for a single process and for
+/// several ranks.
 namespace trifuse {
 
+/// Numbers of tasks in the plan, batches[batch][position].
 using Batches = std::vector<std::vector<std::size_t>>;
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 struct TaskRun {
   TaskRun(const Plan& of, const RunSettings& chosen, std::size_t energies)
       : plan(of), settings(chosen), energies_per_task(energies), done(of.tasks.size(), false) {}
@@ -27,59 +29,64 @@ struct TaskRun {
   const RunSettings& settings;
   const std::size_t energies_per_task;
   const Executor* executor = nullptr;
-  std::unique_ptr<Executor> on_cores;  ///< `executor`, after devices have failed
+  std::unique_ptr<Executor> on_cores;  ///< the current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;
-  int threads = 1;
-  std::atomic<bool> abandon{false};
+  int threads = 1;                   ///< number of workers
+  std::atomic<bool> abandon{false};  ///< set after an exception: no thread begins another batch
 
-  std::mutex queue_mutex;  ///< guards what follows, up to the next mutex
+  std::mutex queue_mutex;  ///< guards all members from here to `mutex`
   std::condition_variable queue_changed;
-  Batches batches;  ///< known so far; those before `next` have begun
+  Batches batches;  ///< all batches known so far; batches before `next` have begun
   std::size_t next = 0;
-  std::size_t under_way = 0;         ///< batches that may come back
-  std::optional<UnitClaims> claims;  ///< where more comes from, in a team
-  bool claims_ended = false;
-  Plan rest;                                          ///< what the units of the claims are made of
-  std::vector<std::size_t> numbers_of_rest;           ///< of its tasks in `plan`
-  RunProgress before_claims{};                        ///< what was done when the claims began
-  double operations_ended = 0.0, seconds_busy = 0.0;  ///< by the workers of this executor, seconds of all together
+  std::size_t under_way = 0;                          ///< batches that a worker executes now; it may return them
+  std::optional<UnitClaims> claims;                   ///< source of further batches if there are several ranks
+  bool claims_ended = false;                          ///< true if this rank gets no more units
+  Plan rest;                                          ///< the tasks that the units contain
+  std::vector<std::size_t> numbers_of_rest;           ///< numbers in `plan` of the tasks of `rest`
+  RunProgress before_claims{};                        ///< progress when the claims began
+  double operations_ended = 0.0, seconds_busy = 0.0;  ///< of finished batches of this executor; sum over its workers
 
-  std::mutex mutex;  ///< guards all below
+  std::mutex mutex;  ///< guards all members below
   RunOutcome outcome;
-  RankWork mine;
-  std::vector<bool> done;          ///< by this process now
-  RunProgress progress{};          ///< of this process, the journal included
-  RunProgress progress_of_team{};  ///< what had been given out when this process asked last
+  RankWork mine;                   ///< work of this rank
+  std::vector<bool> done;          ///< done[task]: this process executed the task in this run
+  RunProgress progress{};          ///< of this process, with the tasks of the journal
+  RunProgress progress_of_team{};  ///< tasks that were assigned to all ranks when this process asked last
   int workers_begun = 0, workers_failed = 0;
-  std::exception_ptr device_failure;
+  std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
-  std::exception_ptr error;
+  std::exception_ptr error;  ///< the first exception that ends the run
 
   bool everything_done() const { return progress.tasks_done == plan.tasks.size(); }
   bool stopped() const { return settings.stop != nullptr && settings.stop->load(); }
 };
 
-/// Batches of the tasks that are not `finished`: what the executor wants, if that is all of them once.
+/// Returns the batches of the executor for the tasks that are not finished[task]. Throws Error unless they contain each
+/// of these tasks exactly once.
 Batches checked_batches(const Plan& plan, const Executor& executor, const std::vector<bool>& finished);
 
-/// These tasks as a plan of their own: what an executor needs to know of the whole plan it finds in any part.
+/// Returns a plan with only these tasks. It has everything that an executor reads from the whole plan.
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks);
 
-/// Lets the threads of this process work until nothing is left; what one of them threw is thrown here. Returns false
-/// where all workers have ended because of their devices.
+/// Executes batches on all threads until none are left. Returns false if all workers have ended because their devices
+/// failed. Throws the first other exception of a worker.
 bool work_on_all_threads(TaskRun& run);
 
+/// Makes `executor` the executor of the run; null for an idle rank.
 void set_executor(TaskRun& run, const Executor* executor);
 
-/// Puts cores in the place of devices that have failed. Throws what the devices failed with where nothing can.
+/// Replaces the executor whose devices have failed by one on CPU cores. If this is not possible, throws the exception
+/// of the devices.
 void go_on_with_cores(TaskRun& run);
 
-/// Tells of the first device that fails here. The mutex is held, or the threads have not begun.
+/// Records a failure of a device, and warns the user if it is the first one of this process. Requires that the caller
+/// holds `mutex` or that the threads have not begun. `why`: the reason.
 void warn_of_device(TaskRun& run, const std::string& why);
 
+/// Throws Interrupted with a sentence that says how many tasks are done and how to resume.
 [[noreturn]] void throw_interrupted(const TaskRun& run);
 
-/// The part of `run_tasks` that differs in a team: gives tasks out until all are done.
+/// Executes all tasks that are not finished[task] together with the other ranks. Collective.
 void run_in_team(TaskRun& run, std::vector<bool> finished);
 
 }  // namespace trifuse

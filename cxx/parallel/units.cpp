@@ -10,7 +10,7 @@ namespace trifuse {
 
 std::vector<Unit> make_units(const Plan& plan, int ranks) {
   constexpr double part_of_share = 1.0 / 32, smallest_part = 1.0 / 400, most_units = 4e6, nearly = 0.7;
-  // Alone nothing has to be shared, and an executor sees the whole plan.
+  // A single rank gets one unit, so its executor sees the whole plan.
   if (ranks <= 1) {
     if (plan.tasks.empty()) return {};
     return {{0, plan.tasks.size(), plan.total_operations}};
@@ -20,7 +20,7 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
   std::vector<Unit> units;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
     const double operations = plan.operations[t];
-    // A large task is not put behind small ones.
+    // A large task begins a new unit.
     const bool full = units.empty() || units.back().operations + 0.5 * operations > enough;
     if (full || (units.back().operations > nearly * enough && plan.tasks[t].particles != plan.tasks[t - 1].particles)) {
       enough = std::max(part_of_share * left / ranks, smallest);
@@ -37,7 +37,7 @@ std::vector<Unit> make_units(const Plan& plan, int ranks) {
 }
 
 int ranks_to_cut_for(const std::vector<double>& rates) {
-  // Units end with a 400th of the share of one of so many ranks.
+  // The last units are 1/400 of the share of one of this many ranks.
   constexpr double shares_of_slowest = 0.5, most = 2000.0;
   double all = 0.0, slowest = 0.0;
   for (const double rate : rates) {
@@ -91,24 +91,23 @@ std::vector<Unit> UnitClaims::claim_front() {
   const Taken before = taken(communicator_.fetch_add(0, static_cast<std::int64_t>(wanted) * from_front));
   if (all_taken(before)) return {};
   const std::size_t end = std::min(before.front + wanted, ledger_->size() - before.back);
-  // Where the next claim is likely to begin.
+  // The next claim will probably begin here.
   seen_.front = end;
   const auto at = [&](std::size_t n) { return ledger_->units().begin() + static_cast<std::ptrdiff_t>(n); };
   return {at(before.front), at(end)};
 }
 
 std::vector<Unit> UnitClaims::claim_back() {
-  // Looked at first: a rank that would be the last to end must leave the unit to the others.
+  // Reads the counter before it claims: a rank that would finish last must leave the unit to the other ranks.
   if (!worth_it(taken(counter_of(communicator_)))) return {};
   const Taken before = taken(communicator_.fetch_add(0, from_back));
   if (all_taken(before)) return {};
   return {(*ledger_)[ledger_->size() - 1 - before.back]};
 }
 
-/// How many units a worker takes at once, if those from `front` to `end` are left.
 std::size_t UnitClaims::group_from(std::size_t front, std::size_t end) const {
   if (front >= end) return 1;
-  // Units are so for a rank of average speed; a faster one gets several.
+  // Units are made for a rank of average speed. A faster rank claims several.
   constexpr double part_of_rest = 1.0 / 32;
   const double wanted = part_of_rest * ledger_->operations(front, end) * share_.rate / share_.team_rate;
   std::size_t last = front + 1;
@@ -138,7 +137,7 @@ UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
   const std::int64_t since = counter - begin_;
   const Taken taken{static_cast<std::size_t>(since % from_back), static_cast<std::size_t>(since / from_back)};
   if (since % from_back >= mark) drained_ = true;
-  // Claims that came too late count nothing.
+  // Claims after the last unit do not count.
   const std::size_t front = std::min(taken.front, ledger_->size()),
                     back = std::max(front, ledger_->size() - std::min(ledger_->size(), taken.back));
   tasks_given_ = ledger_->tasks(0, front) + ledger_->tasks(back, ledger_->size());
@@ -153,7 +152,7 @@ UnitClaims::Taken UnitClaims::taken(std::int64_t counter) {
 }
 
 double UnitClaims::team_rate() const {
-  // Units that are under way make it a little too fast, which errs on the safe side.
+  // Units in progress count as done, which makes the rate slightly too high. This is the safe direction.
   const double watched = last_look_ - first_look_, given = operations_given_ - given_at_first_look_;
   return measured_rate_ && watched > 0.0 && given > 0.0 ? given / watched : share_.team_rate;
 }
@@ -161,7 +160,7 @@ double UnitClaims::team_rate() const {
 double UnitClaims::seconds_of(const Unit& unit) const {
   const double seconds = unit.operations / measured_rate_.value_or(share_.rate);
   if (share_.threads_together) return seconds;
-  // A task is one thread's.
+  // One thread executes one task.
   const auto threads = static_cast<double>(std::max(1, share_.threads)),
              tasks = static_cast<double>(unit.last - unit.first);
   return seconds * threads / std::min(threads, tasks);
@@ -169,7 +168,7 @@ double UnitClaims::seconds_of(const Unit& unit) const {
 
 bool UnitClaims::worth_it(const Taken& taken) const {
   if (all_taken(taken)) return false;
-  // Estimates come from a matrix product and a data sheet; what was measured errs less.
+  // Estimates come from a matrix product and a data sheet. A measured rate has a smaller error.
   const double doubt = measured_rate_ ? 1.25 : 2.0;
   const std::size_t end = ledger_->size() - taken.back;
   const double left = ledger_->operations(taken.front, end);
@@ -180,7 +179,7 @@ bool UnitClaims::too_slow() {
   constexpr double doubt = 1.25;
   if (!measured_rate_ || share_.worker_rate <= 0.0) return false;
   const auto rate_of_others = [&] { return share_.worker_rate * team_rate() / share_.team_rate; };
-  // By what was seen last, so that those who are not slow need not ask.
+  // First decide with the last known values, so that a fast rank need not read the counter.
   if (doubt * *measured_rate_ > rate_of_others()) return false;
   const Taken now = taken(counter_of(communicator_));
   if (all_taken(now)) return false;

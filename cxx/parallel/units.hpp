@@ -14,39 +14,43 @@ namespace trifuse {
 
 class Communicator;
 
-/// Tasks [first, last) of a plan that one rank does together. They follow each other in the plan, so that they share
-/// operands.
+/// A work unit: the tasks [first, last) of a plan, which one rank executes. Neighbours in the plan share operands.
 struct Unit {
-  std::size_t first, last;
-  double operations;
+  std::size_t first, last;  ///< numbers of tasks in the plan
+  double operations;        ///< floating-point operations of these tasks
 };
 
-/// Cuts a plan for so many ranks: each unit is a 32nd of a rank's even share of what is then left, so that most of
-/// the work goes in long runs of tasks that share operands, down to a 400th of a rank's even share of everything, so
-/// that the ranks end together. A unit near its size ends where the particles of the tasks change. It depends on the
-/// plan and the number of ranks alone, so all ranks find the same. Large units come first, so that small ones fill the
-/// end; units whose operations have the same power of two stay in the order of the plan.
+/// Divides a plan into units. Each unit is about 1/32 of a rank's even share of the operations that are then left, so
+/// most of the work consists of long sequences of tasks that share operands. No unit is planned smaller than 1/400 of a
+/// rank's even share of all operations, or than 1/4000000 of all operations. Small units at the end let the ranks
+/// finish together. A unit that has nearly its size ends where the particle tiles of the tasks change.
+///
+/// Large units come first, small units last. Units stay in the order of the plan if the binary logarithms of their
+/// operations have the same integer part. The units depend only on the plan and on `ranks`, so all ranks get the same
+/// list. One rank gets a single unit.
+///
+/// `plan`: the tasks. `ranks`: number of ranks, see `ranks_to_cut_for`.
 std::vector<Unit> make_units(const Plan& plan, int ranks);
 
-/// What a rank of a team does in a run.
+/// Role and resources of one rank in a run (see `share_out` in ranks.hpp).
 struct TeamShare {
   enum class Role {
-    worker,  ///< takes units from the front, several at a time
-    helper,  ///< slower than the workers by far: takes single units from the back, where they are small
-    waiter,  ///< computes nothing, and is there where all ranks must be
+    worker,  ///< claims units from the front of the list, several at a time
+    helper,  ///< much slower than a worker: claims single, small units from the back of the list
+    waiter,  ///< idle: computes nothing, but takes part in collective calls
   };
   Role role = Role::worker;
-  double rate = 1.0;              ///< of this rank, operations per second
-  double team_rate = 1.0;         ///< of all ranks that compute
-  int threads = 0;                ///< at most so many; 0: as many as was planned
-  bool threads_together = false;  ///< cores: all threads on one task, and not each on its own
-  double rate_on_cores = 0.0;     ///< of this rank if its GPU fails and it goes on with cores; 0: not known
-  double worker_rate = 0.0;       ///< of a worker, on average; 0: not known
-  double memory = 0.0;  ///< bytes of the host for operands and scratch, where operands are shared; 0: not limited
-  OperandShare operands = {};  ///< what it has of shared ones
-  int reading_threads = 0;     ///< to read that with, if not `threads`
+  double rate = 1.0;              ///< speed of this rank, operations per second
+  double team_rate = 1.0;         ///< sum of the speeds of all ranks that compute, operations per second
+  int threads = 0;                ///< largest number of threads; 0: as planned
+  bool threads_together = false;  ///< on cores: true: all threads execute one task; false: each thread has its own task
+  double rate_on_cores = 0.0;     ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
+  double worker_rate = 0.0;       ///< average speed of the workers, operations per second; 0: unknown
+  double memory = 0.0;            ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
+  OperandShare operands = {};     ///< the part of the shared operands that this rank stores
+  int reading_threads = 0;        ///< number of threads that read this part; 0: as `threads`
 
-  /// This rank goes on with cores, as a helper of those that are faster.
+  /// Turns this rank into a helper that computes on CPU cores.
   void go_on_with_cores() {
     role = Role::helper;
     threads_together = true;
@@ -54,11 +58,15 @@ struct TeamShare {
   }
 };
 
-/// For how many ranks a plan is to be cut so that a unit from its end takes the slowest of these rates less than 1 % of
-/// the job.
+/// Returns the number of ranks for which `make_units` should divide a plan. A unit at the end of the list then takes
+/// the slowest rank less than 1 % of the duration of the job, as far as the sizes of tasks allow. The result is at
+/// least the number of ranks. A slow rank raises it to 2000 at most.
+///
+/// `rates`: rates[rank], operations per second; 0 for a rank that computes nothing.
 int ranks_to_cut_for(const std::vector<double>& rates);
 
-/// A list of units, and how much of it lies before each. Runs and simulations with many ranks share one.
+/// A list of units with prefix sums of their operations and tasks. Several claimants of units, in runs and in
+/// simulations with many ranks, can share one ledger.
 class UnitLedger {
  public:
   explicit UnitLedger(std::vector<Unit> units);
@@ -66,7 +74,7 @@ class UnitLedger {
   std::size_t size() const { return units_.size(); }
   const std::vector<Unit>& units() const { return units_; }
   const Unit& operator[](std::size_t n) const { return units_[n]; }
-  /// Of units [begin, end).
+  /// Operations, and number of tasks, of the units [begin, end).
   double operations(std::size_t begin, std::size_t end) const {
     return operations_before_[end] - operations_before_[begin];
   }
@@ -74,60 +82,66 @@ class UnitLedger {
 
  private:
   std::vector<Unit> units_;
-  std::vector<double> operations_before_;  ///< [units + 1]
-  std::vector<std::size_t> tasks_before_;  ///< [units + 1]
+  std::vector<double> operations_before_;  ///< [unit], units + 1 elements
+  std::vector<std::size_t> tasks_before_;  ///< [unit], units + 1 elements
 };
 
-/// Gives each unit to exactly one rank. For one thread at a time.
+/// The dynamic schedule: assigns each unit to exactly one rank by a shared counter. One thread at a time may use it.
 class UnitClaims {
  public:
-  /// `begin`: what `counter_of` gave to all ranks after the last claim before these.
+  /// `communicator`: must outlive this. `units`: the list, the same on all ranks. `share`: role and speeds of this
+  /// rank. `begin`: value of `counter_of` on all ranks after the last claim of earlier UnitClaims and before the first
+  /// claim of this one.
   UnitClaims(Communicator& communicator, std::vector<Unit> units, const TeamShare& share, std::int64_t begin = 0);
-  /// With a ledger that several share.
+  /// The same with a ledger that several UnitClaims share.
   UnitClaims(Communicator& communicator, std::shared_ptr<const UnitLedger> ledger, const TeamShare& share,
              std::int64_t begin = 0);
 
-  /// What the counter shows now: where the next claims begin, when no claim is under way.
+  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next UnitClaims.
   static std::int64_t counter_of(Communicator& communicator);
 
-  /// The next units for this rank, which follow each other in the list; none where all have been taken, or where the
-  /// others will be done before this rank could be. A worker gets a 32nd of its share of what is left, or a single
-  /// unit where that is more; a helper a single unit.
+  /// Claims the next units for this rank and returns them; they are neighbours in the list. A worker gets 1/32 of its
+  /// share of the remaining operations, at least one unit. A helper gets one unit. The result is empty if all units are
+  /// assigned or if the other ranks would finish earlier without this rank. It is always empty for an idle rank.
   std::vector<Unit> next();
-  /// The part of the plan that had been given out, to any rank, when this one asked last: tasks and operations.
+  /// Number of tasks, and operations, that were assigned to any rank when this rank read the counter last.
   std::size_t tasks_given() const { return tasks_given_; }
   double operations_given() const { return operations_given_; }
 
-  /// This rank goes on with cores, as a helper of those that are faster.
+  /// Turns this rank into a helper that computes on CPU cores, after its devices have failed.
   void goes_on_with_cores();
-  /// What this rank has been seen to do, operations per second; from then on that decides, not the estimate.
+  /// Sets the measured speed of this rank, operations per second. It replaces the estimate in all later decisions.
   void measured(double rate) { measured_rate_ = rate; }
 
-  /// Leaves nothing to anybody: after a failure nobody needs to go on.
+  /// Makes all ranks stop claiming. Call it after a failure.
   void drain();
-  /// Whether a rank has drained them. Asks the team about every second only.
+  /// True if a rank has called `drain`. Reads the shared counter about once a second at most.
   bool drained();
 
  private:
-  // What is taken from the front and from the back are the two halves of one counter. Each claim changes it in one
-  // step, and holds what had not been taken before; a claim that comes too late changes nothing any more. The front
-  // half has room for all units, for late claims, and for the mark of ranks that drained them.
+  // The numbers of units claimed from the front and from the back of the list are the two halves of one counter. Each
+  // claim changes the counter in one atomic step and gets its earlier value. A claim after the last unit has no effect.
+  // The front half has room for all units, for late claims and for the marks of ranks that called `drain`.
   static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 30, mark = std::int64_t{1} << 24;
+  /// Numbers of units claimed from the front and from the back.
   struct Taken {
     std::size_t front, back;
   };
+  /// Decodes a value of the counter, and notes what has been assigned and whether a rank has called `drain`.
   Taken taken(std::int64_t counter);
   std::vector<Unit> claim_front();
   std::vector<Unit> claim_back();
+  /// Number of units that a worker claims at once if the units [front, end) are left.
   std::size_t group_from(std::size_t front, std::size_t end) const;
   bool all_taken(const Taken& taken) const { return taken.front + taken.back >= ledger_->size(); }
-  /// Whether this rank can do the unit at its end of the list before the others have done the rest.
+  /// True if this rank would finish the last free unit before the other ranks finish the rest, with a safety factor.
   bool worth_it(const Taken& taken) const;
-  /// The same for a worker, of whom there must be some until the end: whether it is so slow that another one, which has
-  /// something to do, would still be done with the unit before.
+  /// True if this worker is so slow that it should leave the first free unit to the other workers: one of them would
+  /// finish this unit earlier, even if it began the unit after all other remaining work.
   bool too_slow();
-  double seconds_of(const Unit& unit) const;  ///< that this rank needs
-  /// Operations per second of all: what they have taken since this rank began, or else as estimated.
+  double seconds_of(const Unit& unit) const;  ///< seconds that this rank needs for a unit
+  /// Operations per second of all ranks: as assigned since this rank began if this rank has been measured, else as
+  /// estimated.
   double team_rate() const;
 
   Communicator& communicator_;
