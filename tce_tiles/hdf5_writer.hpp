@@ -65,7 +65,7 @@ class Hdf5NewDataset {
 
   std::string path_;
   std::string name_;
-  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handles, so that it outlives them
+  std::shared_ptr<Hdf5OutputState> output_;  ///< declared first, because it must outlive the handles
   Hdf5Handle dataset_;
   Hdf5Handle space_;
   std::vector<std::int64_t> shape_;
@@ -109,7 +109,7 @@ class Hdf5Writer {
 
   std::string path_;
   Hdf5Attributes attributes_;
-  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handle, so that it outlives it
+  std::shared_ptr<Hdf5OutputState> output_;  ///< declared first, because it must outlive the handle
   Hdf5Handle file_;
 };
 
