@@ -18,7 +18,7 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
     devices.resize(static_cast<std::size_t>(visible_device_count()));
     std::iota(devices.begin(), devices.end(), 0);
   }
-  // The ranks of a host take one each, in their order.
+  // In a job of several ranks, each rank of a host takes one GPU, in the order of the ranks.
   const std::optional<int> place = rank_on_host_by_launcher();
   for (std::size_t n = 0; n < devices.size(); ++n) {
     if (!in_team || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
@@ -34,7 +34,7 @@ std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, con
     try {
       if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, in_team);
     } catch (const Error&) {
-      // Who uses the devices is told.
+      // The code that uses the GPUs reports the error.
     }
     return options;
   });

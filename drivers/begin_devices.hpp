@@ -9,9 +9,12 @@
 
 namespace trifuse::cli {
 
-/// Resolves the flags of a run, and begins CUDA on the GPUs that this process is then likely to compute with, while the
-/// process does something else: it takes half a second. What fails of a GPU fails again, and is told, where it is used.
-/// `flags` and `right` outlive the result. `communicator`: that this process is one of, or null.
+/// Resolves the options of a run on another thread. Meanwhile the caller can do other work. If the run will use CUDA,
+/// the thread also begins CUDA on the GPUs that this process will probably use, which takes half a second. The thread
+/// ignores errors of these GPUs. The errors occur again, and are reported, when the run uses the GPUs.
+///
+/// `flags` and `right` must outlive the future. `communicator`: the ranks of the job; null for a single process. The
+/// future throws what `CalculationFlags::resolve` throws.
 std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
                                               const Communicator* communicator);
 

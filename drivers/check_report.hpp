@@ -8,12 +8,13 @@
 
 namespace trifuse::cli {
 
-/// One line for each witness: passed with its value and limit, not known with the reason, or failed with the sentence.
-/// Warnings follow. `left`: of amplitudes for the left side, or null.
+/// Describes the result of a check, one line for each witness: passed with its value and limit, not known with the
+/// reason, or failed with a sentence. The warnings follow. `left`: result for the left amplitudes, or null.
 std::string describe_checks(const CheckReport& right, const CheckReport* left);
-/// Sentences about numbers that are possible but rare, and about witnesses that failed in an input that is trusted.
+/// The warnings of both results: sentences about numbers that are possible but rare, and about failed witnesses of an
+/// input that the user trusts. `left` may be null.
 std::vector<std::string> check_warnings(const CheckReport& right, const CheckReport* left);
-/// A list with an object for each witness.
+/// The witnesses as a JSON list of objects. `left` may be null.
 nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left);
 
 }  // namespace trifuse::cli

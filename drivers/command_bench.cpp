@@ -93,7 +93,8 @@ struct BenchCommand {
 
   static std::string blas() { return json_machine()["blas"].get<std::string>(); }
 
-  /// Throws UsageError where the operands do not fit into memory: the system may end a process that tries.
+  /// Plans a calculation. Throws SystemError if the operands do not fit into memory, because the system may kill a
+  /// process that tries.
   static Calculation planned(const TileSource& amplitudes, const CalculationOptions& chosen) {
     Calculation calculation(amplitudes, nullptr, chosen);
     const auto needed = static_cast<double>(calculation.operand_bytes());
@@ -108,7 +109,7 @@ struct BenchCommand {
     chosen.formulation = each;
     const Calculation calculation = planned(amplitudes, chosen);
     const auto executor = calculation.make_executor();
-    // Ours and DGEMM take turns, so that a machine whose speed drifts slows both.
+    // Trifuse and DGEMM take turns. If the speed of the machine drifts, both are affected.
     std::vector<double> ours, dgemm, ratios, seconds;
     double operations = 0.0;
     for (int r = 0; r < repeats; ++r) {
@@ -138,11 +139,13 @@ struct BenchCommand {
             {"median_ratio_to_dgemm", median(ratios)}};
   }
 
-  /// Single tasks with operands on one device. cuBLAS is measured before and after each, on the same warm chip.
+  /// Measures single tasks with their operands on one device. Measures cuBLAS before and after each task, on the same
+  /// warm chip.
   nlohmann::ordered_json measure_kernels(int number) const {
     const double peak = time_matrix_instruction(number);
     print_output("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
-    // The model says how many full items each multiprocessor does; what one takes should be alike for like tasks.
+    // The model gives the time of a task in full CTA tiles for each multiprocessor. The time of one CTA tile should be
+    // about the same for similar tasks.
     print_output("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
                  "DGEMM", "to DGEMM", "us/item", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
@@ -176,9 +179,9 @@ struct BenchCommand {
     return results;
   }
 
-  /// Whether the kernel that a run would choose is the fastest of those measured, as far as can be told.
+  /// Says whether the kernel that a run would choose is the fastest measured kernel, within the noise.
   static std::string advice(const std::string& chosen, const std::map<std::string, double>& rates) {
-    // The same kernel measured twice differs by as much.
+    // Two measurements of the same kernel differ by this fraction.
     constexpr double noise = 0.02;
     const auto fastest =
         std::max_element(rates.begin(), rates.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
@@ -188,7 +191,8 @@ struct BenchCommand {
                : fmt::format("would be run by {}, but {} is {:.0f} % faster", chosen, fastest->first, 100 * gain);
   }
 
-  /// On devices, beside cuBLAS on the first of them when their memory is free again.
+  /// Measures a calculation on the devices. Measures cuBLAS on the first device afterwards, when its memory is free
+  /// again.
   nlohmann::ordered_json measure_devices(const TileSource& amplitudes, SpinFormulation each) const {
     CalculationOptions chosen = options;
     chosen.formulation = each;
@@ -205,7 +209,7 @@ struct BenchCommand {
       seconds.push_back(wall_seconds() - start);
       ours.push_back(operations / seconds.back());
     }
-    // The devices count all repeats together.
+    // The report covers all repetitions together.
     const CudaReport report = executor->report();
     executor.reset();
     const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);

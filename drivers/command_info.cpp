@@ -18,7 +18,7 @@ namespace trifuse::cli {
 
 namespace {
 
-/// Share of the DGEMM rate that a run was seen to reach at least, for the estimate of time.
+/// The fraction of the DGEMM rate that every observed run reached, for the estimated time.
 constexpr double usual_share = 0.6;
 
 struct InfoCommand {
@@ -28,7 +28,7 @@ struct InfoCommand {
   bool no_check = false, trust_input = false, overwrite = false;
 
   void execute() const {
-    static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
+    static_cast<void>(flags.resolve());  // refuses impossible options before anything is read
     Outputs outputs(overwrite);
     source.protect_in(outputs);
     outputs.protect_input(flags.left);
@@ -45,7 +45,7 @@ struct InfoCommand {
     const std::optional<double> ccsd_energy = checks.ccsd_energy;
     const CheckReport* const of_left = left && !no_check ? &left_checks : nullptr;
     const Calculation calculation(*right, left.get(), flags.resolve(*right));
-    // What a device will reach is known when it has been set up, which is not done here.
+    // The rate of a device is known only after its set-up, which this command does not do.
     const bool on_cpu = calculation.devices().empty();
     const double rate = on_cpu ? measure_dgemm(512, calculation.threads(), 5) * usual_share : 0.0;
     const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;

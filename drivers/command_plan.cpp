@@ -21,7 +21,8 @@ namespace trifuse::cli {
 
 namespace {
 
-/// Plans of more tasks are not made for other tile sizes, and are simulated for fewer numbers of GPUs.
+/// Tile sizes whose plans have more than `many_tiles_tasks` tasks are not tried. Plans of more than `many_curve_tasks`
+/// tasks are simulated for fewer numbers of GPUs.
 constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
 struct PlanCommand {
@@ -63,7 +64,7 @@ struct PlanCommand {
     PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
                       {},        {}};
     if (report.prediction.job.read_bytes > 0.0) {
-      // What is read has about the size of the operands that are made of it.
+      // The size of the input is about the size of the operands.
       JobShape reads = job;
       reads.read_bytes = report.prediction.shared_operands ? report.prediction.node_bytes * report.prediction.job.nodes
                                                            : report.prediction.operand_bytes;
@@ -115,7 +116,7 @@ struct PlanCommand {
     return formulation == "spin-orbital" ? SpinFormulation::spin_orbital : default_formulation(molecule.tiles());
   }
 
-  /// The tiles of a run on GPUs, or on cores.
+  /// The tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
   static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus,
                             std::optional<std::int64_t> size) {
     return retile(molecule.tiles(), default_tiling(molecule.tiles(), formulation, for_gpus, size));
@@ -127,7 +128,7 @@ struct PlanCommand {
     job.ranks = ranks.value_or(std::max(1, job.gpus));
     job.nodes = nodes.value_or(0);
     if (!memory.empty()) job.gpu_memory = static_cast<double>(parse_memory(memory));
-    job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // how much is known with the plan
+    job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // above 0: a file is read; the plan determines its size
     job.lanes = timeline.empty() ? 0 : 32;
     job.operands = operands == "own"      ? JobShape::Operands::own
                    : operands == "shared" ? JobShape::Operands::shared
@@ -135,7 +136,7 @@ struct PlanCommand {
     return job;
   }
 
-  /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), fewer than it has.
+  /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), but on fewer than `job` has.
   static std::vector<JobShape> smaller_jobs(const JobShape& job, std::int64_t factor) {
     std::vector<JobShape> jobs;
     const bool on_gpus = job.gpus > 0;
@@ -144,13 +145,14 @@ struct PlanCommand {
       JobShape& smaller = jobs.emplace_back(job);
       smaller.nodes = 0;
       (on_gpus ? smaller.gpus : smaller.ranks) = static_cast<int>(n);
-      // Processes for each GPU stay as many.
+      // The number of processes for each GPU stays the same.
       if (on_gpus) smaller.ranks = std::max(1, static_cast<int>(std::int64_t{job.ranks} * n / job.gpus));
     }
     return jobs;
   }
 
-  /// Powers of two up to what was asked for; of large plans every third, and fewer where those would take long.
+  /// Predictions for powers of two up to the number of GPUs (or ranks) of `job`, and for `job` itself. For a large plan
+  /// only every third power is used, and fewer if the simulations exceed `budget`.
   static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
                                                const MachineModel& machine, const JobShape& job,
                                                const Prediction& asked_for, PlanBudget& budget) {
@@ -167,7 +169,7 @@ struct PlanCommand {
     return curve;
   }
 
-  /// The same job with other tiles, where that is quickly known.
+  /// Predictions for the same job with other tile sizes, as far as `budget` allows.
   static std::vector<TileSizeTrial> other_tiles(const TileSource& molecule, const Problem& problem, const Plan& plan,
                                                 const MachineModel& machine, const JobShape& job,
                                                 const Prediction& chosen, PlanBudget& budget) {
@@ -189,7 +191,7 @@ struct PlanCommand {
     return trials;
   }
 
-  /// What these runs would have been predicted to take, each on the machine of this command.
+  /// Predictions for measured runs, each on the machine of this command.
   std::vector<ComparedRun> compare(const std::vector<MeasuredRun>& runs, const MachineModel& machine) const {
     std::vector<ComparedRun> compared;
     for (const MeasuredRun& run : runs) {

@@ -36,10 +36,10 @@ void request_stop(int) {
   stop_requested = true;
 }
 
-/// Of several ranks, which all get the signal, one speaks.
+/// True on the rank that prints messages. All ranks of a job get the signal, but only one rank prints.
 bool speaks = true;
 
-/// While files are read there is nothing to finish.
+/// The handler while files are read. At that time there is nothing to finish.
 void stop_at_once(int) {
   end_in_handler(speaks ? "trifuse: Stopped before the first task; nothing had been computed.\n" : "");
 }
@@ -50,7 +50,7 @@ struct RunCommand {
   std::string json, journal;
   bool quiet = false, trust_input = false, overwrite = false;
 
-  /// `command`: with the options as they were given. `communicator` may be null.
+  /// `command`: the parsed command line. `communicator`: the ranks of the job; null for a single process.
   void execute(const CLI::App& command, Communicator* communicator) const {
     speaks = communicator == nullptr || communicator->rank() == 0;
     on_stop_signals(stop_at_once);
@@ -61,7 +61,7 @@ struct RunCommand {
     Sources sources;
     CalculationOptions options;
     run_collectively(communicator, [&] {
-      static_cast<void>(flags.resolve());  // options that cannot be honoured are refused before anything is read
+      static_cast<void>(flags.resolve());  // refuses impossible options before anything is read
       source.protect_in(outputs);
       outputs.protect_input(flags.left);
       outputs.protect_journal(journal);
@@ -94,7 +94,7 @@ struct RunCommand {
       compute_planned(Calculation(*sources.right, sources.left.get(), options), nullptr);
       return;
     }
-    // A number that amplitudes of other files would not have.
+    // If ranks have read different files, this energy differs.
     const double energy = sources.right_check.ccsd_energy.value_or(0.0);
     expect_same(*communicator, std::span(&energy, 1));
     const TeamCalculation planned =
@@ -109,15 +109,17 @@ struct RunCommand {
     const CheckReport* left_check_if_any() const { return left ? &left_check : nullptr; }
   };
 
-  /// Ranks check a share of a file each, where it is the same for all of them.
+  /// Checks amplitudes. If the file is the same for all ranks, each rank checks a part of it; otherwise each rank
+  /// checks its whole file. Collective if `communicator` is not null.
   CheckReport verify(const TileSource& amplitudes, const TileSource& integrals, Communicator* communicator) const {
     const bool shared = communicator != nullptr && same_file(*communicator, amplitudes.info().path);
     CheckShare share;
     if (shared) share = {communicator->rank(), communicator->size()};
-    // All ranks ask, also one that was told how many threads it has.
+    // This call is collective, so a rank with a given number of threads makes it, too.
     if (communicator != nullptr) share.threads = threads_of_each(*communicator);
     if (flags.options.threads > 0) share.threads = flags.options.threads;
-    // Before shares of the same lengths are added up, and after all that is checked is known.
+    // Compares the inputs of the ranks before the ranks add up their parts, because the parts must have the same
+    // lengths. Compares them again below, when all checksums are known.
     if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);
     std::unique_ptr<SourceCheck> check;
     run_collectively(communicator, [&] { check = make_source_check(amplitudes, integrals, share); });
@@ -136,7 +138,8 @@ struct RunCommand {
     return report;
   }
 
-  /// Each rank takes one GPU; those that are named are taken in turn by all ranks of a host.
+  /// The options of this rank in a job of several ranks. Each rank takes one GPU. If the user names GPUs, all ranks of
+  /// a host take these GPUs in turn. Collective.
   TeamOptions team_options(Communicator& communicator, const CalculationOptions& options) const {
     std::vector<DeviceInfo> usable;
     run_collectively(&communicator, [&] {
@@ -145,7 +148,7 @@ struct RunCommand {
     return {options, deal_device(communicator, usable, !options.devices.empty()), options.memory};
   }
 
-  /// `communicator`: what the ranks have planned together, or null. `begin`: when the input was opened.
+  /// `job`: the plan of all ranks, or null for a single process. `begin`: time at which the input was opened.
   void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* job, double begin,
                RunTimes times, ReportFile& json_file) const {
     const bool silent = quiet || !speaks;
@@ -177,7 +180,7 @@ struct RunCommand {
     times.whole = wall_seconds() - begin;
     progress.finish();
     if (!speaks) return;
-    // What the GPUs of this rank did is not what all did.
+    // The report of the GPUs of this rank is not that of all ranks.
     if (job != nullptr) result.cuda.reset();
     std::string energies =
         describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
@@ -195,7 +198,8 @@ struct RunCommand {
       }
       json_file.write(report);
     } catch (...) {
-      // The energies are not lost with their file, and who keeps only them sees that it is missing.
+      // If the report cannot be written, the energies are printed all the same, with a warning for a user who keeps
+      // only this output.
       write_output(energies + "\nWARNING      The report " + printable(json) + " could not be written.\n");
       throw;
     }

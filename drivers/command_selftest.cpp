@@ -40,7 +40,7 @@ std::vector<CalculationResult> compute(const Case& test, const std::vector<Execu
   return results;
 }
 
-/// Largest difference of any energy of any spin case, relative to the largest of them.
+/// The largest difference between two energies of the same spin case, relative to the largest energy.
 double difference(const CalculationResult& x, const CalculationResult& y) {
   double largest = 0.0, scale = 0.0;
   for (std::size_t w = 0; w < x.energies.size(); ++w) {
@@ -68,7 +68,7 @@ void execute(int& exit_code) {
       {"RHF, two-sided, spin-orbital", {rhf, 4, 4, 7, 7, 1, 3, 5, 1}, SpinFormulation::spin_orbital, true},
       {"UHF, two-sided", {uhf, 4, 3, 6, 7, 1, 3, 5, 1}, SpinFormulation::spin_orbital, true},
   };
-  // The plain one first, with which the others are compared.
+  // The first executor is the reference for the others.
   std::vector<ExecutorKind> executors = {ExecutorKind::reference, ExecutorKind::cpu};
   const std::vector<DeviceInfo> visible = visible_devices();
   if (std::any_of(visible.begin(), visible.end(), is_supported)) executors.push_back(ExecutorKind::cuda);

@@ -9,15 +9,16 @@ namespace trifuse::cli {
 /// Exit codes of the program, as `trifuse --help` lists them.
 enum ExitCode : int {
   success = 0,
-  bad_input = 1,      ///< a file is absent, unreadable or unsound
-  bad_usage = 2,      ///< an option or argument cannot be honoured
-  bad_system = 3,     ///< no memory, no space, an unwritable file
+  bad_input = 1,      ///< a file is absent, unreadable or not valid
+  bad_usage = 2,      ///< an option or argument is not possible
+  bad_system = 3,     ///< not enough memory, no space on the disk, an unwritable file
   failed_check = 4,   ///< a self-test failed, or an internal error
   interrupted = 130,  ///< stopped by a signal
 };
 
-/// Each adds its subcommand; what it does runs when the command line has been read, and throws or sets `exit_code`.
-/// `communicator`: the ranks that run together, or null.
+/// Each function adds one subcommand to `app`. CLI11 runs the subcommand when it has parsed the command line. A
+/// subcommand reports an error by an exception, or by a value in `exit_code`, which must outlive `app`. `communicator`:
+/// the ranks of the job; null for a single process.
 void add_run(CLI::App& app, Communicator* communicator);
 void add_info(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);

@@ -26,21 +26,23 @@ namespace trifuse::cli {
 namespace {
 
 constexpr std::int64_t width = sizeof(double);
-/// What a rank has of a global array begins anywhere; pieces begin on cache lines.
+/// Doubles in a cache line. Segments begin on cache lines, but the part of a rank in a global array can begin at any
+/// address.
 constexpr std::int64_t line = Buffer::alignment / sizeof(double);
 
-/// What MPI libraries keep for each rank where processes of a host share memory, bytes; more than was seen.
+/// Upper bound of the shared memory that an MPI library uses for each rank of a host, bytes; more than was observed.
 constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
-/// Global Arrays end the program where memory is short, so what can be known before is. Arrays of processes of one host
-/// are usually in its shared memory.
+/// Throws SystemError on all ranks if the segments `pieces` do not fit into memory. Collective. Global Arrays end the
+/// program if memory is short, so this function checks before. The arrays of processes of one host are usually in the
+/// shared memory of that host.
 void check_room(Communicator& communicator, std::span<const SharedSegment> pieces) {
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   run_collectively(&communicator, [&] {
     const auto mine = static_cast<std::size_t>(communicator.rank());
     const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
     std::int64_t of_host = neighbours * of_mpi;
-    std::size_t own = width;  // nothing cannot be mapped
+    std::size_t own = width;  // mmap needs at least one byte
     for (const SharedSegment& piece : pieces) {
       if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
       of_host += piece.doubles * width;
@@ -64,8 +66,8 @@ void check_room(Communicator& communicator, std::span<const SharedSegment> piece
   });
 }
 
-/// In the windows that MPICH 4.0 allocates for processes of one host, what a rank writes lands 8 bytes from where
-/// others read it; not so in windows that are made of memory.
+/// Avoids an error of MPICH 4.0. If MPICH allocates a window for processes of one host, other ranks find the data of a
+/// rank 8 bytes away from where the rank wrote them. Windows that are made from existing memory do not have this error.
 void avoid_shared_windows_of_mpich() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
@@ -76,17 +78,18 @@ void avoid_shared_windows_of_mpich() {
 
 class Arrays;
 
-/// A global array. Each rank has a stretch of it, but most have nothing in theirs.
+/// A global array. Each rank owns a contiguous part of it; the parts of most ranks hold no segment.
 struct GlobalArray {
   int handle = 0;
-  std::vector<std::int64_t> begins = {0};  ///< of the stretches, and their end
-  std::vector<std::int64_t> shifts;        ///< of each rank, to the first cache line of its stretch
-  double* own = nullptr;                   ///< where that is for this one
+  std::vector<std::int64_t> begins = {0};  ///< [rank] first double of the part of a rank; last: the length
+  std::vector<std::int64_t> shifts;        ///< [rank] doubles from the beginning of the part to its first cache line
+  double* own = nullptr;                   ///< first cache line of the part of this rank
 };
 
-/// The pieces of neighbours, which are processes of one host, are in different global arrays: an MPI library keeps what
-/// they have of an array in one file of shared memory, and the system gives pages to a file one after another,
-/// however many ask.
+/// A shared array that consists of one or several global arrays. The segments of one host are distributed over at most
+/// `most_files_of_host` global arrays: an MPI library stores the parts of one host in one file of shared memory for
+/// each array. The system allocates the pages of one file one after another, even if many ranks ask for pages at the
+/// same time.
 class Array final : public SharedArray {
  public:
   Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> pieces);
@@ -98,7 +101,7 @@ class Array final : public SharedArray {
   }
 
   void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
-    // Below Global Arrays numbers of bytes have 31 bits.
+    // In the layers below Global Arrays, numbers of bytes have 31 bits.
     constexpr std::size_t most = std::size_t{1} << 24;
     const auto rank = static_cast<std::size_t>(pieces_[piece].rank);
     const Place& place = places_[piece];
@@ -123,15 +126,19 @@ class Array final : public SharedArray {
   }
 
  private:
-  /// Where a piece is: in which of the global arrays, from where in the stretch of its rank.
+  /// The place of a segment: the number of its global array, and doubles from the first cache line of its owner's part.
   struct Place {
     std::size_t array;
     std::int64_t offset;
   };
+  /// Assigns each segment to a global array. Collective.
   void lay_out(Communicator& communicator);
+  /// Creates a global array. Collective. Returns false if memory is short.
   bool create(GlobalArray& array);
+  /// Throws SystemError on all ranks if a rank does not read from a segment what its owner wrote. Collective. Without
+  /// this check energies could be wrong without an error message.
   void expect_one_memory(Communicator& communicator);
-  /// First and last.
+  /// First and last double of the part of this rank.
   std::pair<std::int64_t, std::int64_t> own_stretch(const GlobalArray& array) const {
     return {array.begins[rank_], array.begins[rank_ + 1] - 1};
   }
@@ -159,7 +166,7 @@ class Arrays final : public GlobalArrays {
     return std::make_unique<Array>(*this, caller_, communicator, pieces);
   }
 
-  /// Freed later, together with the other ranks.
+  /// Marks an array as unused. All ranks free it together in the next `make` or `end`.
   void let_go(int handle) { unused_.push_back(handle); }
 
   void end() override {
@@ -173,7 +180,7 @@ class Arrays final : public GlobalArrays {
     if (std::exchange(begun_, true)) return;
     avoid_shared_windows_of_mpich();
     GA_Initialize();
-    // What Global Arrays need for themselves, doubles.
+    // Memory for Global Arrays itself, doubles.
     constexpr int stack = 100000, heap = 100000;
     if (!MA_init(MT_C_DBL, stack, heap)) throw SystemError("There is not enough memory for Global Arrays.");
   }
@@ -210,14 +217,14 @@ Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, s
 
 void Array::lay_out(Communicator& communicator) {
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
-  // Each array costs every rank some memory for each other rank.
+  // Each array costs every rank some memory for each other rank, so the number of arrays is limited.
   std::map<std::string, std::size_t> pieces_of_host;
   for (const SharedSegment& piece : pieces_) {
     places_.push_back({pieces_of_host[hosts[static_cast<std::size_t>(piece.rank)]]++ % most_files_of_host, 0});
     global_.resize(std::max(global_.size(), places_.back().array + 1));
   }
   for (std::size_t n = 0; n < global_.size(); ++n) {
-    // Each piece begins on a cache line, and so does each stretch, behind the first of its own.
+    // Each segment begins on a cache line. Each part has one more cache line, because it may begin at any address.
     std::vector<std::int64_t> sizes(hosts.size(), line);
     for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
       if (places_[piece].array != n) continue;
@@ -231,7 +238,6 @@ void Array::lay_out(Communicator& communicator) {
   }
 }
 
-/// Collective. Whether there was memory.
 bool Array::create(GlobalArray& array) {
   double* data = nullptr;
   auto [first, last] = own_stretch(array);
@@ -252,7 +258,6 @@ bool Array::create(GlobalArray& array) {
   return true;
 }
 
-/// What a rank writes to its pieces must be what others get: where it is not, energies would be wrong without a word.
 void Array::expect_one_memory(Communicator& communicator) {
   const auto mark = [](std::size_t piece) { return 1.0 + static_cast<double>(piece); };
   std::vector<std::size_t> looked_at = {rank_ % pieces_.size()};

@@ -9,18 +9,19 @@
 
 namespace trifuse::cli {
 
-/// Global Arrays, which begin with the first array. They are called on the thread that serves `caller`, and belong to
-/// all processes of MPI.
+/// The library Global Arrays. It is initialised when the first array is made. All its calls are made on the thread that
+/// serves `caller`, see `make_global_arrays`. Its arrays belong to all processes of the MPI job.
 class GlobalArrays {
  public:
   virtual ~GlobalArrays() = default;
-  /// For `Communicator::make_array`, which `communicator` asks for.
+  /// Implements `Communicator::make_array` for `communicator`: creates an array with the segments `pieces`. Collective.
+  /// Throws SystemError on all ranks if memory is short or if Global Arrays do not work with the MPI library.
   virtual std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> pieces) = 0;
-  /// Frees all arrays and ends Global Arrays: collective, called by the thread that began MPI.
+  /// Frees all arrays and ends Global Arrays. Collective. Call it on the thread that began MPI.
   virtual void end() = 0;
 };
 
-/// Null where this build has no Global Arrays.
+/// Returns null if this build has no Global Arrays. `caller` must outlive the result.
 std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread& caller);
 
 }  // namespace trifuse::cli

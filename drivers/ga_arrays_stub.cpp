@@ -1,6 +1,6 @@
 #include "drivers/ga_arrays.hpp"
 
-/// Takes the place of Global Arrays in a build without them.
+/// Replaces ga_arrays.cpp in a build without Global Arrays.
 namespace trifuse::cli {
 
 std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread&) {

@@ -24,11 +24,11 @@ namespace trifuse::cli {
 
 namespace {
 
-/// What is sent.
+/// A datagram.
 struct Word {
-  std::uint64_t token;
-  std::int32_t rank, waiting;
-  std::int64_t steps;
+  std::uint64_t token;         ///< token of the listener
+  std::int32_t rank, waiting;  ///< the sender; 1 if the sender waits for all others, else 0
+  std::int64_t steps;          ///< number of calls of `Heartbeat::step` on the sender
 };
 
 sockaddr_in address_of(std::uint32_t address, std::uint16_t port) {
@@ -39,7 +39,7 @@ sockaddr_in address_of(std::uint32_t address, std::uint16_t port) {
   return place;
 }
 
-/// Addresses of this host: that of the host for itself, and those of its networks.
+/// Adds the IPv4 addresses of this host to `place`: the loopback address, and the address in each network.
 void find_addresses(PulsePlace& place) {
   place.addresses[place.count++] = htonl(INADDR_LOOPBACK);
   ifaddrs* all = nullptr;
@@ -56,12 +56,13 @@ void find_addresses(PulsePlace& place) {
 
 }  // namespace
 
-/// What one rank knows of those that it listens to.
+/// What a listening rank knows about the other ranks. Times are as from `wall_seconds`.
 class Heartbeat::Watch {
  public:
   Watch(std::vector<std::string> hosts, int own, double silence)
       : hosts_(std::move(hosts)), own_(own), silence_(silence), ranks_(hosts_.size()) {}
 
+  /// Records a datagram that arrived at the time `now`.
   void hear(const Word& word, double now) {
     if (word.rank < 0 || word.rank >= static_cast<int>(ranks_.size()) || word.rank == own_) return;
     Rank& rank = ranks_[static_cast<std::size_t>(word.rank)];
@@ -79,7 +80,7 @@ class Heartbeat::Watch {
     rank.next_silent = silence_;
   }
 
-  /// Time in which this process did not listen is no silence of others.
+  /// Extends all times by `seconds`, because this process did not listen during that time.
   void forgive(double seconds) {
     for (Rank& rank : ranks_) {
       rank.heard += seconds;
@@ -88,7 +89,8 @@ class Heartbeat::Watch {
     waiting_since_ += seconds;
   }
 
-  /// `waiting`: whether this rank waits for all others.
+  /// Warns about ranks that are silent, and about ranks that make no progress while this rank waits for them.
+  /// `waiting`: true if this rank waits for all others.
   void look(bool waiting, double now) {
     if (!waiting) waiting_since_ = now;
     std::vector<int> silent, behind;
@@ -124,8 +126,8 @@ class Heartbeat::Watch {
   struct Rank {
     bool known = false, told_silent = false;
     std::int64_t steps = 0;
-    double heard = 0.0, moved = 0.0;
-    double next_silent = 0.0, next_behind = 0.0;  ///< seconds after which something is said
+    double heard = 0.0, moved = 0.0;              ///< time of the last datagram, and of the last progress
+    double next_silent = 0.0, next_behind = 0.0;  ///< seconds of silence, or without progress, until the next warning
   };
 
   static void say(const std::string& sentence) { print_error("trifuse: warning: {}\n", sentence); }
@@ -186,14 +188,14 @@ Heartbeat::~Heartbeat() {
 void Heartbeat::begin(const PulsePlace& listener, std::vector<std::string> hosts, double silence) {
   if (socket_ < 0 || silence <= 0.0 || ::pipe2(wake_.data(), O_CLOEXEC) != 0) return;
   if (place_.count > 0) watch_ = std::make_unique<Watch>(std::move(hosts), rank_, silence);
-  // Signals are for the program's other threads.
+  // This thread blocks all signals. Other threads of the program handle them.
   sigset_t all{}, before{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     thread_ = std::make_unique<Thread>(Thread{std::thread([this, listener, silence] { run(listener, silence); })});
   } catch (const std::exception&) {
-    // A job without this is as good.
+    // The job also works without a heartbeat.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -202,14 +204,14 @@ void Heartbeat::beat(const PulsePlace& listener) const {
   const Word word{listener.token, rank_, waiting_ ? 1 : 0, steps_};
   for (std::uint32_t n = 0; n < std::min<std::size_t>(listener.count, listener.addresses.size()); ++n) {
     const sockaddr_in place = address_of(listener.addresses[n], listener.port);
-    // Which of them can be reached is not known.
+    // It is not known which addresses can be reached, so the datagram goes to all of them.
     static_cast<void>(
         ::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&place), sizeof place));
   }
 }
 
 void Heartbeat::run(const PulsePlace& listener, double silence) {
-  // Some words may be lost.
+  // Datagrams can be lost, so a rank sends at least five within `silence`.
   const double between = std::min(30.0, silence / 5.0);
   double looked = wall_seconds(), next = looked;
   std::array<pollfd, 2> wanted = {{{wake_[0], POLLIN, 0}, {watch_ ? socket_ : -1, POLLIN, 0}}};

@@ -9,34 +9,38 @@
 
 namespace trifuse::cli {
 
-/// Where a rank listens, to be sent to the others as it is.
+/// The address on which a rank listens for datagrams. Ranks send this struct to each other byte by byte.
 struct PulsePlace {
-  std::uint64_t token = 0;  ///< of the job: words with another one are strangers'
-  std::uint32_t count = 0;  ///< of addresses; 0: it does not listen
+  std::uint64_t token = 0;  ///< random number of the listener; the listener ignores datagrams with another token
+  std::uint32_t count = 0;  ///< number of addresses; 0: the rank does not listen
   std::uint16_t port = 0, unused = 0;
-  std::array<std::uint32_t, 8> addresses{};  ///< IPv4, in the order of the network
+  std::array<std::uint32_t, 8> addresses{};  ///< IPv4 addresses in network byte order
 };
 
-/// Says which ranks of a job are silent, and ends nothing. Each rank tells rank 0 now and then that it is there, and
-/// rank 0 tells rank 1, by datagrams and on a thread of its own: so this needs nothing of the MPI library, which may be
-/// what waits. Ranks of which nothing was ever heard (a network without datagrams) are never named.
+/// Warns about silent ranks of a job. It never ends the job. Each rank regularly sends a datagram to rank 0, and rank 0
+/// sends one to rank 1. A thread of its own does this without the MPI library, because a call of the MPI library may be
+/// what blocks the rank. A rank that was never heard is never named, for example on a network without datagrams.
 class Heartbeat {
  public:
-  /// Seconds after which a rank is silent: TRIFUSE_SILENCE_SECONDS, or two minutes; 0: nobody asks.
+  /// The time after which a rank counts as silent, in seconds: TRIFUSE_SILENCE_SECONDS, by default 120. 0: no
+  /// heartbeat.
   static double silence_asked();
 
-  /// Ranks 0 and 1 listen.
+  /// Opens the socket of rank number `rank`. Ranks 0 and 1 listen on it.
   explicit Heartbeat(int rank);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
+  /// The address on which this rank listens.
   const PulsePlace& place() const { return place_; }
-  /// Begins. `listener`: where rank 0, or on rank 0 rank 1, listens. `hosts`: of all ranks, where this one listens.
+  /// Starts the thread. `listener`: the address for the datagrams of this rank. It is the address of rank 0, and on
+  /// rank 0 that of rank 1. `hosts`: host names of all ranks, needed if this rank listens. `silence`: see
+  /// `silence_asked`; if it is not positive, no thread starts.
   void begin(const PulsePlace& listener, std::vector<std::string> hosts, double silence);
 
-  /// What this rank is at, for those who wait for it: it has asked the others for something once more, and whether it
-  /// waits for all of them.
+  /// The state of this rank, which the datagrams contain. `step` counts the requests of this rank to other ranks.
+  /// `waits(true)`: from now on this rank waits for all others.
   void step() { ++steps_; }
   void waits(bool now) { waiting_ = now; }
 

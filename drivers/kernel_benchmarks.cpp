@@ -11,7 +11,8 @@
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
-/// The CPU kernels one by one, on the tiles that the CPU executor works on. Whole runs are timed by `trifuse bench`.
+/// Benchmarks of single CPU kernels, on tiles of the sizes that the CPU executor uses. `trifuse bench` measures whole
+/// runs.
 namespace trifuse {
 namespace {
 
@@ -23,8 +24,9 @@ Buffer filled(std::int64_t size) {
   return buffer;
 }
 
-/// A product (p, h, h', p', p'', h'') added into a target. `fast` is the place among the target's indices that the
-/// product's first one has: 0 leaves both sides contiguous, others transpose.
+/// Adds product[h'',p'',p',h',h,p] to target[h'',h',h,p'',p',p], both in C order. `fast`: place of the product's last
+/// index p among the indices of the target, counted from the last one. 0: both arrays are contiguous in p. Other
+/// values: the kernel transposes.
 void add_product(benchmark::State& state) {
   const Six target_extent = {tile.particles, tile.particles, tile.particles, tile.holes, tile.holes, tile.holes};
   const Six target_stride = dense_strides(target_extent);
@@ -46,7 +48,7 @@ void add_product(benchmark::State& state) {
 }
 BENCHMARK(add_product)->ArgName("fast")->Arg(0)->Arg(1)->Arg(2);
 
-/// Energies of a complete task without singles: numerators, denominators and sums, for one omega2.
+/// Sums the energies of a complete task without singles for one omega2: numerators, denominators and sums.
 void energies(benchmark::State& state) {
   const auto targets = static_cast<std::size_t>(state.range(0));
   EnergyInput input;
@@ -72,7 +74,8 @@ void energies(benchmark::State& state) {
 }
 BENCHMARK(energies)->ArgName("targets")->Arg(1)->Arg(6);
 
-/// The most expensive task of a made-up molecule from operands to energies; the rate counts the matrix products.
+/// Executes the most expensive task of a made-up molecule, from operands to energies. The rate counts the matrix
+/// products.
 void whole_task(benchmark::State& state) {
   const SpinFormulation formulation =
       state.range(0) == 1 ? SpinFormulation::spin_orbital : SpinFormulation::spin_adapted;

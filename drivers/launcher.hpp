@@ -5,17 +5,17 @@
 
 namespace trifuse::cli {
 
-/// What the environment says of an MPI or Slurm launcher that started several processes.
+/// An MPI or Slurm launcher that has started several processes, as the environment describes it.
 struct Launcher {
-  int processes;
-  const char* variable;  ///< which says so
+  int processes;         ///< number of processes
+  const char* variable;  ///< environment variable that gives this number
 };
 
-/// None where this process is the only one.
+/// Returns nullopt if this process is the only one.
 std::optional<Launcher> find_launcher();
 
-/// Throws UsageError: several copies would each do all of the work and write the same files. `why` goes on after "but"
-/// and ends with what to do besides starting the program once.
+/// Throws UsageError. Several processes that do not work together would each do all of the work and write the same
+/// files. `why`: end of the sentence "... was started several times, but"; it may also say what to do.
 [[noreturn]] void refuse(const Launcher& launcher, const std::string& why);
 
 }  // namespace trifuse::cli

@@ -58,7 +58,7 @@ double measure_dgemm(int n, int threads, int repeats) {
     const double start = wall_seconds();
     multiply_transposed(n, n, n, a.data(), n, b.data(), n, c.data());
     const double seconds = wall_seconds() - start;
-    if (r > 0) rates.push_back(2.0 * n * n * n / seconds);  // the first call warms up
+    if (r > 0) rates.push_back(2.0 * n * n * n / seconds);  // the first call only warms up
   }
   use_single_threaded_blas();
   std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2), rates.end());

@@ -5,15 +5,17 @@
 
 namespace trifuse::cli {
 
-/// Version, compiled-in features and libraries, for --version.
+/// Version, features, libraries and GPUs, for --version.
 std::string version_text();
 
+/// Model name of the processor; "unknown" if the system does not tell it.
 std::string processor_name();
-/// Most memory this process has had so far, bytes.
+/// Largest resident memory of this process so far, bytes; 0 if it is not known.
 std::int64_t peak_memory();
 
-/// DGEMM rate of the BLAS library in flops per second for n x n x n with this many threads, the median of `repeats`
-/// calls.
+/// Measures the rate of DGEMM in the BLAS library for matrices of n x n elements. Returns floating-point operations per
+/// second, the median of `repeats` calls. `threads`: threads of the BLAS library during the measurement, at least 1;
+/// `repeats`: at least 1. Afterwards BLAS uses one thread for a call.
 double measure_dgemm(int n, int threads, int repeats);
 
 }  // namespace trifuse::cli

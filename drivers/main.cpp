@@ -25,7 +25,8 @@ void stop_program(int) {
   end_in_handler("trifuse: Stopped by a signal; unfinished files were removed.\n");
 }
 
-/// `communicator`: the ranks that run together, of which one talks to the user; or null.
+/// Runs the command line and returns the exit code. `communicator`: the ranks of the job, of which rank 0 prints; null
+/// for a single process.
 int run_program(int argc, char** argv, Communicator* communicator) {
   if (communicator == nullptr) on_stop_signals(stop_program);
   CLI::App app{"Trifuse: the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes.", "trifuse"};
@@ -44,7 +45,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);
-  // An empty value is a variable of a script that was not set; the option must not be passed over.
+  // An empty value often comes from a script variable that is not set. It must not be ignored.
   const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "an empty value" : ""; }, "");
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) option->check(not_empty);
@@ -52,7 +53,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // The others may have been given other options, and wait for this rank.
+    // Other ranks may have a valid command line. They wait for this rank in a collective call.
     if (communicator != nullptr && error.get_exit_code() != 0)
       run_collectively(communicator, [&] { throw UsageError(error.what()); });
     if (communicator != nullptr) expect_all_ask_for_help(*communicator);
@@ -60,23 +61,24 @@ int run_program(int argc, char** argv, Communicator* communicator) {
     std::ostringstream help, complaint;
     const int code = app.exit(error, help, complaint);
     if (talks && code == 0) write_output(help.str());
-    // What the user typed is part of the error.
+    // The message contains text of the user, so it is made printable.
     if (talks && code != 0) print_error("{}\nRun with --help for more information.\n", printable(error.what()));
     return code == 0 ? success : bad_usage;
   }
   return exit_code;
 }
 
-/// What is still in the buffer is lost without a word when the program ends at a full disk.
+/// Flushes standard output. Without this check, buffered output would be lost without a message if the disk is full.
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw SystemError("Standard output cannot be written to its end; free some space there or give another place.");
   }
 }
 
+/// The result of the program.
 struct Ending {
   int code;
-  std::string sentence;  ///< for the user, if there is something to say
+  std::string sentence;  ///< message for the user; empty if there is none
 };
 
 ExitCode code_of(ErrorKind kind) {
@@ -97,7 +99,7 @@ ExitCode code_of(ErrorKind kind) {
   return failed_check;
 }
 
-/// How `body` ended, which returns an exit code.
+/// Runs `body`, which returns an exit code. Turns an exception into its exit code and message.
 template <typename Body>
 Ending ending_of(Body body) {
   try {
@@ -121,9 +123,9 @@ int main(int argc, char** argv) {
   using namespace trifuse::cli;
   occupy_standard_streams();
   restart_with_other_openblas(argv);
-  // A file that reaches the limit of `ulimit -f` is then an error with a sentence, as a full disk is.
+  // With this, a file that exceeds the limit of `ulimit -f` is an ordinary error, like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
-  // So is a reader of the output that goes away: the report is finished all the same.
+  // With this, the report is still completed if the reader of the output ends.
   std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<MpiProcesses> mpi;
   const Ending ending = ending_of([&] {
@@ -141,7 +143,7 @@ int main(int argc, char** argv) {
     if (!ending.sentence.empty()) print_error("trifuse: {}\n", printable(ending.sentence));
   };
   if (mpi) {
-    // Where a rank has ended with an error, launchers stop the others, which are about to end as well.
+    // If a rank ends with an error, the launcher stops the other ranks by signals. These ranks are about to end anyway.
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);
     return mpi->end(ending.code, tell);
   }

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The tiles of a report's plan; their classes are words there.
+/// The tiles of the plan in a report. The report gives the orbital class of a tile by its name.
 TileSpace tiles_of(const Json& plan, bool restricted) {
   std::vector<Tile> tiles;
   for (const Json& entry : plan.at("tiles")) {
@@ -74,7 +74,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   run.occupied = input.at("occupied");
   run.virtuals = input.at("virtual");
   run.irreps = input.at("irreps");
-  if (report.contains("results")) {  // of bench
+  if (report.contains("results")) {  // a report of `trifuse bench`
     std::vector<MeasuredRun> runs;
     for (const Json& result : report.at("results")) {
       if (!result.contains("cuda")) continue;
@@ -104,7 +104,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   return {std::move(run)};
 }
 
-/// The text of a report. Reports of jobs with many ranks have some megabytes.
+/// The text of a report. The report of a job with many ranks has some megabytes.
 std::string text_of(const std::string& path) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   const InputFile file(path);
@@ -114,9 +114,9 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-/// Numbers that no run has, and no prediction can be compared with.
+/// Throws InputError if the run has numbers that no real run has. No prediction can be compared with such numbers.
 void expect_possible(const MeasuredRun& run) {
-  constexpr int most = 200000;  // GPUs and ranks, as of the command
+  constexpr int most = 200000;  // largest number of GPUs and of ranks, as for `trifuse plan`
   constexpr double shortest = 1e-9, longest = 1e12, most_bytes = 1e24;
   const auto time = [](double seconds) { return seconds >= 0.0 && seconds < longest; };
   if (run.gpus < 1 || run.gpus > most || run.ranks < 0 || run.ranks > most || run.nodes < 0 || run.nodes > most) {
@@ -146,7 +146,7 @@ std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& path
         expect_possible(run);
         static_cast<void>(run.molecule());
       }
-    } catch (const std::exception& error) {  // of the parser, of what is missing, of tiles that make no space
+    } catch (const std::exception& error) {  // also from the parser, or about a missing entry or unsuitable tiles
       throw InputError(fmt::format(
           "--measured {} is not a report of `trifuse run --json` or `trifuse bench --json` ({}).", path, error.what()));
     }

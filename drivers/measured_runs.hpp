@@ -10,30 +10,30 @@
 
 namespace trifuse::cli {
 
-/// A run on GPUs as its report tells it.
+/// A run on GPUs, as its report describes it.
 struct MeasuredRun {
-  std::string path;  ///< of the report
-  SpinFormulation formulation = SpinFormulation::spin_adapted;
-  bool restricted = true;
-  std::array<std::int64_t, 2> occupied{}, virtuals{};  ///< alpha and beta
-  int irreps = 1;
-  std::optional<TileSpace> tiles;  ///< of the plan, where the report has them
-  int ranks = 1, gpus = 1;
-  int nodes = 0;                 ///< 0: not said
-  bool shared_operands = false;  ///< between the ranks
-  double memory_budget = 0.0;    ///< bytes of each GPU; 0: not said
-  double seconds_tasks = 0.0, seconds_loading = 0.0;
-  std::optional<double> bytes_sent;  ///< to all GPUs, from hosts and from other GPUs
+  std::string path;                                             ///< path of the report
+  SpinFormulation formulation = SpinFormulation::spin_adapted;  ///< spin formulation of the energy
+  bool restricted = true;                                       ///< true for an RHF reference
+  std::array<std::int64_t, 2> occupied{}, virtuals{};           ///< number of orbitals: alpha, beta
+  int irreps = 1;                                               ///< number of irreps in use
+  std::optional<TileSpace> tiles;                               ///< tiles of the plan, if the report contains them
+  int ranks = 1, gpus = 1;                                      ///< numbers of processes and of GPUs
+  int nodes = 0;                                                ///< number of hosts; 0: not known
+  bool shared_operands = false;                                 ///< true if the ranks shared the operands
+  double memory_budget = 0.0;                                   ///< allowed memory of each GPU, bytes; 0: not known
+  double seconds_tasks = 0.0, seconds_loading = 0.0;            ///< times of the tasks and of reading operands
+  std::optional<double> bytes_sent;  ///< bytes sent to all GPUs, from hosts and from other GPUs
 
-  /// Orbitals like those of the run, spread evenly over the irreps.
+  /// A made-up molecule with as many orbitals as the run, spread evenly over the irreps.
   std::unique_ptr<TileSource> molecule() const;
 };
 
-/// Reports of `trifuse run` and of `trifuse bench --device cuda`, which may hold several runs. Throws InputError for
-/// what is none.
+/// Reads reports of `trifuse run` and of `trifuse bench --device cuda`. A report of `bench` may contain several runs.
+/// Throws InputError if a file is not such a report or has no run on GPUs.
 std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& paths);
 
-/// A run and what it would have been predicted to take.
+/// A run and the prediction for it.
 struct ComparedRun {
   MeasuredRun run;
   Prediction prediction;

@@ -38,8 +38,9 @@ void check(int code, const char* call) {
   throw SystemError(fmt::format("The processes of this job lost each other: {} says {}.", call, describe(code)));
 }
 
-/// Waits for a collective operation without using a core up: those that still compute may need it, and what they ask
-/// for gets on at every look. Returns false if the operation takes longer than `limit` seconds, unless that is 0.
+/// Waits for a collective operation. It sleeps between tests, because ranks that still compute may need the core. At
+/// each test the MPI library also serves requests of these ranks. Returns false if the operation takes longer than
+/// `limit` seconds. `limit` 0: no limit.
 bool wait_for(MPI_Request& request, double limit) {
   constexpr std::chrono::microseconds shortest(10), longest(1000);
   std::chrono::microseconds pause = shortest;
@@ -54,7 +55,7 @@ bool wait_for(MPI_Request& request, double limit) {
   }
 }
 
-/// While it lives this rank waits for all others.
+/// As long as an object of this class lives, the heartbeat says that this rank waits for all others.
 class Waiting {
  public:
   explicit Waiting(Heartbeat& pulse) : pulse_(pulse) {
@@ -69,11 +70,11 @@ class Waiting {
   Heartbeat& pulse_;
 };
 
-/// Begins to listen to the other ranks: collective.
+/// Starts the heartbeat. Collective.
 void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
   int size = 1;
   check(MPI_Comm_size(ranks, &size), "MPI_Comm_size");
-  // Of ranks 0 and 1.
+  // The addresses of ranks 0 and 1.
   std::array<PulsePlace, 2> places = {pulse.place(), pulse.place()};
   for (const int listener : {0, 1}) {
     check(MPI_Bcast(&places[static_cast<std::size_t>(listener)], sizeof(PulsePlace), MPI_BYTE, listener, ranks),
@@ -91,7 +92,7 @@ void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
   pulse.begin(places[rank == 0 ? 1 : 0], std::move(hosts), silence);
 }
 
-/// The counters lie on rank 0, where other ranks change them.
+/// A communicator over MPI. The shared counters are in a window on rank 0.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(CallerThread& caller, Heartbeat& pulse)
@@ -131,7 +132,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void allreduce_sum(std::span<double> values) override {
-    // Counts of MPI are of type int, and pieces bound what the library sets aside.
+    // MPI counts have the type int. Short parts also limit the buffers of the MPI library.
     constexpr std::size_t most = std::size_t{1} << 24;
     const Waiting waiting(pulse_);
     for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
@@ -151,10 +152,10 @@ class MpiCommunicator final : public Communicator {
     return arrays_->make(*this, pieces);
   }
 
-  /// Lets what other ranks ask of this one get on.
+  /// Lets the MPI library serve requests of other ranks to this rank.
   void progress() const {
     int found = 0;
-    // What is wrong here is wrong in the next call that is checked.
+    // An error here occurs again in the next call that is checked.
     static_cast<void>(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, ranks_, &found, MPI_STATUS_IGNORE));
   }
 
@@ -185,14 +186,14 @@ class Processes final : public MpiProcesses {
 
   void serve(const std::function<void(Communicator&)>& body) override {
     MpiCommunicator& communicator = communicator_.emplace(caller_, *pulse_);
-    // Rank 0 has the counters, and with arrays all have something that others use.
+    // Rank 0 has the counters. With shared arrays every rank has data that other ranks read.
     const bool asked = rank_ == 0 || communicator.has_arrays();
     const std::function<void()> idle = asked ? [&communicator] { communicator.progress(); } : std::function<void()>();
     caller_.serve([&] { body(communicator); }, idle);
   }
 
   int end(int code, const std::function<void()>& tell) override {
-    // Those that failed together are here at the same time.
+    // Seconds that a rank with an error waits. Ranks that have failed together arrive here at about the same time.
     constexpr double patience = 5.0;
     std::array<int, 2> codes = {rank_ == 0 ? code : 0, code};
     try {
@@ -206,7 +207,7 @@ class Processes final : public MpiProcesses {
     }
     if (code != 0 && (rank_ == 0 || codes[0] == 0)) tell();
     const int agreed = codes[0] != 0 ? codes[0] : codes[1];
-    pulse_.reset();  // nobody is waited for any more
+    pulse_.reset();  // from here on this rank waits for no other rank
     try {
       if (communicator_) communicator_->free();
       check(MPI_Comm_free(&at_the_end_), "MPI_Comm_free");
@@ -218,7 +219,7 @@ class Processes final : public MpiProcesses {
   }
 
  private:
-  /// Ends all ranks, also those that wait for this one.
+  /// Ends all ranks, also the ranks that wait for this rank.
   [[noreturn]] static void abort(int code) {
     std::fflush(nullptr);
     MPI_Abort(MPI_COMM_WORLD, code != 0 ? code : bad_system);
@@ -229,7 +230,8 @@ class Processes final : public MpiProcesses {
   std::optional<Heartbeat> pulse_;
   std::optional<MpiCommunicator> communicator_;
   int rank_ = 0;
-  /// Apart from the team's, whose operations a rank that failed alone has left behind.
+  /// Not the communicator of the calculation, because a rank that failed alone has left its operations there
+  /// unfinished.
   MPI_Comm at_the_end_ = MPI_COMM_NULL;
 };
 

@@ -8,24 +8,26 @@
 
 namespace trifuse::cli {
 
-/// The processes of an MPI job, which compute one energy together. All calls of MPI are made by the thread that began
-/// it.
+/// The processes of an MPI job, which compute one energy together. Only the thread that began MPI calls the MPI
+/// library.
 class MpiProcesses {
  public:
   virtual ~MpiProcesses() = default;
 
-  /// Runs `body` on another thread, which may use the team while this one serves it. Called once. Throws SystemError
-  /// where the library cannot join the processes.
+  /// Runs `body` on another thread. `body` may use the communicator, and meanwhile this thread makes its MPI calls.
+  /// Call it once, on the thread that began MPI. Throws what `body` throws, and SystemError if the MPI library cannot
+  /// connect the processes.
   virtual void serve(const std::function<void(Communicator&)>& body) = 0;
 
-  /// Ends MPI; every rank calls it last, with the exit code that it has come to. Returns the one that all ranks end
-  /// with. Where it is not 0, `tell` is called on one rank. A rank that failed alone, so that others do not come here,
-  /// tells and ends the whole job.
+  /// Ends MPI. Every rank calls it last. `code`: exit code of this rank. Returns the exit code for all ranks: that of
+  /// rank 0 if it is not 0, else the largest one. If rank 0 has failed, it calls `tell`; otherwise each rank that has
+  /// failed calls `tell`. If a rank has failed alone and the others do not call this function within 5 s, that rank
+  /// calls `tell` and aborts the whole job.
   virtual int end(int code, const std::function<void()>& tell) = 0;
 };
 
-/// Begins MPI. Throws UsageError where this build has none, and where its MPI does not see those whom the launcher
-/// started.
+/// Begins MPI. Throws UsageError if this build has no MPI, or if the MPI library sees another number of processes than
+/// the launcher has started. Throws SystemError if the MPI library does not support threads.
 std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher);
 
 }  // namespace trifuse::cli

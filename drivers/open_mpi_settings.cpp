@@ -20,7 +20,7 @@ bool is_open_mpi() {
          std::string_view(version.data()).starts_with("Open MPI");
 }
 
-/// "^ucx,pt2pt" without pt2pt; any other text as it is.
+/// Removes pt2pt from a list of excluded components, e.g. from "^ucx,pt2pt". Returns any other text unchanged.
 std::string with_pt2pt(const std::string& components) {
   if (!components.starts_with('^')) return components;
   std::istringstream list(components.substr(1));
@@ -31,8 +31,9 @@ std::string with_pt2pt(const std::string& components) {
   return kept;
 }
 
-/// The configuration of Debian and Ubuntu excludes the component that needs no more of a network than messages: over
-/// TCP there are then no windows at all. It is the last that Open MPI takes. What cannot be set stays as it is.
+/// Allows the component pt2pt, which needs only messages from the network. The configuration of Debian and Ubuntu
+/// excludes it, and then Open MPI has no windows at all over TCP. Open MPI uses pt2pt only if no other component works.
+/// If the setting cannot be changed, it stays as it is.
 void allow_windows_of_messages() {
   int number = 0, length = 0;
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
@@ -50,8 +51,9 @@ void allow_windows_of_messages() {
 
 OpenMpiSettings::OpenMpiSettings() {
   if (!is_open_mpi()) return;
-  // Where all processes are on one host Open MPI would still take the windows that also work between hosts (priority
-  // 101), and clear all of their memory. Those of one host have 100, and those of UCX, for several, 60.
+  // If all processes are on one host, Open MPI would still choose the component rdma, which also works between hosts
+  // (priority 101), and would clear all memory of the windows. The component for one host has priority 100. The
+  // component ucx, for several hosts, has priority 60.
   constexpr int keep = 0;
   setenv("OMPI_MCA_osc_rdma_priority", "90", keep);
   if (std::getenv("OMPI_MCA_osc") != nullptr) return;

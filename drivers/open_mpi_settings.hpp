@@ -2,8 +2,9 @@
 
 namespace trifuse::cli {
 
-/// Lets Open MPI choose windows that work, and work fast, on one host and between hosts; other MPI libraries are left
-/// as they are, and so is what the user says with OMPI_MCA_osc. To be there while MPI begins, and gone before it ends.
+/// Makes Open MPI choose one-sided communication (windows) that works and is fast, on one host and between hosts. Other
+/// MPI libraries are not changed, and neither is a choice of the user in OMPI_MCA_osc. The object must exist when MPI
+/// is initialised, and must be destroyed before MPI is finalised.
 class OpenMpiSettings {
  public:
   OpenMpiSettings();
@@ -12,7 +13,8 @@ class OpenMpiSettings {
   OpenMpiSettings& operator=(const OpenMpiSettings&) = delete;
 
  private:
-  bool begun_ = false;  ///< the interface for tools, which forgets settings at its end unless MPI has begun
+  /// True if the tool interface of MPI was begun. When it ends, it forgets its settings unless MPI has begun.
+  bool begun_ = false;
 };
 
 }  // namespace trifuse::cli

@@ -18,7 +18,8 @@ void restart_with_other_openblas(char** arguments) {
   const bool fewer_threads =
       openblas_threads() > 1 && address_space_is_limited() && (threads == nullptr || std::string(threads) != "1");
   if (kernels.empty() && !fewer_threads) return;
-  // Where a loader was told to run this program, it is the loader that would start.
+  // If the user started the program through the dynamic loader, /proc/self/exe is the loader. A restart would then
+  // start the loader.
   constexpr const char* self = "/proc/self/exe";
   std::error_code error;
   const std::string file = std::filesystem::read_symlink(self, error).filename();

@@ -2,13 +2,19 @@
 
 namespace trifuse::cli {
 
-/// OpenBLAS takes the kernels of 2004 on a processor that is younger than itself, though it has some that are several
-/// times faster there. It chooses while a program is loaded: so this starts the program once more, with the choice made
-/// (OPENBLAS_CORETYPE), which takes some milliseconds. Returns where OpenBLAS chose well, where somebody else has made
-/// the choice, and where the program cannot be started. To be called before anything else.
+/// Restarts the program with other environment variables if OpenBLAS has made a bad choice. Call this before anything
+/// else. `arguments`: argv of `main`. A restart takes some milliseconds.
 ///
-/// The same where memory is limited (ulimit -v) and OpenBLAS has started threads of its own, which are not used here:
-/// each of them asks for 128 MiB at once, and again and again where it does not get them, until the program is killed.
+/// OpenBLAS chooses its kernels when the program is loaded. On a processor that is newer than the library, OpenBLAS
+/// chooses kernels of 2004, although some of its other kernels are several times faster there. The restart sets
+/// OPENBLAS_CORETYPE.
+///
+/// If the address space is limited (ulimit -v) and OpenBLAS has started threads, the restart sets OPENBLAS_NUM_THREADS
+/// to 1. Trifuse does not use these threads, but each of them requests 128 MiB at once. If a thread does not get the
+/// memory, it asks again and again until the program is killed.
+///
+/// Returns if no restart is needed or if a restart is not possible. A value of OPENBLAS_CORETYPE that is already set
+/// stays.
 void restart_with_other_openblas(char** arguments);
 
 }  // namespace trifuse::cli

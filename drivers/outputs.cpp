@@ -18,9 +18,9 @@ namespace trifuse::cli {
 
 namespace {
 
-/// Raised when a report changes so that readers of the old one would misunderstand it.
+/// This number is raised if a report changes so that readers of the old one would misunderstand it.
 constexpr int schema_version = 1;
-/// No report of ours is larger; other files are not read to their end.
+/// No report of Trifuse is larger, bytes. A larger file is not read.
 constexpr std::uintmax_t largest_report = std::uintmax_t{1} << 28;
 
 bool is_earlier_report(const std::string& path, const std::string& command) {
@@ -112,7 +112,7 @@ void ReportFile::write(const nlohmann::ordered_json& content) {
   nlohmann::ordered_json report = {
       {"program", "trifuse"}, {"report", command_}, {"schema_version", schema_version}, {"version", version}};
   report.update(content);
-  // Only ASCII, so that a terminal on which the report is shown does not obey characters of paths and comments.
+  // Only ASCII. Otherwise control characters in paths and comments could act on a terminal that shows the report.
   constexpr bool ascii = true;
   file_->write(report.dump(2, ' ', ascii, nlohmann::ordered_json::error_handler_t::replace) + '\n');
   file_->finish();

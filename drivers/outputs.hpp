@@ -12,21 +12,24 @@
 
 namespace trifuse::cli {
 
-/// What one command writes, and what its outputs must not replace: its inputs, journals, each other, and any file that
-/// is no earlier output of the same kind, unless the user allows to overwrite it.
+/// The output files of one command. An output never replaces an input, a journal or another output of the command. It
+/// replaces another existing file only if that file is an earlier output of the same kind or if the user allows to
+/// overwrite it.
 class Outputs {
  public:
+  /// `overwrite`: true if the user allows to overwrite existing files.
   explicit Outputs(bool overwrite) : overwrite_(overwrite) {}
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  /// These protect files from all outputs, those before and those to come. Throw UsageError if one of the outputs
-  /// before is such a file. An empty path is no file.
+  /// Protects files from all outputs, also from outputs that are added later. Throws UsageError if an output that was
+  /// added before is such a file. An empty path is ignored.
   void protect_input(const std::string& path);
   void protect_inputs(const TileSource& source);
   void protect_journal(const std::string& path);
 
-  /// An output that `option` names, to which the rules for it belong. Throws UsageError if it must not be written.
+  /// Adds an output and returns the rules for its file. `option`: the option that names the file, e.g. "--json". Throws
+  /// UsageError if the file must not be written. The rules refer to this object, which must outlive them.
   OutputRules add(const std::string& option, const std::string& path);
   bool overwrite() const { return overwrite_; }
 
@@ -36,15 +39,15 @@ class Outputs {
 
   bool overwrite_;
   std::vector<std::string> inputs_, journals_;
-  std::vector<std::pair<std::string, std::string>> outputs_;  ///< option and path
+  std::vector<std::pair<std::string, std::string>> outputs_;  ///< pairs of option and path
 };
 
-/// A JSON report, or none if its path is empty. `outputs` must outlive it.
+/// A JSON report. Does nothing if its path is empty. `outputs` must outlive it.
 class ReportFile {
  public:
-  /// `command`: whose report it is, "run". Throws as OutputFile.
+  /// `command`: name of the command, e.g. "run". Throws as `Outputs::add` and OutputFile do.
   ReportFile(Outputs& outputs, const std::string& path, std::string command);
-  /// Adds what all reports begin with.
+  /// Writes the report: the entries with which every report begins, and then `content`.
   void write(const nlohmann::ordered_json& content);
 
  private:
@@ -52,10 +55,11 @@ class ReportFile {
   std::unique_ptr<OutputFile> file_;
 };
 
-/// A drawing (SVG), or none if its path is empty. `outputs` must outlive it.
+/// A drawing (SVG). Does nothing if its path is empty. `outputs` must outlive it.
 class DrawingFile {
  public:
   DrawingFile(Outputs& outputs, const std::string& option, const std::string& path);
+  /// Writes the text that `draw` returns. Does not call `draw` if there is no file.
   void write(const std::function<std::string()>& draw);
 
  private:

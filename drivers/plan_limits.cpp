@@ -7,13 +7,13 @@
 namespace trifuse::cli {
 
 void require_predictable(const TileSpace& tiles, SpinFormulation formulation) {
-  // Some 250 bytes each, and some ten microseconds.
+  // A task takes about 250 bytes and about ten microseconds.
   constexpr double most_tasks = 3e6;
   require_listable(tiles, formulation, most_tasks);
 }
 
 bool PlanBudget::take(const Plan& plan, const std::vector<JobShape>& jobs) {
-  // Each rank and each worker of a GPU asks for work once more than it gets some.
+  // Each rank and each worker of a GPU makes one more request than it gets tasks.
   constexpr double of_gpu = 4.0, of_rank = 2.0;
   double work = 0.0;
   for (const JobShape& job : jobs) {

@@ -5,26 +5,26 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/prediction/prediction.hpp"
 
-/// What keeps `trifuse plan` within about a minute and some gigabytes, whatever it is asked for.
+/// Limits that keep `trifuse plan` within about a minute and some gigabytes, whatever the user asks for.
 namespace trifuse::cli {
 
-/// Throws UsageError where a plan has more tasks than a prediction can list, or so many numbers that they cannot be
-/// counted.
+/// Throws UsageError if a plan has more tasks than a prediction can list, or if it would take too long to list them.
 void require_predictable(const TileSpace& tiles, SpinFormulation formulation);
 
-/// What is left of the work that one command may do. The answer depends on the job alone, never on a clock, so the same
-/// command prints the same on every machine.
+/// The work that one command may still do. It depends only on the job and not on a clock, so the same command prints
+/// the same on every machine.
 class PlanBudget {
  public:
-  /// Takes the work of simulating these jobs with this plan, or nothing where that is more than is left.
+  /// Subtracts the work of simulating these jobs with this plan. Returns false and subtracts nothing if the work is
+  /// more than what is left.
   bool take(const Plan& plan, const std::vector<JobShape>& jobs);
 
  private:
-  /// Tasks that may be simulated, some microseconds each.
+  /// Number of tasks that may still be simulated. One task takes some microseconds.
   double left_ = 1e7;
 };
 
-/// Throws UsageError where a number of a report is not finite.
+/// Throws UsageError if a number in a report is not finite.
 void require_finite(const nlohmann::ordered_json& report);
 
 }  // namespace trifuse::cli

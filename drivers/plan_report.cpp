@@ -16,7 +16,7 @@ namespace {
 constexpr double gib = 0x1p30;
 constexpr double enough_efficiency = 0.9;
 
-/// What the ranks of a job compute with, GPUs if it has any.
+/// The number of GPUs of a job, or the number of its ranks if it has no GPU.
 int units_of(const Prediction& prediction) {
   return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
 }
@@ -35,7 +35,7 @@ std::string plural(double count, const std::string& what) {
   return fmt::format("{:.0f} {}{}", count, what, count == 1.0 ? "" : "s");
 }
 
-/// Where the time of all GPUs goes while tasks are computed, shares of 1.
+/// How the time of all GPUs divides while tasks are computed, as fractions: in kernels, idle at the end, and the rest.
 struct Shares {
   double kernels, end, rest;
 };
@@ -280,7 +280,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
   if (report.rotation) {
     json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->kept_bytes},
                                                 {"peak_rank_bytes", report.rotation->peak_bytes}};
-    // Not in `seconds`, which are those without it.
+    // The seconds of the prediction do not include this time.
     json["prediction"]["rotation_seconds"] = report.rotation->seconds;
   }
   for (const Prediction& point : report.curve) {
@@ -327,7 +327,7 @@ std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>&
   };
   std::vector<Curve> curves = {predicted, tasks, ideal};
   for (const ComparedRun& each : runs) {
-    // Others are in the table only.
+    // Runs with another plan are in the table only.
     if (same_plan(each)) measured.points.push_back({static_cast<double>(each.run.gpus), each.run.seconds_tasks});
   }
   if (!measured.points.empty()) curves.push_back(measured);

@@ -8,38 +8,43 @@
 #include "cxx/prediction/prediction.hpp"
 #include "drivers/measured_runs.hpp"
 
-/// A prediction in words, for programs, and drawn.
+/// The report of a prediction: as text, as JSON, and as drawings.
 namespace trifuse::cli {
 
-/// A job with other tiles.
+/// The same job with other tiles.
 struct TileSizeTrial {
-  TileSizes largest;
-  std::size_t tasks;
-  double seconds, efficiency;
-  std::optional<std::int64_t> option;  ///< of --tile-size; none: the default, or what was asked for
+  TileSizes largest;                   ///< largest number of orbitals in a tile
+  std::size_t tasks;                   ///< number of tasks
+  double seconds, efficiency;          ///< predicted time, and the efficiency of the tasks, see Simulation
+  std::optional<std::int64_t> option;  ///< value of --tile-size; nullopt: the default, or the tiles of the job itself
 };
 
+/// A prediction and its context. The references must outlive the report.
 struct PlanReport {
   const TileSource& molecule;
   const Plan& plan;
   const Inspection& inspection;
   const MachineModel& machine;
-  JobShape job;  ///< as asked for
+  JobShape job;  ///< the job as the user asked for it
   Prediction prediction;
-  std::vector<Prediction> curve;                    ///< the same job on fewer GPUs, ascending, itself last
-  std::vector<TileSizeTrial> sizes;                 ///< the job itself first
-  std::optional<RotationPrediction> rotation = {};  ///< of a molecule that semicanonical orbitals are possible for
+  std::vector<Prediction> curve;     ///< the same job on fewer GPUs (or ranks), ascending; the job itself is last
+  std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first
+  std::optional<RotationPrediction> rotation = {};  ///< if semicanonical orbitals are possible
 
-  /// Speed-up of a point of the curve over the first, for each GPU.
+  /// Speed-up of a point of the curve relative to the first point, divided by the ratio of their numbers of GPUs (or
+  /// ranks).
   double scaling(const Prediction& point) const;
-  /// The largest point of the curve that keeps 90 % of it.
+  /// The last point of the curve whose `scaling` is at least 0.9.
   const Prediction& largest_efficient() const;
 };
 
+/// The report as text.
 std::string describe(const PlanReport& report);
+/// A table of measured runs and their predictions.
 std::string describe(const std::vector<ComparedRun>& runs);
+/// The report as JSON.
 nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs);
-/// Drawings in SVG.
+/// Drawings in SVG: predicted times against the number of GPUs, and what each GPU does when.
 std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>& runs);
 std::string draw_timeline(const PlanReport& report);
 

@@ -43,7 +43,7 @@ std::string bytes(std::int64_t count) {
   return fmt::format("{:.1f} KiB", number / 0x1p10);
 }
 
-/// "GPU 0: NVIDIA H200, GPU 1: NVIDIA H200"
+/// A list of GPUs, e.g. "GPU 0: NVIDIA H200, GPU 1: NVIDIA H200".
 std::string names_of(const std::vector<DeviceInfo>& devices) {
   std::string text;
   for (const DeviceInfo& device : devices) {
@@ -52,7 +52,7 @@ std::string names_of(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
-/// FP64 matrix peak of all devices, operations per second; 0 if it is not known of each.
+/// FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
 double peak_rate(const CudaReport& report) {
   double sum = 0.0;
   for (const CudaReport::Device& device : report.devices) {
@@ -66,7 +66,7 @@ double rate_of(const CalculationResult& result) {
   return result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0;
 }
 
-/// Share of the panels that tasks asked for and a device already had.
+/// The fraction of wanted panels that were already on the device.
 double hit_share(const CudaReport& report) {
   if (report.panels_wanted <= 0) return 0.0;
   return 1.0 -
@@ -133,7 +133,7 @@ std::string describe_plan(const Calculation& calculation) {
   return text;
 }
 
-/// The kernels that were chosen, and for how many of the items where there are several.
+/// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
 std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;
   std::int64_t items = 0;
@@ -175,7 +175,7 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   return text;
 }
 
-/// Of operands that ranks share: what they keep, and what moved between them.
+/// Describes shared operands: how many bytes a rank stores, and how many bytes moved between ranks.
 std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
   OperandTraffic most, sum;
   for (const OperandTraffic& rank : ranks) {
@@ -207,7 +207,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                           energy.spin_cases[s].e_paren_t);
     }
   }
-  // What the maker printed is the plain one-sided correction; for ROHF, NWChem's.
+  // The program that made the amplitudes printed the plain one-sided correction. For ROHF it is that of NWChem.
   const bool comparable = !calculation.problem().two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
   if (info.printed_triples && comparable) {
     for (const TriplesEnergy& energy : result.energies) {

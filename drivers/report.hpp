@@ -8,29 +8,37 @@
 
 namespace trifuse::cli {
 
-/// What a run took besides reading operands and its tasks, seconds of the wall clock.
+/// Times of a run besides reading operands and executing tasks, in seconds of wall clock time.
 struct RunTimes {
-  double checking = 0.0;  ///< of all numbers of the input, on the slowest rank
-  double planning = 0.0;  ///< including what it takes to find the devices
+  double checking = 0.0;  ///< checking all numbers of the input; all ranks wait for the slowest one
+  double planning = 0.0;  ///< planning, including the search for devices
   double whole = 0.0;     ///< from the opening of the input to the energies
 };
 
-/// What was computed from what, in words.
+/// Describes the input: file, program, reference and orbitals.
 std::string describe_source(const TileSource& source);
-/// `correlation`: the CCSD correlation energy, where it is known.
+/// Describes the CCSD energies. `correlation`: CCSD correlation energy in hartree, if it is known. Empty if no energy
+/// is known.
 std::string describe_ccsd(const SourceInfo& info, std::optional<double> correlation);
-/// Total energies, hartree; nothing where one of their parts is not known, or the amplitudes are others.
+/// The total CCSD energy, hartree. `correlation`: CCSD correlation energy in hartree; if it is not known, the one that
+/// the input states is used. Returns nullopt if a part of the sum is not known or if the amplitudes are not CCSD
+/// amplitudes.
 std::optional<double> total_ccsd_energy(const SourceInfo& info, std::optional<double> correlation);
+/// Describes the plan, the devices and the memory.
 std::string describe_plan(const Calculation& calculation);
-/// What the devices did, `rate` being the operations per second of all of them together.
+/// Describes the work of the devices. `rate`: operations per second of all devices together.
 std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate);
+/// Describes the energies, in hartree, and the times. `correlation`: as for `describe_ccsd`.
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation);
 
-/// The same for programs.
+/// The report of `trifuse run` as JSON, see drivers/docs/report.schema.json. `right`: the right amplitudes; `left`: the
+/// left amplitudes, or null. `ccsd_energy`: recomputed CCSD correlation energy of the right amplitudes in hartree, if
+/// it is known.
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
                                    const RunTimes& times, const TileSource& right, const TileSource* left,
                                    std::optional<double> ccsd_energy);
+/// Parts of the JSON reports. `rate`: as for `describe_devices`.
 nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
 nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);

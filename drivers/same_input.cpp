@@ -12,7 +12,7 @@
 namespace trifuse::cli {
 namespace {
 
-/// Such numbers have more bits than a double holds exactly.
+/// Splits a 64-bit number into two halves, because a double cannot hold 64 bits exactly.
 constexpr std::uint64_t half = std::uint64_t{1} << 32;
 
 }  // namespace

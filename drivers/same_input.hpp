@@ -7,12 +7,13 @@
 
 namespace trifuse::cli {
 
-/// Whether this path leads all ranks to one and the same regular file, not to copies of it: collective. Judged by the
-/// number of the file, its size and its time, so that hosts may have mounted its disk in different places. False where
-/// any rank does not find a file.
+/// True if this path leads to the same regular file on all ranks, not to copies of it. Collective. Compares inode
+/// number, size and time of the file. The path may belong to different mounts on different hosts. False if a rank does
+/// not find the file.
 bool same_file(Communicator& communicator, const std::string& path);
 
-/// Throws InputError on all ranks unless all have read the same numbers, as far as sources tell: collective.
+/// Throws InputError on all ranks unless all ranks have read the same numbers. Collective. Compares the digests of the
+/// sources; a source without a digest counts as equal to another source without one.
 void expect_same_numbers(Communicator& communicator, const TileSource& source);
 
 }  // namespace trifuse::cli

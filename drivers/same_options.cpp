@@ -15,19 +15,20 @@ namespace trifuse::cli {
 
 namespace {
 
-/// Options that each rank may have for itself, and those that name files.
+/// Options that may differ between ranks, and options that name files.
 const std::set<std::string> of_each_rank = {"--threads", "--memory", "--device", "--devices", "--kernel"};
 const std::set<std::string> names_of_files = {"PATH", "--left", "--nwchem-output", "--nwchem-movecs"};
 
-/// A number that ranks can add up exactly.
+/// A hash of the text that a double holds exactly.
 double number_of(const std::string& text) {
   constexpr std::size_t bits = (std::size_t{1} << 50) - 1;
   return static_cast<double>(std::hash<std::string>{}(text)&bits);
 }
 
+/// The options of a command line that must be the same on all ranks.
 struct Given {
   std::vector<std::string> names;
-  std::vector<double> values;  ///< 0 for options that were not given
+  std::vector<double> values;  ///< a hash of the value; 0 for an option that was not given
 };
 
 Given given(const CLI::App& command) {
@@ -43,7 +44,8 @@ Given given(const CLI::App& command) {
   return options;
 }
 
-/// The first rank whose numbers are others than those of rank 0; 0 where there is none.
+/// The first rank whose numbers differ from those of rank 0; 0 if there is none. `all`: numbers as [rank, n]. `which`
+/// becomes the n that differs.
 std::size_t first_other(const std::vector<double>& all, std::size_t numbers_of_each, std::size_t& which) {
   for (std::size_t n = 0; n < all.size(); ++n) {
     which = n % numbers_of_each;
@@ -52,11 +54,11 @@ std::size_t first_other(const std::vector<double>& all, std::size_t numbers_of_e
   return 0;
 }
 
-/// What ranks must know of each other before they can compare options.
+/// What a rank is asked to do. Ranks compare it before they compare options.
 enum class Wish { compute, help };
 
 void expect_same_wish(Communicator& communicator, Wish wish, const Given& options) {
-  // A rank whose command line cannot be read ends all of them here.
+  // If the command line of a rank cannot be read, all ranks end here.
   propagate_failure(communicator, nullptr);
   std::string program = version;
   for (const std::string& name : options.names) program += "\n" + name;

@@ -6,13 +6,14 @@
 
 namespace trifuse::cli {
 
-/// Throws UsageError on all ranks, naming an option, where ranks were given different options that decide what they do
-/// together: a launcher can start each rank with a command line of its own. What is a rank's own may differ: how many
-/// threads and which devices it has. Names of input files may differ as well (what is in them is compared later), but
-/// not whether they are given. Collective, and the first thing that ranks do together.
+/// Throws UsageError on all ranks if the ranks have different options or different versions of the program, because a
+/// launcher can start each rank with a command line of its own. The message names the option. Threads, memory, devices
+/// and kernel of a rank may differ. Names of input files may differ too (their contents are compared later), but each
+/// file must be given on all ranks or on none. Collective; it is the first collective call of the ranks.
 void expect_same_options(Communicator& communicator, const CLI::App& command);
 
-/// The same for a rank that prints help: all ranks are asked to, or none.
+/// For a rank that prints help. Throws UsageError on all ranks unless all ranks print help. Collective; it matches
+/// `expect_same_options` on other ranks.
 void expect_all_ask_for_help(Communicator& communicator);
 
 }  // namespace trifuse::cli

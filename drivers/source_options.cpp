@@ -150,7 +150,7 @@ CalculationOptions CalculationFlags::resolve() const {
   if (!executor.empty()) {
     throw UsageError(fmt::format("--executor {} uses no GPU; leave it or the request for one out.", executor));
   }
-  // Refused here and not with the calculation, so that nothing has been read by then.
+  // Checked here, before anything is read.
   choose_devices(visible_devices(), options.devices);
   resolved.executor = ExecutorKind::cuda;
   resolved.devices_required = true;

@@ -11,27 +11,28 @@
 
 namespace trifuse::cli {
 
-/// Options that say where amplitudes are; shared by all commands that read them.
+/// Options that say where the amplitudes are. All commands that read amplitudes share them.
 struct SourceOptions {
   std::string path;
   std::string nwchem_output, nwchem_movecs;
   std::optional<std::int64_t> nwchem_tile_size, frozen_core, frozen_virtual;
 
-  /// `required`: whether the command can do nothing without.
+  /// Adds the options to `command`. `required`: true if the command cannot work without amplitudes.
   void add_to(CLI::App& command, bool required = true);
-  /// `left_path`: what `open_left` will be told, if anything. Throws UsageError for options of NWChem's files where
-  /// there are none.
+  /// Opens the amplitudes. `left_path`: the path that `open_left` will get, or empty. Throws UsageError if options for
+  /// NWChem files are given but no path leads to NWChem files. Throws InputError if the files cannot be read.
   std::unique_ptr<TileSource> open(const std::string& left_path = "") const;
-  /// No output may replace the files that these options name. Others are known when they have been opened.
+  /// Protects the files that these options name: none of `outputs` may replace them. Other input files are known only
+  /// after `open`.
   void protect_in(Outputs& outputs) const;
-  /// Another set of amplitudes over the same orbitals, for the left side.
+  /// Opens the amplitudes of the left side, which have the same orbitals.
   std::unique_ptr<TileSource> open_left(const std::string& left_path) const;
 
  private:
   void expect_nwchem_files(const std::string& left_path) const;
 };
 
-/// Options that shape a calculation; shared by run and info.
+/// Options of a calculation, shared by the commands run and info.
 struct CalculationFlags {
   std::string formulation = "auto";
   std::string rohf = "nwchem";
@@ -41,20 +42,23 @@ struct CalculationFlags {
   std::string left;
   CalculationOptions options;
 
+  /// Adds the options to `command`.
   void add_to(CLI::App& command);
-  /// What the options say by themselves. Devices that are asked for by name are there.
+  /// The options of the calculation, without a look at the amplitudes: with `--device auto` the executor is not a GPU
+  /// yet. Throws UsageError if options contradict each other, or if a GPU that the user asks for cannot be used.
   CalculationOptions resolve() const;
-  /// With `--device auto` also what they say for these amplitudes: large calculations go to the GPUs if there are any.
+  /// The options of the calculation for these amplitudes. With `--device auto`, a large calculation gets the GPUs if
+  /// there are any.
   CalculationOptions resolve(const TileSource& right) const;
 
  private:
   bool asks_for_cuda() const;
 };
 
-/// The option of commands that write reports or drawings.
+/// Adds the option --overwrite to a command that writes reports or drawings.
 void add_overwrite(CLI::App& command, bool& overwrite);
 
-/// Bytes of an amount like 512MiB or 2GiB. Throws UsageError.
+/// The bytes of an amount like 512MiB or 2GiB. Throws UsageError if `text` is not such an amount.
 std::int64_t parse_memory(const std::string& text);
 
 }  // namespace trifuse::cli

@@ -14,7 +14,7 @@ void on_stop_signals(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action {};
     action.sa_handler = handler;
-    // Output that waits for its reader is not cut short.
+    // With SA_RESTART, output that waits for its reader is not cut off.
     action.sa_flags = SA_RESTART | (signal == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
     sigaction(signal, &action, nullptr);
   }

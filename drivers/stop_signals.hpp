@@ -4,12 +4,12 @@
 
 namespace trifuse::cli {
 
-/// What SIGINT and SIGTERM do from now on. A second SIGINT ends the program where it is; batch systems repeat SIGTERM,
-/// and send SIGKILL in the end.
+/// Sets the handler of SIGINT and SIGTERM. A second SIGINT ends the program at once. A second SIGTERM calls the handler
+/// again, because batch systems repeat SIGTERM and finally send SIGKILL.
 void on_stop_signals(void (*handler)(int));
 
 /// Ends the process from a signal handler: removes unfinished outputs, writes `sentence` to standard error, and exits
-/// with the code of a program that was stopped.
+/// with code 130.
 [[noreturn]] void end_in_handler(std::string_view sentence);
 
 }  // namespace trifuse::cli

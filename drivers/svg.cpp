@@ -39,10 +39,10 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-/// A logarithmic axis from a decade to a decade.
+/// A logarithmic axis from one power of ten to another.
 struct LogAxis {
   int first = 0, last = 1;
-  double from = 0.0, to = 1.0;  ///< pixels
+  double from = 0.0, to = 1.0;  ///< ends of the axis, pixels
 
   void cover(double least, double most) {
     first = static_cast<int>(std::floor(std::log10(least) + 1e-9));
@@ -51,7 +51,7 @@ struct LogAxis {
   double at(double value) const { return from + (std::log10(value) - first) / (last - first) * (to - from); }
 };
 
-/// 1, 2 or 5 times a power of ten, so that there are five to ten steps.
+/// The distance of marks on a linear axis: 1, 2 or 5 times a power of ten, so that there are five to ten steps.
 double step_of(double range) {
   const double decade = std::pow(10.0, std::floor(std::log10(range / 5.0)));
   for (const double factor : {1.0, 2.0, 5.0}) {

@@ -15,7 +15,7 @@ const char* name_of_kind(const RankWork& rank) {
   return rank.kind == WorkerKind::cuda ? "GPU" : "cores";
 }
 
-/// What all ranks of one kind did.
+/// The work of all ranks of one kind.
 struct KindWork {
   std::string name;
   std::size_t ranks = 0, tasks = 0;
@@ -26,11 +26,11 @@ struct KindWork {
     const double seconds = seconds_busy + seconds_idle;
     return seconds > 0.0 ? seconds_idle / seconds : 0.0;
   }
-  /// How much longer than on average the last one was busy.
+  /// Busy time of the slowest rank relative to the mean.
   double imbalance() const { return seconds_busy > 0.0 ? most_busy * static_cast<double>(ranks) / seconds_busy : 1.0; }
 };
 
-/// In the order in which they come among the ranks.
+/// Sums over the ranks of each kind, in the order in which the kinds first occur among the ranks.
 std::vector<KindWork> kinds_of(const std::vector<RankWork>& ranks) {
   std::vector<KindWork> kinds;
   for (const RankWork& rank : ranks) {

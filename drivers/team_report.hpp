@@ -6,16 +6,16 @@
 
 #include "cxx/calculation/team_calculation.hpp"
 
-/// What the ranks of a team did, each and by kind of worker.
+/// Reports of the work of the ranks of a job: of each rank, and of each kind of worker.
 namespace trifuse::cli {
 
-/// A table: for GPUs, cores and ranks that wait their share of the operations, how much of the time they were idle, and
-/// how much longer than on average the slowest of them was busy.
+/// A table with a row for each kind of worker: GPUs, cores, and ranks that only wait. It gives the share of the
+/// operations, the share of idle time, and the busy time of the slowest rank relative to the mean.
 std::string describe_workers(const std::vector<RankWork>& ranks);
 
-/// The same for programs.
+/// The same table as JSON.
 nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
-/// What each rank was to do, and did.
+/// The role of each rank and its work, as JSON. `result`: of the run of `job`.
 nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result);
 
 }  // namespace trifuse::cli

@@ -7,7 +7,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
-/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md.
+/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions, `restricted`
+/// is true for a dump with a restricted reference.
 namespace trifuse {
 
 /// The class of the holes or of the particles of a spin.
@@ -29,7 +30,9 @@ struct ArraySpec {
   std::vector<OrbitalClass> axes;  ///< class of the orbitals along each axis
 };
 
-/// The array of a kind, for a pair of spins.
+/// The array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump has
+/// arrays for `Spin::alpha`, `Spin::beta` only, and for t1 twice `Spin::alpha`. `antisymmetrised`: true for the `asym_`
+/// array, which exists only for integrals of equal spins in an unrestricted dump.
 ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised = false);
 /// All arrays of amplitudes.
 std::vector<ArraySpec> amplitude_arrays(bool restricted);

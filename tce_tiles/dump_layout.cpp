@@ -12,7 +12,8 @@
 namespace trifuse {
 namespace {
 
-/// Keys of blocks are four-digit numbers in base "number of tiles"; far more orbitals than memory could hold a dump of.
+/// Keys of blocks are four-digit numbers with the number of tiles as base. No memory can hold a dump of so many
+/// orbitals.
 constexpr std::int64_t most_orbitals = 10000;
 
 [[noreturn]] void wrong_shape(const Hdf5File& file, const DumpHeader& header, const Hdf5Dataset& dataset,
@@ -151,7 +152,7 @@ std::optional<double> finite_attribute(const Hdf5File& file, const std::string& 
   return value;
 }
 
-/// The one of `choices` that has this name.
+/// The element of `choices` with the name `value`. Throws InputError if there is none. `name`: name of the attribute.
 template <typename Choice>
 Choice read_choice(const Hdf5File& file, const std::string& name, const std::string& value,
                    std::initializer_list<Choice> choices) {
@@ -185,7 +186,7 @@ void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
   }
 }
 
-/// The array or its antisymmetrised counterpart, whichever is there.
+/// The array, plain or antisymmetrised, that the file has; nullopt if it has none. Throws InputError if it has both.
 std::optional<ArraySpec> present_form(const Hdf5File& file, const ArraySpec& spec) {
   const auto alternative = antisymmetrised_alternative(spec);
   const bool plain = file.has(spec.name);
@@ -317,7 +318,8 @@ std::vector<ArraySpec> present_exchange(const Hdf5File& file, const DumpHeader& 
 }
 
 double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset) {
-  // Adding 0 * x keeps 0 for every finite x and makes a NaN of the others, without a branch in the loop.
+  // 0 * x is 0 for a finite x and NaN otherwise. So the sum tells whether all values are finite, without a branch in
+  // the loop.
   double sum = 0.0, largest = 0.0;
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
   for (std::size_t k = 0; k < values.size(); ++k) {

@@ -24,7 +24,7 @@ enum : std::uint64_t { integer_class = 0, float_class = 1, string_class = 3, ref
 
 struct Datatype {
   std::uint64_t type_class, size, bits;
-  bool usual = true;  ///< a number as this program can read it
+  bool usual = true;  ///< true for a number format that this program can read
 };
 
 Datatype parse_datatype(Hdf5Cursor& in) {
@@ -43,7 +43,7 @@ Datatype parse_datatype(Hdf5Cursor& in) {
   return type;
 }
 
-/// The number of elements.
+/// The number of elements; 2 stands for any larger number, too.
 std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   const std::uint64_t version = in.number(1), rank = in.number(1);
   in.require((version == 1 || version == 2) && rank <= most_rank);
@@ -53,7 +53,7 @@ std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   std::uint64_t elements = version == 2 && kind == 2 ? 0 : 1;
   for (std::uint64_t k = 0; k < rank; ++k) {
     const std::uint64_t extent = in.number(structure.length_bytes());
-    // More than one is enough to know.
+    // It is enough to know whether there is more than one element.
     elements = extent == 0 ? 0 : std::min<std::uint64_t>(elements * std::min<std::uint64_t>(extent, 2), 2);
   }
   return elements;
@@ -77,7 +77,7 @@ std::string read_from_heap(const Hdf5Structure& structure, const std::string& na
     const std::uint64_t number = in.number(2);
     in.skip(6);
     const std::uint64_t bytes = in.number(length_bytes);
-    // Free space ends the collection, and its size counts its own head.
+    // Object 0 is the free space at the end of the collection. Unlike other sizes, its size includes its own head.
     if (number == 0) break;
     const std::string_view object = in.take(bytes);
     in.align();
@@ -89,7 +89,7 @@ std::string read_from_heap(const Hdf5Structure& structure, const std::string& na
   return *value;
 }
 
-/// Reads the value of one number, or where a string stands.
+/// Reads the value of a string or a number from `data`.
 void read_value(const Hdf5Structure& structure, const std::string& name, const Datatype& type, std::string_view data,
                 Hdf5Attribute& attribute) {
   if (attribute.kind == Hdf5Attribute::Kind::string) {
@@ -140,7 +140,7 @@ std::pair<std::string, Hdf5Attribute> parse_attribute(const Hdf5Structure& struc
   Hdf5Cursor space_in = structure.cursor(part(space_bytes), fmt::format("the shape of attribute '{}'", name));
   Hdf5Attribute attribute;
   if (version > 1 && flags != 0) {
-    attribute.type_class = reference_class;  // described elsewhere
+    attribute.type_class = reference_class;  // the type or the shape is in another object
     return {std::move(name), std::move(attribute)};
   }
   const Datatype type = parse_datatype(type_in);

@@ -16,7 +16,7 @@
 namespace trifuse {
 
 Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
-  // Opening a named pipe would wait for its writer without O_NONBLOCK.
+  // Without O_NONBLOCK the open call of a named pipe waits for a writer.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor_ < 0) {
     if (errno == ENOENT) throw InputError(fmt::format("{}: there is no such file; check the name.", path_));
@@ -27,7 +27,7 @@ Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
   const bool known = ::fstat(descriptor_, &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::uint64_t>(status.st_size);
-    // The HDF5 library locks files while it writes them. Some file systems have no locks.
+    // The HDF5 library locks a file while it writes. On file systems without locks this check does nothing.
     if (::flock(descriptor_, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     ::close(descriptor_);
     throw InputError(fmt::format("{}: the file is in use by a writer; wait until it has finished.", path_));
@@ -53,7 +53,7 @@ std::string Hdf5Bytes::read(std::uint64_t address, std::uint64_t count, std::str
 }
 
 const char* Hdf5Bytes::read_into(std::uint64_t address, std::span<char> into) const {
-  // The system reads less than 2^31 bytes at a time.
+  // One call reads less than 2^31 bytes.
   constexpr std::size_t most = std::size_t{1} << 30;
   while (!into.empty()) {
     const ssize_t got = ::pread(descriptor_, into.data(), std::min(into.size(), most), static_cast<off_t>(address));

@@ -16,8 +16,9 @@ std::uint64_t chunks_along(std::uint64_t extent, std::uint64_t chunk) {
   return extent / chunk + (extent % chunk == 0 ? 0 : 1);
 }
 
-/// Calls `visit` for each chunk of the dataset with its number in the index, which ascends, and its number in C order.
-/// An index counts the chunks of the largest extents that the dataset may take; an axis without a limit varies slowest.
+/// Calls `visit` for each chunk of the dataset. `index`: number of the chunk in the index, in ascending order. `n`: its
+/// number in C order. An index numbers the chunks of the largest extents that the dataset may have. In this numbering
+/// an axis without a limit varies slowest.
 void for_each_chunk(const Hdf5Structure& structure, const Hdf5ChunkList& list,
                     const std::function<void(std::uint64_t index, std::uint64_t n)>& visit) {
   const Hdf5Chunks& chunks = list.chunks();
@@ -59,13 +60,14 @@ void for_each_chunk(const Hdf5Structure& structure, const Hdf5ChunkList& list,
   }
 }
 
-/// How an index describes a chunk: by its address and, if there are filters, by size and omitted filters.
+/// An element of an index, which describes a chunk: its address and, if there are filters, its size and the omitted
+/// filters.
 class Element {
  public:
   Element(const Hdf5Structure& structure, const Hdf5ChunkList& list)
       : structure_(structure), list_(list), filtered_(!list.chunks().filters.empty()) {}
 
-  /// `bytes` of an element, as the index says.
+  /// Sets the size of an element. `filtered` and `bytes`: as the head of the index gives them.
   void set_size(Hdf5Cursor& in, std::uint64_t filtered, std::uint64_t bytes) {
     const std::uint64_t least = structure_.address_bytes() + (filtered_ ? 5 : 0);
     in.require(filtered == (filtered_ ? 1 : 0) && bytes >= least && bytes <= least + (filtered_ ? 7 : 0));
@@ -87,14 +89,13 @@ class Element {
   std::uint64_t bytes_ = 0;
 };
 
-/// Elements that stand one after another in the file, the last of them with its checksum behind it. Keeps those that
-/// were read last.
+/// A page: consecutive elements in the file, followed by their checksum. Keeps the page that was read last.
 class ElementPage {
  public:
   ElementPage(const Hdf5Structure& structure, const Hdf5ChunkList& list, const Element& element)
       : structure_(structure), list_(list), element_(element) {}
 
-  /// Element `n` of `count` that stand behind `front` bytes at `address`.
+  /// Reads element `n` of the page at `address`. The page has `front` bytes and then `count` elements.
   Hdf5Chunk read(std::uint64_t address, std::uint64_t front, std::uint64_t count, std::uint64_t n) {
     if (address_ != address || content_.empty()) {
       Hdf5Cursor(structure_.file(), {}, list_.what()).require(count <= structure_.file().size());
@@ -105,7 +106,7 @@ class ElementPage {
     in.skip(front + n * element_.bytes());
     return element_.read(in);
   }
-  /// Of the block that was read last.
+  /// The bytes of the page that was read last.
   const std::string& content() const { return content_; }
 
  private:
@@ -120,7 +121,7 @@ bool bit_of(std::string_view bits, std::uint64_t n) {
   return (static_cast<unsigned char>(bits[n / 8]) & 0x80U >> n % 8) != 0;
 }
 
-/// For datasets whose extents are limited: a table that is cut into pages if it is long.
+/// The index of a dataset with limited extents: a table, which is divided into pages if it is long.
 class FixedArray {
  public:
   FixedArray(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint64_t address)
@@ -168,11 +169,11 @@ class FixedArray {
   Element element_;
   ElementPage page_;
   std::uint64_t count_ = 0, block_ = 0, page_count_ = 0, pages_begin_ = 0;
-  std::string written_;  ///< a bit for each page
+  std::string written_;  ///< a bit for each page: set if the page was written
 };
 
-/// For datasets with one axis without a limit: blocks that become larger and larger. The first elements and the
-/// addresses of the first blocks stand in an index block, those of other blocks in super blocks.
+/// The index of a dataset that has one axis without a limit: blocks of growing size. An index block holds the first
+/// elements and the addresses of the first blocks. Super blocks hold the addresses of the other blocks.
 class ExtensibleArray {
  public:
   ExtensibleArray(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint64_t address)
@@ -221,7 +222,7 @@ class ExtensibleArray {
     n -= ((std::uint64_t{1} << s) - 1) * least_elements_;
     const std::uint64_t block = n / size;
     if (s < direct_super_blocks_) {
-      // As many blocks stand before those of super block s.
+      // Number of blocks before the blocks of super block s.
       const std::uint64_t before = (s % 2 == 0 ? 2 : 3) * (std::uint64_t{1} << s / 2) - 2;
       in.require(before + block < direct_blocks_ && size <= page_count_);
       in.skip((before + block) * a);
@@ -246,7 +247,7 @@ class ExtensibleArray {
 
  private:
   std::uint64_t nowhere() const { return ~std::uint64_t{0} >> (64 - 8 * structure_.address_bytes()); }
-  /// Of blocks and super blocks.
+  /// Size of the head of a block or super block, bytes.
   std::uint64_t front_bytes() const { return 6 + structure_.address_bytes() + (count_bits_ + 7) / 8; }
 
   Hdf5Chunk find_in_block(std::uint64_t address, std::uint64_t size, std::uint64_t n) {
@@ -269,10 +270,11 @@ class ExtensibleArray {
                 direct_blocks_ = 0;
   std::optional<std::string> index_;  ///< the index block
   std::uint64_t super_address_ = 0;
-  std::string super_block_;  ///< that was read last
+  std::string super_block_;  ///< the super block that was read last
 };
 
-/// For datasets with several axes without a limit. A record ends in the place of its chunk.
+/// Reads the index of a dataset that has several axes without a limit. A record ends with the indices of its chunk in
+/// the grid of chunks.
 void read_places(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint64_t address) {
   constexpr std::uint64_t unfiltered_type = 10, filtered_type = 11;
   const Hdf5Chunks& chunks = list.chunks();

@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{32} << 20;
 
-/// Part of a box along one axis that lies in one chunk.
+/// The part of a box that lies in one chunk, along one axis.
 struct Overlap {
-  std::int64_t begin, end;  ///< of the dataset
+  std::int64_t begin, end;  ///< indices in the dataset
 };
 
-/// Copies the part of a box that lies in a chunk, row by row. `chunk_begin`: the first element of the chunk.
+/// Copies the part of a box that lies in a chunk to `out`, row by row. `chunk_begin`: indices of the first element of
+/// the chunk in the dataset. `bytes`: the bytes of the chunk. `part`: the part, by axis. `offset`, `count`: the box.
 void copy_overlap(const Hdf5Description& description, const Hdf5Chunks& chunks,
                   std::span<const std::int64_t> chunk_begin, const char* bytes, std::span<const Overlap> part,
                   std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> out) {

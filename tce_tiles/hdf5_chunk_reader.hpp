@@ -13,21 +13,21 @@
 
 namespace trifuse {
 
-/// Reads boxes of a dataset that consists of chunks. Keeps some chunks that were read. For any thread.
+/// Reads boxes of a dataset that is stored in chunks. Keeps some chunks in memory after it has read them. Thread-safe.
 class Hdf5ChunkReader {
  public:
-  /// `name`: of the dataset. `description` must hold chunks.
+  /// `name`: name of the dataset, for error messages. The storage of `description` must be `Hdf5Chunks`.
   Hdf5ChunkReader(std::shared_ptr<const Hdf5Structure> file, std::string name,
                   std::shared_ptr<const Hdf5Description> description)
       : file_(std::move(file)), name_(std::move(name)), description_(std::move(description)) {}
 
-  /// A box that lies inside of the dataset and has elements, last index fastest. Throws InputError where a chunk is
-  /// damaged.
+  /// Reads the box of `count[k]` elements along each axis k from element `offset` on into `out`, in C order. The box
+  /// must lie inside the dataset and must not be empty. Throws InputError if a chunk is damaged.
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> out);
 
  private:
   using Bytes = std::shared_ptr<const std::string>;
-  /// The bytes of a chunk in memory.
+  /// The bytes of chunk number `n` in C order, after all filters are undone.
   Bytes chunk(std::uint64_t n);
   Bytes read_chunk(const Hdf5Chunk& chunk) const;
   Bytes find(std::uint64_t n);
@@ -37,7 +37,7 @@ class Hdf5ChunkReader {
   std::string name_;
   std::shared_ptr<const Hdf5Description> description_;
   std::mutex mutex_;
-  std::list<std::pair<std::uint64_t, Bytes>> kept_;  ///< those that were used last in front
+  std::list<std::pair<std::uint64_t, Bytes>> kept_;  ///< most recently used chunk first
   std::unordered_map<std::uint64_t, std::list<std::pair<std::uint64_t, Bytes>>::iterator> places_;
 };
 

@@ -8,14 +8,16 @@ namespace {
 
 constexpr std::uint64_t most_levels = 16;
 
-/// Place of a chunk in the grid of chunks, and a last number that is 0 for chunks.
+/// The indices of a chunk in the grid of chunks, and one more number, which is 0 for a chunk.
 using Place = std::vector<std::uint64_t>;
 
 class ChunkTree {
  public:
   ChunkTree(const Hdf5Structure& structure, Hdf5ChunkList& list) : structure_(structure), list_(list) {}
 
-  /// A search goes to the child whose key is the last one not above a place: all places of a node lie in [from, to).
+  /// Reads the node at `address` and all nodes below it. All places in the node must lie in [from, to), because a
+  /// search descends to the child with the last key that is not above the wanted place. Null: no bound. `top`: true for
+  /// the root, whose level must be below `level`; any other node must be one level below `level`.
   void read_node(std::uint64_t address, std::uint64_t level, bool top, const Place* from, const Place* to);
 
  private:
@@ -32,7 +34,7 @@ class ChunkTree {
       key.place.push_back(offset / extent);
       key.on_grid = key.on_grid && offset % extent == 0;
     }
-    // Inside of elements: not 0 in the last key of a node only.
+    // The offset inside an element. It differs from 0 only in the last key of a node.
     key.place.push_back(in.number(8));
     return key;
   }

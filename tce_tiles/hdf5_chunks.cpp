@@ -44,7 +44,7 @@ void Hdf5ChunkList::check(std::uint64_t n, Hdf5Chunk& chunk) const {
   for (std::size_t k = 0; k < chunks_.filters.size(); ++k) {
     if (chunks_.filters[k].kind == Hdf5Filter::Kind::deflate) compression = std::uint64_t{1} << k;
   }
-  // Writers leave out a compression that gains nothing, but no other filter.
+  // A writer omits a compression that saves nothing, but never another filter.
   if ((chunk.skipped & ~compression) != 0) {
     throw InputError(
         fmt::format("{}: dataset '{}' has a chunk that was stored without some of its filters, or is damaged; write it "
@@ -67,7 +67,7 @@ void Hdf5ChunkList::set(std::uint64_t n, Hdf5Chunk chunk) {
 
 void Hdf5ChunkList::add(const std::vector<std::uint64_t>& place, Hdf5Chunk chunk) {
   if (place != next_ || found_ == chunks_.count) {
-    // Places ascend, so a chunk that comes too late was left out.
+    // Chunks come in ascending order, so the writer has left out the expected chunk.
     if (place > next_ && found_ < chunks_.count) refuse_missing();
     structure_.file().damaged(what_);
   }

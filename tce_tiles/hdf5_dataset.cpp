@@ -15,8 +15,7 @@
 namespace trifuse {
 namespace {
 
-/// Runs that are shorter than the first of these are read together with what stands behind them, as many elements as
-/// the second.
+/// `read_plain_box` reads runs of fewer than `least_run` elements through a window of `window_elements` elements.
 constexpr std::int64_t least_run = 256, window_elements = 512;
 constexpr std::size_t piece_bytes = 65536;
 
@@ -46,7 +45,7 @@ void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std
   if (!sums_) return read_unverified(offset, count, out);
   if (sums_->known() && BoxRuns::inside(shape(), offset, count)) return sums_->read(*this, offset, count, out);
   read_unverified(offset, count, out);
-  // Who has been handed a whole array is not to meet another one later.
+  // The caller now has the whole array. A later read must not deliver other numbers.
   if (std::ssize(out) == size()) sums_->set(sums_->compute(out), BlockSums::Origin::read);
 }
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t most_total_bytes = std::uint64_t{1} << 24;
                   structure.file().path()));
 }
 
-/// Pieces of a fractal heap, found by their offset in it.
+/// Reads objects of a fractal heap. An object is found by its offset in the heap.
 class FractalHeap {
  public:
   FractalHeap(const Hdf5Structure& structure, std::uint64_t address) : structure_(structure) {
@@ -51,7 +51,7 @@ class FractalHeap {
 
   std::string object(std::string_view id) {
     Hdf5Cursor in = structure_.cursor(id, what);
-    if (in.number(1) != 0) unsupported(structure_);  // a large object, which stands elsewhere
+    if (in.number(1) != 0) unsupported(structure_);  // a large object, which is stored outside the heap
     const std::uint64_t offset = in.number(offset_bytes_), length = in.number(id_bytes_ - 1 - offset_bytes_);
     std::uint64_t begin = 0, bytes = start_bytes_, block = root_;
     if (rows_ > 0) block = find_block(offset, begin, bytes);
@@ -75,7 +75,8 @@ class FractalHeap {
     in.require(sum == hdf5_lookup3(content_));
   }
 
-  /// The block of the first level that holds `offset`, where it begins in the heap, and its size.
+  /// Returns the address of the first-level block that holds `offset`. Sets `begin` to the offset of the block in the
+  /// heap and `bytes` to its size.
   std::uint64_t find_block(std::uint64_t offset, std::uint64_t& begin, std::uint64_t& bytes) const {
     const std::size_t a = structure_.address_bytes();
     const std::uint64_t head = 5 + a + offset_bytes_;
@@ -84,7 +85,7 @@ class FractalHeap {
     in.expect({"FHIB\0", 5});
     in.skip(head - 5);
     for (std::uint64_t row = 0; row < rows_; ++row) {
-      // Blocks of the first two rows are equally large; those of each further row are twice as large.
+      // In the first two rows all blocks have the same size. In each further row the size doubles.
       if (row > 1) bytes *= 2;
       if (bytes > most_direct_) unsupported(structure_);
       for (std::uint64_t column = 0; column < width_; ++column) {
@@ -100,7 +101,7 @@ class FractalHeap {
   std::uint64_t id_bytes_ = 0, width_ = 0, start_bytes_ = 0, most_direct_ = 0, offset_bytes_ = 0, root_ = 0, rows_ = 0;
   bool checksums_ = false;
   std::optional<std::uint64_t> block_;
-  std::string content_;  ///< of that block
+  std::string content_;  ///< the bytes of this block
 };
 
 }  // namespace
@@ -114,7 +115,7 @@ std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::str
   const std::uint64_t heap_address = in.number(a), tree = in.number(a);
   if (structure.undefined(heap_address)) return {};
   FractalHeap heap(structure, heap_address);
-  // Records: hash of the name and id of a link; id, flags, number and hash of the name of an attribute.
+  // Record of a link: hash of the name, id. Record of an attribute: id, flags, number, hash of the name.
   constexpr std::uint64_t link_names = 5, attribute_names = 8;
   const std::uint64_t id_at = links ? 4 : 0, rest = links ? 0 : 9;
   const std::uint64_t record_bytes = id_at + heap.id_bytes() + rest;

@@ -9,11 +9,12 @@
 
 namespace trifuse {
 
-/// What the newer file format keeps in a heap with an index once there are more than eight.
+/// The newer file formats keep more than eight links or attributes of an object in a heap with an index.
 enum class Hdf5Dense { links, attributes };
 
-/// All messages of links, or of attributes, that stand in such a heap. `info` is the message that tells where; without
-/// a heap there are none. Throws InputError if a checksum on the way is wrong.
+/// All link messages, or all attribute messages, in such a heap. `info`: the message that gives the address of the
+/// heap. If there is no heap, the result is empty. Throws InputError if a checksum is wrong or if the heap is too
+/// large.
 std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::string_view info, Hdf5Dense kind);
 
 }  // namespace trifuse

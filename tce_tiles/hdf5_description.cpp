@@ -19,7 +19,7 @@ constexpr std::uint64_t most_rank = 32;
 enum : std::uint64_t { integer_class = 0, float_class = 1 };
 enum : std::uint64_t { deflate = 1, shuffle = 2, fletcher32 = 3 };
 enum : std::uint64_t { compact = 0, contiguous = 1, chunked = 2, virtual_layout = 3 };
-/// Flags of chunks in the layout.
+/// Flags of chunks in the layout message.
 enum : std::uint64_t { partial_unfiltered = 1, single_filtered = 2 };
 
 class DatasetReader {
@@ -36,7 +36,7 @@ class DatasetReader {
   [[noreturn]] void refuse(std::string_view why) const {
     throw InputError(fmt::format("{}: dataset '{}' {}.", structure_.file().path(), name_, why));
   }
-  /// The only message of a type.
+  /// The message of a type; null if there is none. Throws InputError if there are several, or if the message is shared.
   const std::string* find(std::uint64_t type) const;
   const std::string& required(std::uint64_t type, std::string_view what) const;
 
@@ -227,7 +227,7 @@ void DatasetReader::read_chunk_shape(Hdf5Cursor& layout, std::size_t extent_byte
     }
     chunks_.bytes *= extent;
     chunks_.shape.push_back(extent);
-    // No overflow: the number of elements is limited.
+    // This does not overflow, because the number of elements is limited.
     chunks_.count *= (whole + extent - 1) / extent;
   }
   layout.require(layout.number(extent_bytes) == number_.bytes);

@@ -11,19 +11,21 @@
 
 namespace trifuse {
 
-/// "integers", "compound values ...": what values of a class of HDF5 datatypes are called in sentences.
+/// The name of the values of an HDF5 datatype class in error messages: "integers", "compound values ...", ...
 std::string hdf5_type_text(std::uint64_t type_class);
 
-/// What a dataset is and where its numbers stand.
+/// The shape, the number format and the storage of a dataset.
 struct Hdf5Description {
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;  ///< extent of each axis, in C order
   Hdf5Number number;
-  /// The numbers themselves, the address of the first of them, or their chunks. Without elements it has no meaning.
+  /// The bytes of all numbers, the address of the first number, or the chunks. Not valid if the dataset has no
+  /// elements.
   std::variant<std::string, std::uint64_t, Hdf5Chunks> storage;
 };
 
-/// Reads the description of the dataset whose object header is at `address`. Throws InputError, with one sentence,
-/// where it is damaged, where the dataset is not stored in full in this file, or where it is stored in an unusual way.
+/// Reads the description of the dataset whose object header is at `address`. `name`: name of the dataset, for error
+/// messages. Throws InputError if the description is damaged, if the dataset is not completely stored in this file, or
+/// if its type or storage is not supported.
 Hdf5Description describe_dataset(const Hdf5Structure& structure, std::uint64_t address, const std::string& name);
 
 }  // namespace trifuse

@@ -15,17 +15,18 @@
 
 namespace trifuse {
 
-/// What is known of an open file. Groups and datasets are checked when they are asked for, each once.
+/// The contents of an open file that have been read so far. A group or dataset is checked when it is first used.
 struct Hdf5File::State {
   explicit State(const std::string& path)
       : structure(std::make_shared<const Hdf5Structure>(path)), attributes(*structure) {}
 
-  /// The links of the group that a link with this name leads to.
+  /// The links of the group that `link` leads to. `name`: name of the link, for error messages.
   const Hdf5Links& links(const Hdf5Link& link, const std::string& name);
-  /// Null if there is no such object.
+  /// The link of an object; null if there is no such object.
   const Hdf5Link* find(const std::string& name);
-  /// Where the header of the object is that a link with this name leads to.
+  /// The address of the header of the object that `link` leads to. Throws InputError if `link` only gives another name.
   std::uint64_t address(const Hdf5Link& link, const std::string& name) const;
+  /// The description of a dataset, read at the first call.
   std::shared_ptr<const Hdf5Description> description(const std::string& name);
 
   const std::shared_ptr<const Hdf5Structure> structure;
@@ -112,13 +113,13 @@ std::vector<std::string> Hdf5File::members(const std::string& group) const {
 }
 
 bool is_hdf5(const std::string& path) {
-  // A pipe would wait for a writer, and /dev/zero has no end.
+  // Reading a pipe would wait for a writer, and /dev/zero has no end.
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
   constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
   std::ifstream file(path, std::ios::binary);
   char head[8];
-  // The superblock stands at 0 or, behind a user block, at 512, 1024, 2048, ...
+  // The superblock is at byte 0 or, after a user block, at byte 512, 1024, 2048, ...
   for (std::int64_t at = 0; file.seekg(at) && file.read(head, sizeof head); at = at == 0 ? 512 : 2 * at) {
     if (std::string_view(head, sizeof head) == signature) return true;
   }

@@ -14,28 +14,32 @@ namespace trifuse {
 
 class BlockSums;
 
-/// An HDF5 file that is read, without the HDF5 library: that library crashes, hangs or returns other memory where a
-/// file is damaged. Every failure is an InputError with one sentence that names the file and the object. The file is
-/// opened once, so that everything comes from the same file, even if another one takes its name. For any thread.
+/// An HDF5 file that is open for reading. This class does not use the HDF5 library: on damaged files that library
+/// crashes, hangs or returns other memory. Every failure is an InputError with one sentence that names the file and the
+/// object. The file is opened only once, so all data come from the same file even if another file takes its name.
+/// Thread-safe.
 class Hdf5File {
  public:
-  /// The sentence says whether the file is absent, unreadable, truncated or no HDF5 file at all.
+  /// Opens a file. Throws InputError. The message says whether the file is absent, unreadable, truncated or not an HDF5
+  /// file.
   static Hdf5File open(const std::string& path);
 
   const std::string& path() const;
+  /// The attributes of the root group.
   const Hdf5Attributes& attributes() const;
 
-  /// True if an object has this name: `x`, or `group/x`.
+  /// True if there is an object of this name, e.g. `x` or `group/x`.
   bool has(const std::string& name) const;
-  /// Throws InputError if the dataset is absent, if not all of its numbers are in this file, or if it is damaged. The
-  /// description is checked when the dataset is opened for the first time.
+  /// Opens a dataset. Throws InputError if the dataset is absent, incomplete or damaged. The description of a dataset
+  /// is checked when the dataset is first opened.
   Hdf5Dataset dataset(const std::string& name) const;
-  /// Names of the objects in a group that is there, in ascending order; `/` is the root group.
+  /// Names of the objects in a group, in ascending order. `/` is the root group. Throws InputError if there is no such
+  /// group.
   std::vector<std::string> members(const std::string& group) const;
 
-  /// The checksums of a dataset; null where it has none.
+  /// Returns the checksums of a dataset; null if the dataset has none.
   using SumsFinder = std::function<std::shared_ptr<BlockSums>(const Hdf5Dataset&)>;
-  /// Datasets that are opened from now on are compared with their checksums when they are read.
+  /// Sets the checksums of all datasets that are opened from now on. Each `read` compares with them.
   void verify_with(SumsFinder finder) { sums_of_ = std::move(finder); }
 
  private:
@@ -44,7 +48,7 @@ class Hdf5File {
   SumsFinder sums_of_;
 };
 
-/// True if the file carries HDF5's signature, truncated or not; false when it cannot be read.
+/// True if the file has the HDF5 signature, also if it is truncated. False if the file cannot be read.
 bool is_hdf5(const std::string& path);
 
 }  // namespace trifuse

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t checksum_bytes = 4;
 
-/// True if the stream unpacks to just as many bytes as `out` has.
+/// Decompresses `stream`. True if the result has exactly as many bytes as `out`.
 bool inflate(const std::string& stream, std::string& out) {
   uLongf size = out.size();
   return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(stream.data()),
@@ -20,7 +20,7 @@ bool inflate(const std::string& stream, std::string& out) {
          size == out.size();
 }
 
-/// The filter wrote the first bytes of all elements, then the second bytes, and so on.
+/// Undoes the filter, which wrote the first bytes of all elements, then the second bytes, and so on.
 std::string unshuffle(std::string bytes, std::uint64_t element_bytes) {
   const std::size_t elements = bytes.size() / element_bytes;
   if (elements == 0) return bytes;
@@ -32,7 +32,7 @@ std::string unshuffle(std::string bytes, std::uint64_t element_bytes) {
   return out;
 }
 
-/// Takes the checksum from the end. False if it is wrong.
+/// Removes the checksum at the end. Returns false if the checksum is wrong.
 bool take_checksum(std::string& bytes) {
   if (bytes.size() < checksum_bytes) return false;
   std::uint32_t sum = 0;
@@ -46,7 +46,7 @@ bool take_checksum(std::string& bytes) {
 
 const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string stored, std::string& out) {
   using Kind = Hdf5Filter::Kind;
-  // How many bytes the compression was given.
+  // Number of bytes before the compression.
   std::uint64_t size = chunks.bytes;
   for (std::size_t n = 0; n < chunks.filters.size() && chunks.filters[n].kind != Kind::deflate; ++n) {
     if (chunks.filters[n].kind == Kind::fletcher32) size += checksum_bytes;

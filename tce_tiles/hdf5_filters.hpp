@@ -6,8 +6,8 @@
 
 namespace trifuse {
 
-/// Undoes what the filters did to a chunk. `stored`: its bytes in the file. On success `out` holds the bytes of the
-/// chunk, as many as it has in memory, and the result is null; else the result says what is wrong.
+/// Undoes the filters of a chunk. `stored`: the bytes of the chunk in the file. Returns null on success; then `out`
+/// holds the `chunks.bytes` bytes of the chunk. Otherwise returns the reason for the failure.
 const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string stored, std::string& out);
 
 }  // namespace trifuse

@@ -8,6 +8,7 @@
 namespace trifuse {
 namespace {
 
+/// Converts numbers of one type. `swap`: true if their byte order differs from that of this machine.
 template <typename Value>
 void convert(const char* from, bool swap, std::span<double> out) {
   for (double& each : out) {
@@ -19,7 +20,7 @@ void convert(const char* from, bool swap, std::span<double> out) {
   }
 }
 
-/// Integers of `bytes` bytes.
+/// Converts integers of `bytes` bytes.
 template <typename One, typename Two, typename Four, typename Eight>
 void convert_integers(std::uint64_t bytes, const char* from, bool swap, std::span<double> out) {
   switch (bytes) {

@@ -15,16 +15,16 @@
 namespace trifuse {
 namespace {
 
-/// What the property list carries to `open_file`; HDF5 copies it byte by byte.
+/// The property list passes this to `open_file`. HDF5 copies it byte by byte.
 struct AccessInfo {
   Hdf5OutputState* state;
 };
 
 struct OutputFile {
-  H5FD_t base;  ///< first, so that HDF5's pointers are ours
+  H5FD_t base;  ///< the first member, so that a pointer to it is a pointer to this struct
   int descriptor;
-  haddr_t eoa;  ///< end of what HDF5 has allocated
-  haddr_t eof;  ///< end of what was written
+  haddr_t eoa;  ///< end of the space that HDF5 has allocated
+  haddr_t eof;  ///< end of the written bytes
   Hdf5OutputState* state;
 
   void note_failure() const {
@@ -39,15 +39,16 @@ const OutputFile* self(const H5FD_t* file) {
   return reinterpret_cast<const OutputFile*>(file);
 }
 
-/// Repeats an interruptible transfer until all bytes are done; false on failure. `partial` gets offset and size of the
-/// rest and returns what pread or pwrite return.
+/// Repeats a transfer until all bytes are done or the file ends. Repeats it also after an interruption by a signal.
+/// `transfer` gets the number of bytes that are done, the number of remaining bytes, and the file position of the next
+/// byte. It returns what pread or pwrite returns. Returns false on failure.
 template <typename Transfer>
 bool transfer_all(haddr_t address, std::size_t size, Transfer transfer) {
   std::size_t done = 0;
   while (done < size) {
     const ssize_t n = transfer(done, size - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n == 0;  // end of the file
+    if (n <= 0) return n == 0;  // 0: end of the file
     done += static_cast<std::size_t>(n);
   }
   return true;
@@ -68,7 +69,7 @@ H5FD_t* open_file(const char*, unsigned, hid_t access, haddr_t) {
 
 herr_t close_file(H5FD_t* file) {
   OutputFile* output = self(file);
-  // Network file systems report a full disk no earlier than here.
+  // Network file systems may report a full disk only here.
   if (output->state->error == 0 && ::fsync(output->descriptor) != 0 && errno != EINVAL) output->note_failure();
   if (::close(output->descriptor) != 0) output->note_failure();
   delete output;
@@ -95,7 +96,7 @@ haddr_t get_eof(const H5FD_t* file, H5FD_mem_t) {
 }
 
 herr_t read_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
-  // Where the file ends, HDF5 expects zeros.
+  // HDF5 expects zeros beyond the end of the file.
   std::memset(buffer, 0, size);
   const bool good = transfer_all(address, size, [&](std::size_t done, std::size_t rest, off_t at) {
     return ::pread(self(file)->descriptor, static_cast<char*>(buffer) + done, rest, at);
@@ -129,7 +130,7 @@ hid_t driver() {
     H5FD_class_t c{};
 #ifdef H5FD_CLASS_VERSION
     c.version = H5FD_CLASS_VERSION;
-    c.value = static_cast<H5FD_class_value_t>(512);  // from the range of unregistered drivers
+    c.value = static_cast<H5FD_class_value_t>(512);  // a number for drivers that are not registered
 #endif
     c.name = "trifuse_output";
     c.maxaddr = (haddr_t{1} << 62) - 1;

@@ -14,7 +14,7 @@ namespace trifuse {
 namespace {
 
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
-/// Far more than attributes, of 64 KiB at most each, and links of a dump take.
+/// Far more than the links and attributes of a dump need. An attribute has at most 64 KiB.
 constexpr std::size_t most_header_bytes = std::size_t{4} << 20;
 constexpr std::size_t most_chunks = 1024;
 constexpr std::size_t most_heap_bytes = std::size_t{16} << 20;
@@ -23,7 +23,7 @@ constexpr std::uint64_t most_levels = 16;
 
 }  // namespace
 
-/// Names of a group in the old format.
+/// The heap with the names of a group, in the old format.
 struct Hdf5Structure::Heap {
   std::string data;
 };
@@ -99,7 +99,7 @@ bool Hdf5Structure::contains(std::uint64_t address, std::uint64_t count) const {
 
 void Hdf5Structure::read_superblock() {
   std::uint64_t at = 0;
-  // The superblock stands at 0 or, behind a user block, at 512, 1024, 2048, ...
+  // The superblock is at byte 0 or, after a user block, at byte 512, 1024, 2048, ...
   while (file_.contains(at, signature.size()) && file_.read(at, signature.size(), "the signature") != signature) {
     at = at == 0 ? 512 : 2 * at;
   }
@@ -149,7 +149,7 @@ void Hdf5Structure::read_superblock() {
     }
     if (!undefined(extension)) read_extension(extension);
   } else {
-    // Files that consist of several have a driver's description here.
+    // A file that consists of several files has the description of a file driver here.
     in.require(undefined(in.number(address_bytes_)));
     in.skip(address_bytes_);
     root_address_ = in.number(address_bytes_);
@@ -179,7 +179,7 @@ void Hdf5Structure::read_extension(std::uint64_t address) {
 
 std::vector<Hdf5Message> Hdf5Structure::header(std::uint64_t address) const {
   constexpr std::string_view what = "an object header";
-  // The longest beginning of a header; it may be the end of the file.
+  // The longest head of an object header. The file may end before that many bytes.
   constexpr std::uint64_t longest = 64;
   if (!contains(address, 16)) file_.damaged("the address of an object header");
   const std::string front = read(address, contains(address, longest) ? longest : 16, what);
@@ -227,7 +227,7 @@ void Hdf5Structure::add_messages(std::string_view chunk, bool old, unsigned flag
                                  std::vector<std::pair<std::uint64_t, std::uint64_t>>& chunks) const {
   const std::size_t head = old ? 8 : (flags & 4U) != 0 ? 6 : 4;
   Hdf5Cursor in = cursor(chunk, "an object header");
-  // New headers may end in a gap that is too short for a message.
+  // A header of the new format may end with a gap that is too short for a message.
   while (old ? in.left() > 0 : in.left() >= head) {
     const std::uint64_t type = in.number(old ? 2 : 1);
     const std::uint64_t size = in.number(2);
@@ -263,7 +263,7 @@ Hdf5Structure::Heap Hdf5Structure::read_local_heap(std::uint64_t address) const 
   const std::uint64_t at = in.number(address_bytes_);
   in.require(size >= 8 && size <= most_heap_bytes);
   Heap heap{read(at, size, what)};
-  // Free pieces are linked; 1 ends the list.
+  // The free blocks form a linked list. 1 ends the list.
   for (std::size_t pieces = 0; free != 1; ++pieces) {
     in.require(pieces <= size / (2 * length_bytes_) && free != 0 && free <= size && size - free >= 2 * length_bytes_);
     Hdf5Cursor piece = cursor(std::string_view(heap.data).substr(free), what);
@@ -292,7 +292,8 @@ void Hdf5Structure::check_group_node(std::uint64_t address, std::uint64_t level,
     return std::string(heap.data.c_str() + name);
   };
   if (children == 0) return;
-  // A child holds names above the key before it, up to the key behind it; where that fails, a search misses names.
+  // The names in a child must be above the key before the child and not above the key after it. Otherwise a search
+  // would miss names.
   walk.last_name = std::max(walk.last_name, key());
   for (std::uint64_t n = 0; n < children; ++n) {
     const std::uint64_t child = in.number(address_bytes_);

@@ -11,29 +11,31 @@
 
 #include "tce_tiles/hdf5_bytes.hpp"
 
-/// What describes the data of an HDF5 file: superblock, object headers and groups. The HDF5 library does not read files
-/// here, because it crashes or loops where they are damaged.
+/// The metadata of an HDF5 file: superblock, object headers and groups. Trifuse reads files without the HDF5 library,
+/// because that library crashes or loops on damaged files.
 namespace trifuse {
 
 /// One message of an object header.
 struct Hdf5Message {
-  std::uint64_t type;
-  bool shared;  ///< the message only says where the real one is
+  std::uint64_t type;  ///< one of the message types in `Hdf5Structure`
+  bool shared;         ///< true if the message only refers to another place
   std::string data;
 };
 
-/// Where a name of a group leads.
+/// The object that a name in a group refers to.
 struct Hdf5Link {
-  bool hard;              ///< straight to an object of this file, not by another name
+  bool hard;              ///< true if the link gives an address in this file; false if it gives another name
   std::uint64_t address;  ///< of the object header, if the link is hard
 };
 
 /// The links of a group by name.
 using Hdf5Links = std::map<std::string, Hdf5Link>;
 
+/// The metadata of an open file. Every function that reads throws InputError if the file is damaged. Addresses are as
+/// HDF5 counts them, in bytes from the superblock.
 class Hdf5Structure {
  public:
-  /// Types of messages.
+  /// Message types.
   enum : std::uint64_t {
     dataspace = 0x01,
     link_info = 0x02,
@@ -51,31 +53,36 @@ class Hdf5Structure {
     cache_image = 0x18
   };
 
-  /// Reads superblock and header of the root group, and checks all names in it.
+  /// Opens the file, reads its superblock and the header of its root group, and checks all names in the root group.
   explicit Hdf5Structure(const std::string& path);
 
   const Hdf5Bytes& file() const { return file_; }
+  /// The messages of the root group.
   std::span<const Hdf5Message> root() const { return root_; }
   const Hdf5Links& root_links() const { return root_links_; }
   /// The links of the group whose header is at this address.
   Hdf5Links links(std::uint64_t address) const { return links(header(address)); }
   /// The messages of the object header at this address.
   std::vector<Hdf5Message> header(std::uint64_t address) const;
-  /// Most children of a node of a tree of chunks.
+  /// Largest number of children of a node of a version 1 B-tree of chunks.
   std::uint64_t most_chunk_children() const { return 2 * chunk_k_; }
 
+  /// Size of an address and of a length in this file, bytes: 4 or 8.
   std::size_t address_bytes() const { return address_bytes_; }
   std::size_t length_bytes() const { return length_bytes_; }
+  /// True if `address` is the "undefined address" of HDF5.
   bool undefined(std::uint64_t address) const { return address == ~std::uint64_t{0} >> (64 - 8 * address_bytes_); }
-  /// Bytes at an address as HDF5 counts them.
+  /// Returns `count` bytes from `address` on. `what` names them in error messages.
   std::string read(std::uint64_t address, std::uint64_t count, std::string_view what) const;
-  /// The same bytes, which are followed by their checksum.
+  /// Returns `count` bytes and verifies them with the checksum behind them.
   std::string read_checked(std::uint64_t address, std::uint64_t count, std::string_view what) const;
-  /// For data: null, or the reason for which they cannot be read.
+  /// Fills `into` with the bytes from `address` on. Returns null, or the reason why they cannot be read.
   const char* read_into(std::uint64_t address, std::span<char> into) const {
     return file_.read_into(base_ + address, into);
   }
+  /// True if `count` bytes from `address` on lie in the file.
   bool contains(std::uint64_t address, std::uint64_t count) const;
+  /// A cursor over `bytes`, which were read from this file. `what` names them in error messages.
   Hdf5Cursor cursor(std::string_view bytes, std::string_view what) const { return {file_, bytes, what}; }
 
  private:
@@ -97,7 +104,7 @@ class Hdf5Structure {
   std::size_t address_bytes_ = 8, length_bytes_ = 8;
   std::uint64_t leaf_k_ = 4, group_k_ = 16, chunk_k_ = 32;
   std::uint64_t root_address_ = 0;
-  /// Tree and heap of the root group as the superblock repeats them.
+  /// Addresses of the tree and the heap of the root group, if the superblock repeats them.
   std::optional<std::string> root_symbols_;
   std::vector<Hdf5Message> root_;
   Hdf5Links root_links_;

@@ -9,10 +9,10 @@ namespace trifuse {
 namespace {
 
 constexpr std::uint64_t most_levels = 16, most_node_bytes = 65536;
-/// Signature, version, type and checksum of a node.
+/// Size of the signature, version, type and checksum of a node, bytes.
 constexpr std::uint64_t node_overhead = 10;
 
-/// Bytes that HDF5 takes for numbers up to this one.
+/// Number of bytes in which HDF5 stores a number that is at most `most`.
 std::size_t bytes_for(std::uint64_t most) {
   return static_cast<std::size_t>((std::bit_width(most) + 7) / 8);
 }
@@ -36,7 +36,7 @@ class Tree {
     const std::uint64_t root = in.number(a), records = in.number(2);
     in.require(record_bytes_ > 0 && depth < most_levels && node_bytes <= most_node_bytes &&
                node_bytes >= node_overhead + record_bytes_);
-    // What a node of each level can hold decides how many bytes the numbers of records take.
+    // The largest number of records at each level determines how many bytes a number of records takes.
     most_records_.push_back((node_bytes - node_overhead) / record_bytes_);
     count_bytes_ = bytes_for(most_records_[0]);
     total_bytes_.push_back(0);
@@ -80,7 +80,8 @@ class Tree {
   const std::function<void(std::string_view)>& take_;
   std::uint64_t record_bytes_ = 0;
   std::size_t count_bytes_ = 0;
-  /// By level, leaves first: most records of a node, and bytes of the number of records below it.
+  /// By level, leaves first: largest number of records in a node, and number of bytes that store how many records are
+  /// in and below it.
   std::vector<std::uint64_t> most_records_;
   std::vector<std::size_t> total_bytes_;
   std::set<std::uint64_t> nodes_;

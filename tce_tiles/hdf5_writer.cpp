@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>);
 
-/// Held around every group of HDF5 calls: one thread at a time, and HDF5 does not print.
+/// Every group of HDF5 calls holds this object: only one thread calls HDF5, and HDF5 does not print.
 class Library {
  public:
   Library() : lock_(mutex()) {
@@ -51,7 +51,7 @@ hid_t stored_type(Hdf5Writer::Type type) {
   }
 }
 
-/// What HDF5 says about the last failure, from the innermost of its functions.
+/// The message of the innermost HDF5 function about the last failure.
 std::string reason() {
   std::string text;
   H5Ewalk2(
@@ -61,12 +61,13 @@ std::string reason() {
         return 0;
       },
       &text);
-  // "file write failed: time = <calendar line>\n, filename = ..." holds a line feed.
+  // A message like "file write failed: time = <calendar line>\n, filename = ..." contains a line feed.
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text.empty() ? "no reason given" : text;
 }
 
-/// HDF5's status and what the output driver has kept back from HDF5.
+/// Returns `status`. Throws SystemError if `status` is negative or if the file driver has stored a failure. `action`
+/// says in the error message what was done.
 std::int64_t checked_write(std::int64_t status, const Hdf5OutputState& output, const std::string& path,
                            std::string_view action) {
   if (output.error != 0) {
@@ -112,7 +113,7 @@ Hdf5Writer Hdf5Writer::create(int descriptor, const std::string& name) {
   file.output_ = std::make_shared<Hdf5OutputState>();
   file.output_->descriptor = descriptor;
   const Hdf5Handle access(hdf5_output_access(file.output_.get()), H5Pclose);
-  // The format of HDF5 1.10 has checksums over all that describes the data; older ones let HDF5 stumble over damage.
+  // The format of HDF5 1.10 has checksums for all metadata. With older formats HDF5 itself fails on damaged files.
   checked_write(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), *file.output_, file.path_,
                 "creating the file");
   file.file_ = Hdf5Handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
@@ -135,7 +136,7 @@ Hdf5Handle Hdf5Writer::new_attribute(const std::string& name, std::int64_t type)
 
 void Hdf5Writer::set_attribute(const std::string& name, std::string_view value) {
   const Library library;
-  // Of fixed size, because a string of variable size would stand apart, in a heap without a checksum.
+  // The string has a fixed size. HDF5 would store a string of variable size in a heap, which has no checksum.
   const std::string text(value);
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), text.size() + 1);

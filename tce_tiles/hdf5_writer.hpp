@@ -13,12 +13,12 @@
 
 /// New HDF5 files, written by the HDF5 C library.
 ///
-/// Every failure becomes one SystemError, whose sentence names the file and the object and gives HDF5's innermost
-/// message. HDF5's own printing is off during our calls and as it was outside them. The serial library is not
-/// thread-safe, so all calls of the process go through one mutex.
+/// Every failure is a SystemError with one sentence that names the file and the object and gives the innermost message
+/// of HDF5. During these calls HDF5 itself prints nothing; afterwards its setting for printing is restored. The serial
+/// HDF5 library is not thread-safe, so one mutex guards all calls of the process.
 namespace trifuse {
 
-/// An HDF5 identifier (hid_t) with the function that closes it.
+/// Owns an HDF5 identifier (hid_t). `closer`: the HDF5 function that closes it.
 class Hdf5Handle {
  public:
   using Closer = int (*)(std::int64_t);
@@ -34,7 +34,7 @@ class Hdf5Handle {
 
   std::int64_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  /// False when HDF5 could not close it.
+  /// Closes the identifier. Returns false if HDF5 fails to close it.
   bool close();
 
  private:
@@ -42,18 +42,20 @@ class Hdf5Handle {
   Closer closer_ = nullptr;
 };
 
-/// A dataset of a new file. Its numbers are doubles in memory.
+/// A dataset of a new file. In memory its numbers are doubles.
 class Hdf5NewDataset {
  public:
   const std::string& name() const { return name_; }
+  /// Extent of each axis, in C order.
   std::span<const std::int64_t> shape() const { return shape_; }
   std::int64_t size() const;  ///< number of elements
   bool is_integer() const { return is_integer_; }
 
-  /// The box of `count` elements from `offset` on, last index fastest.
+  /// Writes the box of `count[k]` elements along each axis k from element `offset` on. `values`: the elements of the
+  /// box, in C order (last index fastest).
   void write(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
              std::span<const double> values) const;
-  /// Reads back consecutive elements in C order from number `first` on.
+  /// Reads back consecutive elements in C order, from element number `first` on.
   void read_run(std::int64_t first, std::span<double> out) const;
 
  private:
@@ -63,39 +65,42 @@ class Hdf5NewDataset {
 
   std::string path_;
   std::string name_;
-  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handles, so that it outlives them
+  std::shared_ptr<Hdf5OutputState> output_;  ///< declared first, because it must outlive the handles
   Hdf5Handle dataset_;
   Hdf5Handle space_;
   std::vector<std::int64_t> shape_;
   bool is_integer_ = false;
 };
 
+/// A new HDF5 file.
 class Hdf5Writer {
  public:
-  /// Writes an empty file that is open as `descriptor`, which the caller closes. Sentences call it `name`.
+  /// Begins an HDF5 file in the empty file that is open as `descriptor`. The caller closes `descriptor`; it may do so
+  /// after this call. `name`: name of the file in error messages.
   static Hdf5Writer create(int descriptor, const std::string& name);
-  /// A new file; an existing one is replaced without asking.
+  /// Creates the file `path`. Replaces an existing file.
   static Hdf5Writer create(const std::string& path);
 
   const std::string& path() const { return path_; }
 
-  /// Of the root group.
+  /// Adds an attribute to the root group.
   void set_attribute(const std::string& name, std::string_view value);
   void set_attribute(const std::string& name, std::int64_t value);
   void set_attribute(const std::string& name, double value);
-  /// As a reader will find them.
+  /// The attributes of the root group as a reader will find them.
   const Hdf5Attributes& attributes() const { return attributes_; }
 
-  enum class Type { real, integer, word };  ///< 64 bits each; unsigned, 32 bits
+  enum class Type { real, integer, word };  ///< 64-bit float, 64-bit signed integer, 32-bit unsigned integer
   void create_group(const std::string& name);
-  /// With `chunk` (same rank as `shape`) the dataset is stored in compressed chunks, else contiguously.
+  /// Creates a dataset. `shape`: extent of each axis, in C order. `chunk`: extents of a chunk, as many as `shape` has;
+  /// then the dataset is stored in compressed chunks. If `chunk` is empty, it is stored contiguously.
   Hdf5NewDataset create_dataset(const std::string& name, std::span<const std::int64_t> shape, Type type,
                                 std::span<const std::int64_t> chunk = {});
 
-  /// Opens a dataset that was written.
+  /// Opens a dataset that this writer has created.
   Hdf5NewDataset dataset(const std::string& name) const;
 
-  /// Throws SystemError when data could not reach the file.
+  /// Flushes and closes the file. Throws SystemError if data could not be written.
   void close();
 
  private:
@@ -104,7 +109,7 @@ class Hdf5Writer {
 
   std::string path_;
   Hdf5Attributes attributes_;
-  std::shared_ptr<Hdf5OutputState> output_;  ///< before the handle, so that it outlives it
+  std::shared_ptr<Hdf5OutputState> output_;  ///< declared first, because it must outlive the handle
   Hdf5Handle file_;
 };
 

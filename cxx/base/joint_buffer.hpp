@@ -9,18 +9,20 @@
 
 namespace trifuse {
 
-/// Memory that is filled by all threads that need it, part by part, so that no thread waits while another fills it
-/// alone.
+/// A buffer that several threads fill together, part by part. Each thread that needs the buffer helps to fill it, so no
+/// thread waits while another thread fills it alone.
 class JointBuffer {
  public:
-  /// An uninitialised buffer of `doubles` numbers that is filled in `parts` parts.
+  /// A buffer of `doubles` numbers, not initialised. `parts`: number of parts in which it is filled.
   JointBuffer(std::size_t doubles, std::size_t parts) : values_(doubles), parts_(parts) {}
 
+  /// The numbers. They are valid when `complete` has returned.
   double* data() { return values_.data(); }
   const double* data() const { return values_.data(); }
 
-  /// Calls `fill(part)` for parts that no thread has begun, and returns when all parts are filled. Thread-safe. After
-  /// a failure every caller throws what `fill` threw for the first part that failed.
+  /// Calls `fill(part)` for parts 0 to `parts` - 1 that no thread has begun, and returns when all parts are filled.
+  /// `fill` must write the part into `data()`. Thread-safe. After a failure no thread begins another part, and every
+  /// caller throws the exception of the lowest part that failed.
   template <typename Fill>
   void complete(Fill fill) {
     std::unique_lock lock(mutex_);
