@@ -235,89 +235,119 @@ std::unique_ptr<TileSource> retile(const TileSource& source, std::int64_t hole_t
                 {.integrals = source.has_integrals(), .fock = source.has_fock()});
 }
 
+/// Copies the blocks of a source into blocks with other tiles.
+class Retiling {
+ public:
+  /// `target`: has the same orbitals as `source`, and no block set. Both must outlive the copies.
+  Retiling(const TileSource& source, MemorySource& target)
+      : source_(source), target_(target), overlaps_(tile_overlaps(old_, space_)) {}
+
+  /// Copies the tensors that `contents` names, and T1 and T2.
+  void copy(MemorySource::Contents contents);
+
+ private:
+  template <typename Read, typename Key>
+  void copy_matrices(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into);
+  template <typename Key>
+  void copy_ordered(const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride, double sign,
+                    Key key, MemorySource::Tensor& into);
+  template <typename Read, typename Key>
+  void copy_blocks(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into);
+
+  const TileSource& source_;
+  MemorySource& target_;
+  const TileSpace& old_ = source_.tiles();
+  const TileSpace& space_ = target_.space_;
+  std::vector<std::vector<TileOverlap>> overlaps_;  ///< [source tile]
+  Buffer buffer_;                                   ///< the block that was read last
+};
+
+/// Copies blocks of two indices. `read(block, values)` reads one, `key(upper, lower)` is that of a target block.
+template <typename Read, typename Key>
+void Retiling::copy_matrices(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
+  for (const Block& b : blocks.blocks()) {
+    buffer_.reserve(static_cast<std::size_t>(b.size));
+    read(b, buffer_.span().first(static_cast<std::size_t>(b.size)));
+    const std::int64_t row = old_[b.tiles[1]].size;
+    for (const TileOverlap& u : overlaps_[static_cast<std::size_t>(b.tiles[0])]) {
+      for (const TileOverlap& l : overlaps_[static_cast<std::size_t>(b.tiles[1])]) {
+        double* target = into.writable(into.find(key(u.tile, l.tile))).data();
+        const std::int64_t target_row = space_[l.tile].size;
+        copy_matrix(u.size, l.size, buffer_.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
+                    target_row);
+      }
+    }
+  }
+}
+
+/// Copies the source block in `buffer_` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
+/// are the source tiles and strides by axis of the target.
+template <typename Key>
+void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
+                            double sign, Key key, MemorySource::Tensor& into) {
+  std::array<const std::vector<TileOverlap>*, 4> axis{};
+  for (std::size_t k = 0; k < 4; ++k) axis[k] = &overlaps_[static_cast<std::size_t>(tiles[k])];
+  for_each_combination(axis, [&](const std::array<const TileOverlap*, 4>& box) {
+    const auto& [u1, u2, l1, l2] = box;
+    if (u1->tile > u2->tile || l1->tile > l2->tile) return;
+    const auto to_stride = strides(space_, {u1->tile, u2->tile, l1->tile, l2->tile});
+    const double* from = buffer_.data();
+    double* to = into.writable(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
+    for (std::size_t k = 0; k < 4; ++k) {
+      from += box[k]->from * from_stride[k];
+      to += box[k]->to * to_stride[k];
+    }
+    copy_box({u1->size, u2->size, l1->size, l2->size}, from, from_stride, to, to_stride, sign);
+  });
+}
+
+/// A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
+/// its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
+template <typename Read, typename Key>
+void Retiling::copy_blocks(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
+  for (const Block& b : blocks.blocks()) {
+    buffer_.reserve(static_cast<std::size_t>(b.size));
+    read(b, buffer_.span().first(static_cast<std::size_t>(b.size)));
+    for (const bool swap_upper : {false, true}) {
+      for (const bool swap_lower : {false, true}) {
+        if ((swap_upper && b.tiles[0] == b.tiles[1]) || (swap_lower && b.tiles[2] == b.tiles[3])) continue;
+        std::array<int, 4> tiles = b.tiles;
+        std::array<std::int64_t, 4> stride = strides(old_, tiles);
+        if (swap_upper) std::swap(tiles[0], tiles[1]), std::swap(stride[0], stride[1]);
+        if (swap_lower) std::swap(tiles[2], tiles[3]), std::swap(stride[2], stride[3]);
+        copy_ordered(tiles, stride, swap_upper == swap_lower ? 1.0 : -1.0, key, into);
+      }
+    }
+  }
+}
+
+void Retiling::copy(MemorySource::Contents contents) {
+  copy_matrices(
+      contents.fock ? f1_blocks(old_) : BlockIndex(),
+      [&](const Block& b, std::span<double> out) { source_.read_fock(b.tiles[0], b.tiles[1], out); },
+      [&](int g6, int g5) { return f1_key(space_, g6, g5); }, target_.fock_);
+  copy_matrices(
+      t1_blocks(old_), [&](const Block& b, std::span<double> out) { source_.read_t1(b.tiles[0], b.tiles[1], out); },
+      [&](int p, int h) { return t1_key(space_, p, h); }, target_.t1_);
+  copy_blocks(
+      t2_blocks(old_),
+      [&](const Block& b, std::span<double> out) {
+        source_.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
+      },
+      [&](int p1, int p2, int h3, int h4) { return t2_key(space_, p1, p2, h3, h4); }, target_.t2_);
+  copy_blocks(
+      contents.integrals ? triples_v2_blocks(old_, contents.exchange) : BlockIndex(),
+      [&](const Block& b, std::span<double> out) {
+        source_.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
+      },
+      [&](int g3, int g4, int g1, int g2) { return v2_key(space_, g3, g4, g1, g2); }, target_.v2_);
+}
+
 std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents) {
-  const TileSpace& old = source.tiles();
   const auto energies = source.orbital_energies();
   auto result = std::make_unique<MemorySource>(cut, std::vector<double>(energies.begin(), energies.end()),
                                                source.info(), contents);
-  const TileSpace& space = result->space_;
-  const auto overlaps = tile_overlaps(old, space);
-  Buffer buffer;
-
-  const auto scatter_matrix = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
-    for (const Block& b : blocks.blocks()) {
-      buffer.reserve(static_cast<std::size_t>(b.size));
-      read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
-      const std::int64_t row = old[b.tiles[1]].size;
-      for (const TileOverlap& u : overlaps[static_cast<std::size_t>(b.tiles[0])]) {
-        for (const TileOverlap& l : overlaps[static_cast<std::size_t>(b.tiles[1])]) {
-          double* target = into.writable(into.find(key(u.tile, l.tile))).data();
-          const std::int64_t target_row = space[l.tile].size;
-          copy_matrix(u.size, l.size, buffer.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
-                      target_row);
-        }
-      }
-    }
-  };
-
-  // Copies the source block in `buffer` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
-  // are the source tiles and strides by axis of the target.
-  const auto scatter_ordered = [&](const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
-                                   double sign, auto key, MemorySource::Tensor& into) {
-    std::array<const std::vector<TileOverlap>*, 4> axis{};
-    for (std::size_t k = 0; k < 4; ++k) axis[k] = &overlaps[static_cast<std::size_t>(tiles[k])];
-    for_each_combination(axis, [&](const std::array<const TileOverlap*, 4>& box) {
-      const auto& [u1, u2, l1, l2] = box;
-      if (u1->tile > u2->tile || l1->tile > l2->tile) return;
-      const auto to_stride = strides(space, {u1->tile, u2->tile, l1->tile, l2->tile});
-      const double* from = buffer.data();
-      double* to = into.writable(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
-      for (std::size_t k = 0; k < 4; ++k) {
-        from += box[k]->from * from_stride[k];
-        to += box[k]->to * to_stride[k];
-      }
-      copy_box({u1->size, u2->size, l1->size, l2->size}, from, from_stride, to, to_stride, sign);
-    });
-  };
-
-  // A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
-  // its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
-  const auto scatter = [&](const BlockIndex& blocks, auto read, auto key, MemorySource::Tensor& into) {
-    for (const Block& b : blocks.blocks()) {
-      buffer.reserve(static_cast<std::size_t>(b.size));
-      read(b, buffer.span().first(static_cast<std::size_t>(b.size)));
-      for (const bool swap_upper : {false, true}) {
-        for (const bool swap_lower : {false, true}) {
-          if ((swap_upper && b.tiles[0] == b.tiles[1]) || (swap_lower && b.tiles[2] == b.tiles[3])) continue;
-          std::array<int, 4> tiles = b.tiles;
-          std::array<std::int64_t, 4> stride = strides(old, tiles);
-          if (swap_upper) std::swap(tiles[0], tiles[1]), std::swap(stride[0], stride[1]);
-          if (swap_lower) std::swap(tiles[2], tiles[3]), std::swap(stride[2], stride[3]);
-          scatter_ordered(tiles, stride, swap_upper == swap_lower ? 1.0 : -1.0, key, into);
-        }
-      }
-    }
-  };
-
-  scatter_matrix(
-      contents.fock ? f1_blocks(old) : BlockIndex(),
-      [&](const Block& b, std::span<double> out) { source.read_fock(b.tiles[0], b.tiles[1], out); },
-      [&](int g6, int g5) { return f1_key(space, g6, g5); }, result->fock_);
-  scatter_matrix(
-      t1_blocks(old), [&](const Block& b, std::span<double> out) { source.read_t1(b.tiles[0], b.tiles[1], out); },
-      [&](int p, int h) { return t1_key(space, p, h); }, result->t1_);
-  scatter(
-      t2_blocks(old),
-      [&](const Block& b, std::span<double> out) {
-        source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
-      },
-      [&](int p1, int p2, int h3, int h4) { return t2_key(space, p1, p2, h3, h4); }, result->t2_);
-  scatter(
-      contents.integrals ? triples_v2_blocks(old, contents.exchange) : BlockIndex(),
-      [&](const Block& b, std::span<double> out) {
-        source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
-      },
-      [&](int g3, int g4, int g1, int g2) { return v2_key(space, g3, g4, g1, g2); }, result->v2_);
+  Retiling(source, *result).copy(contents);
   return result;
 }
 

@@ -71,7 +71,7 @@ class MemorySource final : public TileSource {
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
 
  private:
-  friend std::unique_ptr<TileSource> retile(const TileSource&, const TileSpace&, Contents);
+  friend class Retiling;
 
   struct Tensor {
     std::string name;

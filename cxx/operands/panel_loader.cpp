@@ -95,6 +95,11 @@ void copy_reordered(const Box& box, const double* source, double* target, double
   }
 }
 
+/// Number of elements of a block.
+std::int64_t doubles_of(const TileSpace& space, const std::array<int, 4>& tiles) {
+  return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
+}
+
 }  // namespace
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
@@ -111,10 +116,21 @@ std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std
   return found;
 }
 
-template <typename Read, typename Place>
-void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
-                                 Read read, Place place) {
-  const TileSpace& space = source.tiles();
+PanelLoader::BlockData PanelLoader::without_data(const TileSpace& space, const BlockTiles& tiles) const {
+  const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
+  BlockData block{{}, {}, nullptr, tiles};
+  for (std::size_t d = 0; d < 4; ++d) {
+    const Tile& tile = space[tiles[d]];
+    block.size[d] = tile.size;
+    block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
+  }
+  return block;
+}
+
+template <typename Place>
+std::vector<PanelLoader::BlockTiles> PanelLoader::list_blocks(const TileSpace& space,
+                                                              const std::array<Space, 4>& spaces,
+                                                              const std::array<int, 4>& loop_order, Place place) const {
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   // The spin-adapted formulation needs only the blocks with the spins alpha beta in both pairs.
   const auto candidate = [&](int dimension, int tile) {
@@ -124,27 +140,12 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     return spaces[static_cast<std::size_t>(dimension)] == Space::hole ? std::pair{0, space.hole_tiles()}
                                                                       : std::pair{space.hole_tiles(), space.size()};
   };
-  const auto doubles = [&](const std::array<int, 4>& t) {
-    return space[t[0]].size * space[t[1]].size * space[t[2]].size * space[t[3]].size;
-  };
-  const auto without_data = [&](const std::array<int, 4>& tiles) {
-    BlockData block{{}, {}, nullptr, tiles};
-    for (std::size_t d = 0; d < 4; ++d) {
-      const Tile& tile = space[tiles[d]];
-      block.size[d] = tile.size;
-      block.offset[d] = adapted ? space[tile.partner].offset : tile.offset;
-    }
-    return block;
-  };
-  std::vector<std::array<int, 4>> blocks;
-  std::int64_t largest = 1;
-  std::array<int, 4> t{};
+  std::vector<BlockTiles> blocks;
+  BlockTiles t{};
   const auto loop = [&](auto&& self, std::size_t depth) -> void {
     if (depth == 4) {
       if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
-      if (!place(without_data(t))) return;
-      blocks.push_back(t);
-      largest = std::max(largest, doubles(t));
+      if (place(without_data(space, t))) blocks.push_back(t);
       return;
     }
     const int dimension = loop_order[depth];
@@ -156,6 +157,16 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     }
   };
   loop(loop, 0);
+  return blocks;
+}
+
+template <typename Read, typename Place>
+void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
+                                 Read read, Place place) {
+  const TileSpace& space = source.tiles();
+  const std::vector<BlockTiles> blocks = list_blocks(space, spaces, loop_order, place);
+  std::int64_t largest = 1;
+  for (const BlockTiles& tiles : blocks) largest = std::max(largest, doubles_of(space, tiles));
 
   // One thread reads all blocks that differ only in the innermost tile. In a dump file they have the same rows.
   const bool concurrent = source.concurrent_reads();
@@ -174,8 +185,8 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   std::mutex reading;
   FirstFailure failure;
   const auto load = [&](std::size_t n, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
-    BlockData block = without_data(blocks[n]);
-    const auto count = static_cast<std::size_t>(doubles(block.tiles));
+    BlockData block = without_data(space, blocks[n]);
+    const auto count = static_cast<std::size_t>(doubles_of(space, block.tiles));
     buffer.reserve(count);
     read(block.tiles, std::span(buffer.data(), count));
     if (lock.owns_lock()) lock.unlock();

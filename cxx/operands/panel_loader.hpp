@@ -42,18 +42,25 @@ class PanelLoader {
     double sign;                  ///< factor of the elements
     bool bra_images, ket_images;  ///< true: the block also represents its antisymmetric images
   };
+  using BlockTiles = std::array<int, 4>;  ///< tiles of a block in the source
   /// A block and its position among the orbitals of the panels.
   struct BlockData {
     std::array<std::int64_t, 4> offset;  ///< first orbital of each dimension
     std::array<std::int64_t, 4> size;    ///< shape of `data`, C order
     const double* data;                  ///< null if the block has not been read
-    std::array<int, 4> tiles;            ///< tiles of the source
+    BlockTiles tiles;
   };
 
   void load_amplitudes(const TileSource& source, Side side);
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
+  /// The block of these tiles of `space`, the tile space of its source, before it is read.
+  BlockData without_data(const TileSpace& space, const BlockTiles& tiles) const;
+  /// Lists the blocks for which `place`, called without data, returns true. Arguments as `for_each_block`.
+  template <typename Place>
+  std::vector<BlockTiles> list_blocks(const TileSpace& space, const std::array<Space, 4>& spaces,
+                                      const std::array<int, 4>& loop_order, Place place) const;
   /// Calls `place` for the blocks of t2 or v2 that the formulation needs. First calls it without data for each block.
   /// If the result is true, reads the block by `read` and calls `place` with its data, from several threads at the same
   /// time.
