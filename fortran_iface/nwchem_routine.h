@@ -31,7 +31,7 @@ typedef void (*trifuse_nwchem_print)(void* context, int64_t length, const char* 
 typedef struct trifuse_nwchem_job {
   int64_t noa, nob, nva, nvb;     /* numbers of tiles: occupied alpha, occupied beta, virtual alpha, virtual beta; the
                                      arrays below have this order */
-  int64_t restricted;             /* 1: RHF; 0: UHF or ROHF */
+  int64_t restricted;             /* 1: RHF; 0: any other reference */
   int64_t spatial_integrals;      /* 1: 2eorb; 0: 2espin */
   const int64_t* spin;            /* spin[tiles]: 1 alpha, 2 beta */
   const int64_t* irrep;           /* irrep[tiles], 0 to 7 */
