@@ -12,7 +12,8 @@ using namespace trifuse::c_interface;
 
 namespace {
 
-/// `right` null: integrals are in the same source. `doubtful`: failed witnesses are no error yet.
+/// Opens and verifies amplitudes. `right`: amplitudes with the integrals; null: the opened files have them. `doubtful`:
+/// true if a failed witness is not an error yet.
 trifuse_amplitudes open(const char* path, const Amplitudes* right, bool doubtful = false) {
   trifuse::NwchemLocation location;
   location.prefix = text(path);
@@ -23,6 +24,7 @@ trifuse_amplitudes open(const char* path, const Amplitudes* right, bool doubtful
   return amplitudes_table().add(std::move(handle));
 }
 
+/// Throws UsageError if the number is not one of a tensor.
 trifuse_tensor tensor_of(std::int32_t tensor) {
   if (tensor < TRIFUSE_FOCK || tensor > TRIFUSE_V2) {
     throw trifuse::UsageError("The tensor must be one of the values of trifuse_tensor.");
@@ -47,7 +49,7 @@ const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
       index = trifuse::t2_blocks(source.tiles());
       break;
     case TRIFUSE_V2:
-      // Of files those that all of them have.
+      // Files: only the blocks that all files have.
       index = !source.has_integrals()
                   ? trifuse::BlockIndex()
                   : trifuse::triples_v2_blocks(source.tiles(), handle.described && source.has_exchange_integrals());
@@ -56,14 +58,14 @@ const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
   return *index;
 }
 
-/// Finds a block {h p|h p}, which need not be among those that are listed; or null.
+/// Finds a block {h p|h p}, which blocks_of() may not list. Returns null if the amplitudes do not have it.
 const trifuse::Block* exchange_block(Amplitudes& handle, std::int64_t key) {
   if (!handle.source->has_exchange_integrals()) return nullptr;
   if (!handle.exchange_blocks) handle.exchange_blocks = trifuse::exchange_v2_blocks(handle.source->tiles());
   return handle.exchange_blocks->find(key);
 }
 
-/// Finds a block that a caller names by its tiles.
+/// Finds a block by its tiles. Throws UsageError if there is no such block.
 const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const std::int64_t* tiles) {
   const trifuse::BlockIndex& index = blocks_of(handle, tensor);
   if (tiles == nullptr) throw trifuse::UsageError("The tiles of a block are needed, but they are null.");
@@ -88,7 +90,7 @@ const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const st
   throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
 }
 
-/// Of the last check, or of one that is made now.
+/// The witnesses of the last check. Checks the amplitudes first if they have not been checked.
 const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
   static_assert(static_cast<int>(trifuse::WitnessStatus::passed) == TRIFUSE_WITNESS_PASSED &&
                 static_cast<int>(trifuse::WitnessStatus::unknown) == TRIFUSE_WITNESS_UNKNOWN &&
@@ -99,6 +101,7 @@ const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
       "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right.");
 }
 
+/// Throws UsageError if the caller's array does not fit the block.
 void check_size(const trifuse::Block& block, std::int64_t size, const void* numbers) {
   if (numbers == nullptr || size != block.size) {
     throw trifuse::UsageError(
@@ -282,7 +285,7 @@ double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amp
   return guarded(status, 0.0, [&] {
     const auto held = checked(amplitudes);
     Amplitudes& handle = *held;
-    // Left-hand ones have been checked with the integrals of the right, or not at all.
+    // Left amplitudes cannot be checked here, because a check needs the integrals of the right amplitudes.
     if (!handle.checks && !handle.source->has_integrals()) throw_no_energy();
     const std::optional<double> energy = verify(handle, handle, false).ccsd_energy;
     if (!energy) throw_no_energy();

@@ -11,7 +11,7 @@ using namespace trifuse::c_interface;
 
 namespace {
 
-/// Changes options as `change` does, or not at all where it makes them impossible.
+/// Changes the options of a calculation by `change(options)`. If the result is not allowed, the options do not change.
 template <typename Change>
 void change_options(trifuse_status* status, trifuse_calculation calculation, Change change) {
   guarded(status, [&] {
@@ -23,7 +23,8 @@ void change_options(trifuse_status* status, trifuse_calculation calculation, Cha
   });
 }
 
-/// A list of a caller's; UsageError where it has no element or more than `most`, of which none is looked at.
+/// Copies a list of the caller. Throws UsageError, without reading the list, if it is null or if it has less than one
+/// or more than `most` elements. `what`: name of the elements.
 template <typename Number>
 std::vector<Number> list(const Number* numbers, std::int64_t count, std::size_t most, const char* what) {
   if (numbers == nullptr || count < 1 || count > static_cast<std::int64_t>(most)) {
@@ -142,7 +143,7 @@ void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation
 
 void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust) {
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    // Other values are those of memory that was never set.
+    // Another value comes from uninitialised memory.
     if (trust != 0 && trust != 1) throw trifuse::UsageError(fmt::format("trust must be 0 or 1; it is {}.", trust));
     options.trust_input = trust == 1;
   });

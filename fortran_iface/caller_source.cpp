@@ -30,7 +30,7 @@ SourceInfo source_info(const trifuse_description& description) {
     throw UsageError(
         fmt::format("The CCSD correlation energy must be a number; it is {}.", description.correlation_energy));
   }
-  // Other values are those of memory that was never set.
+  // Another value comes from uninitialised memory.
   for (const std::int32_t flag : {description.has_integrals, description.has_fock, description.fock_in_triples,
                                   description.has_exchange_integrals}) {
     if (flag != 0 && flag != 1) {

@@ -8,14 +8,19 @@
 
 namespace trifuse::c_interface {
 
-/// What a description says besides tiles and energies. Throws UsageError for values that are none of trifuse.h's.
+/// The facts of a description, besides tiles and orbital energies. Throws UsageError if a value is not allowed.
 SourceInfo source_info(const trifuse_description& description);
+/// The tiles of a description. Throws UsageError if they are null, too many or not allowed.
 TileSpace tile_space(const trifuse_description& description);
+/// The orbital energies of a description, hartree. `space`: its tiles. Throws UsageError if they are null or not
+/// finite.
 std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space);
 
-/// Blocks that the calling program delivers when they are asked for.
+/// A source whose blocks the calling program delivers.
 class CallerSource final : public TileSource {
  public:
+  /// `description`: copied. `reader`: not null. `context`: passed to `reader`. Throws UsageError if the description is
+  /// not allowed.
   CallerSource(const trifuse_description& description, trifuse_block_reader reader, void* context);
 
   const SourceInfo& info() const override { return info_; }
@@ -30,6 +35,7 @@ class CallerSource final : public TileSource {
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
 
  private:
+  /// Calls the reader. Throws InputError if it fails.
   void read(trifuse_tensor tensor, std::array<std::int64_t, 4> tiles, std::span<double> block) const;
 
   SourceInfo info_;

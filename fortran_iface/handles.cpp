@@ -9,15 +9,15 @@
 namespace trifuse::c_interface {
 
 std::uintptr_t new_handle_value() {
-  // No address of a program begins with these bits, so no pointer is taken for a handle; and numbers lie apart, so that
-  // one which was calculated with is none either.
+  // No address of a program begins with these bits, so no pointer equals a handle. The numbers are far apart, so a
+  // handle plus a small number is not a handle.
   static_assert(sizeof(std::uintptr_t) == 8);
   constexpr std::uintptr_t first = 0x5472'6966'0000'0000, step = 0x1'0001;
   static std::atomic<std::uintptr_t> next{first};
   return next.fetch_add(step);
 }
 
-// Never destroyed: programs may use handles in what they run at exit.
+// Never destroyed, because a program may use handles in its exit functions.
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table() {
   static auto& table = *new HandleTable<trifuse_amplitudes, Amplitudes>;
   return table;

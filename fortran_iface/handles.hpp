@@ -21,32 +21,35 @@
 #include "tce_tiles/watched_source.hpp"
 #include "tce_tiles/witnesses.hpp"
 
-/// What stands behind the handles of trifuse.h, and how errors leave the library.
+/// The objects of the handles of trifuse.h, and the conversion of exceptions to a status.
 
 namespace trifuse::c_interface {
 
-/// Copies a text for the user, with an end, as far as there is room: `size` characters.
+/// Copies a text for the user to to[size]. Cuts it if it is too long, and adds a null character.
 inline void copy_text(const std::string& text, char* to, std::size_t size) {
   const std::string message = printable(text);
   std::size_t length = std::min(message.size(), size - 1);
-  // Never a part of a UTF-8 character.
+  // Do not cut inside a UTF-8 character.
   while (length > 0 && length < message.size() && (static_cast<unsigned char>(message[length]) & 0xc0U) == 0x80U)
     --length;
   std::memcpy(to, message.data(), length);
   to[length] = '\0';
 }
 
+/// Sets a status. `status` may be null.
 inline void set(trifuse_status* status, trifuse_code code, const std::string& sentence) {
   if (status == nullptr) return;
   status->code = code;
   copy_text(sentence, status->message, sizeof status->message);
 }
 
+/// A handle is null, deleted or of another type.
 class BadHandle : public trifuse::Error {
  public:
   using Error::Error;
 };
 
+/// The code of a kind of error.
 inline trifuse_code code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::none:
@@ -64,7 +67,7 @@ inline trifuse_code code_of(ErrorKind kind) {
   return TRIFUSE_FAILED;
 }
 
-/// Runs `body`, turning what it throws into a status; returns `failed` then.
+/// Runs `body` and returns its result. If it throws, sets the status and returns `failed`.
 template <typename Body, typename Result = std::invoke_result_t<Body>>
 Result guarded(trifuse_status* status, Result failed, Body body) {
   set(status, TRIFUSE_SUCCESS, "");
@@ -79,6 +82,7 @@ Result guarded(trifuse_status* status, Result failed, Body body) {
   return failed;
 }
 
+/// The same for a `body` without a result.
 template <typename Body>
 void guarded(trifuse_status* status, Body body) {
   guarded(status, 0, [&] {
@@ -87,35 +91,35 @@ void guarded(trifuse_status* status, Body body) {
   });
 }
 
-/// What stands behind a handle of amplitudes.
+/// The object of a handle of amplitudes.
 struct Amplitudes {
   std::unique_ptr<TileSource> source;
-  bool described = false;             ///< by the caller, who holds them; else they come from files
-  MemorySource* filled = nullptr;     ///< `source`, where the caller fills it block by block
-  WatchedSource* read = nullptr;      ///< `source`, where the caller delivers blocks when they are asked for
-  std::optional<CheckReport> checks;  ///< of the last check; absent before one, and after a block was set
-  std::array<std::optional<BlockIndex>, 4> blocks;  ///< of each tensor, listed when asked for
-  std::optional<BlockIndex> exchange_blocks;        ///< the same of {h p|h p}
+  bool described = false;             ///< true: from a description of the caller; false: from files
+  MemorySource* filled = nullptr;     ///< `source` if the caller sets its blocks, else null
+  WatchedSource* read = nullptr;      ///< `source` if the caller's reader delivers its blocks, else null
+  std::optional<CheckReport> checks;  ///< result of the last check; absent before it, and after a block was set
+  std::array<std::optional<BlockIndex>, 4> blocks;  ///< [tensor], listed when needed
+  std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
 };
 
-/// What stands behind a handle of a calculation. It keeps its amplitudes, also where their handles have been deleted.
+/// The object of a handle of a calculation. It keeps its amplitudes, also after their handles have been deleted.
 struct CalculationSetup {
   std::shared_ptr<Amplitudes> right, left;
   CalculationOptions options;
-  bool choose_executor = true;  ///< until the caller does
-  CalculationResult result;
-  std::vector<std::string> warnings;  ///< of the last run, its checks included
+  bool choose_executor = true;        ///< true: `options.executor` is chosen at the run
+  CalculationResult result;           ///< of the last run
+  std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
 };
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();
 
-/// What a handle stands for; BadHandle where that is nothing. What is returned stays even if another thread deletes the
-/// handle meanwhile.
+/// Returns the object of a handle. Throws BadHandle if there is none. The object stays valid even if another thread
+/// deletes the handle.
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle);
 std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle);
 
-/// Deletes what `*handle` stands for and sets it to null.
+/// Removes `*handle` from the table and sets it to null. Returns the code of trifuse_delete_amplitudes.
 template <typename Handle, typename Object>
 std::int32_t delete_handle(Handle* handle, HandleTable<Handle, Object>& table) {
   if (handle == nullptr || *handle == nullptr) return TRIFUSE_SUCCESS;
@@ -124,14 +128,15 @@ std::int32_t delete_handle(Handle* handle, HandleTable<Handle, Object>& table) {
   return known ? TRIFUSE_SUCCESS : TRIFUSE_BAD_HANDLE;
 }
 
-/// A path that a caller gave; UsageError where it is none.
+/// Converts the path of a caller. Throws UsageError if it is null, empty or too long.
 std::string text(const char* path);
 
-/// What a check of these amplitudes found. They are checked where they have not been yet, and those that the caller
-/// delivers also after a witness has failed, because the caller may have corrected them.
+/// Returns the result of the check of these amplitudes. Checks them if they have not been checked. Checks amplitudes of
+/// a caller's reader again if a witness has failed, because the caller may have corrected them. `integrals`: amplitudes
+/// with the integrals; may be the same object.
 const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals);
-/// The same for whoever uses them: throws InputError for a failed witness unless `trust_input`, see
-/// `enforce_witnesses`.
+/// The same before a use of the amplitudes: throws InputError if a witness has failed, unless `trust_input` is set, see
+/// enforce_witnesses().
 CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input);
 
 }  // namespace trifuse::c_interface

@@ -16,6 +16,7 @@ namespace trifuse::nwchem {
 
 namespace {
 
+/// The name of a setting in the input and in the environment.
 struct Name {
   const char* setting;
   const char* variable;
@@ -24,7 +25,7 @@ constexpr Name device_name{"device", "TRIFUSE_NWCHEM_DEVICE"}, omega2_name{"omeg
     form_name{"form", "TRIFUSE_FORM"}, memory_name{"memory", "TRIFUSE_MEMORY"},
     tile_size_name{"tile_size", "TRIFUSE_TILE_SIZE"};
 
-/// A value and where it is from, for messages.
+/// A value and its origin, for messages.
 struct Choice {
   std::string origin, value;
 };
@@ -33,7 +34,7 @@ struct Choice {
   throw UsageError(fmt::format("{} is \"{}\"; {}.", choice.origin, choice.value, what));
 }
 
-/// The whole text as a number.
+/// Converts a text to a number; nullopt if the text is not a number.
 template <typename Number>
 std::optional<Number> number(std::string_view text) {
   Number value{};
@@ -83,7 +84,7 @@ std::int64_t parse_tile_size(const Choice& choice) {
   return *size;
 }
 
-/// The choices of the input; later ones count.
+/// The settings of the input. The last line of a name counts.
 class Lines {
  public:
   explicit Lines(const std::string& lines) {
@@ -106,6 +107,7 @@ class Lines {
     }
   }
 
+  /// The value of a setting: from the environment, else from the input, else nullopt.
   std::optional<Choice> find(const Name& name) const {
     if (const char* value = std::getenv(name.variable)) return Choice{name.variable, value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {

@@ -11,18 +11,19 @@ namespace trifuse::nwchem {
 
 enum class Device { automatic, cpu, cuda };
 
-/// What a user of NWChem can choose.
+/// Settings that a user of NWChem can choose.
 struct Options {
   Device device = Device::automatic;
-  std::vector<double> omega2 = {0.0};  ///< hartree; NWChem gets the energies of the first
-  std::optional<SpinFormulation> formulation;
-  std::optional<std::int64_t> memory;  ///< bytes on each GPU
-  std::optional<std::int64_t> tile_size;
+  std::vector<double> omega2 = {0.0};          ///< hartree; NWChem gets the energies of the first value
+  std::optional<SpinFormulation> formulation;  ///< nullopt: automatic
+  std::optional<std::int64_t> memory;          ///< limit on each GPU, bytes; nullopt: its free memory
+  std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; nullopt: automatic
 };
 
-/// From lines `name=value` of the input (`set trifuse:name value`), in which names are those of the environment in
-/// small letters: device, omega2, form, memory, tile_size. The environment (TRIFUSE_NWCHEM_DEVICE, TRIFUSE_OMEGA2, ...)
-/// overrules them. Throws UsageError for a name or value that is none.
+/// Reads the settings. `lines`: lines `name=value` from the input (`set trifuse:name value`); names are device, omega2,
+/// form, memory and tile_size; the last line of a name counts. The environment variables TRIFUSE_NWCHEM_DEVICE,
+/// TRIFUSE_OMEGA2, TRIFUSE_FORM, TRIFUSE_MEMORY and TRIFUSE_TILE_SIZE have precedence. Throws UsageError if a name or a
+/// value is not possible.
 Options read_options(const std::string& lines);
 
 }  // namespace trifuse::nwchem

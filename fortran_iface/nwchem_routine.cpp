@@ -20,7 +20,7 @@ using namespace trifuse;
 using nwchem::Device;
 using nwchem::Options;
 
-/// NWChem's processes. Its communication is done on its own thread.
+/// The processes of NWChem. All communication runs on the thread that called the library.
 class NwchemCommunicator final : public Communicator {
  public:
   NwchemCommunicator(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
@@ -38,6 +38,7 @@ class NwchemCommunicator final : public Communicator {
   CallerThread& caller_;
 };
 
+/// Throws UsageError if a pointer is null or a rank is impossible.
 void check(const trifuse_nwchem_job* job, const double* bracket_energy, const double* paren_energy) {
   const auto pointers = {job == nullptr, bracket_energy == nullptr, paren_energy == nullptr};
   const auto null = [](bool is) { return is; };
@@ -58,7 +59,7 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
   tiles.nob = job.nob;
   tiles.nva = job.nva;
   tiles.nvb = job.nvb;
-  // Counts that cannot be are refused before any entry is looked at, and before their sum overflows.
+  // Checked first: before any array is read, and before the sum overflows.
   std::int64_t all = 0;
   for (const std::int64_t count : {job.noa, job.nob, job.nva, job.nvb}) {
     if (count < 0 || count > max_spin_orbitals) {
@@ -89,7 +90,8 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
                                    {job.orbital_energies, static_cast<std::size_t>(orbitals)}, read);
 }
 
-/// The GPUs that a rank which is to use one may have. Says why there is none, where one was asked for.
+/// The GPUs that a rank may use; empty if it computes on cores. Throws UsageError if the user wants GPUs and there is
+/// none.
 std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
   if (options.device == Device::cpu) return {};
   if (options.device == Device::automatic && choose_executor(tiles, options.formulation) != ExecutorKind::cuda)
@@ -97,7 +99,7 @@ std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& 
   return choose_devices(visible_devices(), {});
 }
 
-/// `settings` may be null.
+/// Converts settings to a string; null gives an empty one. Throws UsageError if they are too long.
 std::string checked_settings(const char* settings) {
   constexpr std::size_t longest = 1 << 16;
   const std::size_t length = settings != nullptr ? strnlen(settings, longest + 1) : 0;
@@ -105,12 +107,13 @@ std::string checked_settings(const char* settings) {
   return settings != nullptr ? std::string(settings, length) : std::string();
 }
 
-/// What all ranks together find out before they begin.
+/// The input and the plan.
 struct Setup {
   std::unique_ptr<TileSource> source;
   std::optional<TeamCalculation> of_team;
 };
 
+/// Plans the calculation on all ranks. Collective.
 Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& communicator, CallerThread& caller) {
   Setup setup;
   TeamOptions team_options;
@@ -130,6 +133,7 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& 
   return setup;
 }
 
+/// Prints the report of a run on rank 0.
 class Report {
  public:
   Report(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}

@@ -22,21 +22,22 @@
 #include "cxx/parallel/ranks.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 
-/// The symbols that NWChem's TCE calls in its GPU objects (sd_t_total.o, memory.o, hybrid.o), releases 7.0 to 7.3: all
-/// arguments by reference, integers of 8 bytes. Kernel calls are recorded; `compute_en_` executes them as one task.
+/// The symbols of NWChem's GPU objects (sd_t_total.o, memory.o, hybrid.o) that its TCE calls, releases 7.0 to 7.3. All
+/// arguments are references, and integers have 8 bytes. Kernel calls are only recorded; `compute_en_` executes the
+/// calls of a task together.
 
 using Integer = std::int64_t;
 
 extern "C" {
-/// NWChem's way out, with a Fortran string; and a rank's number on its node. Absent in programs that are not NWChem.
+/// NWChem's error exit, with a Fortran string, and its number of a rank on a node. Null in programs other than NWChem.
 __attribute__((weak)) void errquit_(const char* text, const Integer* number, const Integer* error, std::size_t length);
 __attribute__((weak)) int util_my_smp_index(void);
 }
 
 namespace {
 
-/// Lives as long as the program, so that memory is not asked for again with each task. Never destroyed: the driver may
-/// be gone before this library.
+/// The recorder of this process. It keeps its memory from task to task. It is never destroyed, because the CUDA driver
+/// may shut down before this library.
 std::unique_ptr<trifuse::TaskRecorder>& recorder_place() {
   static auto& place = *new std::unique_ptr<trifuse::TaskRecorder>;
   return place;
@@ -53,12 +54,13 @@ void compute_on_cores() {
   compute_with(trifuse::make_recorded_cpu_executor(), "A core");
 }
 
-/// On cores until `device_init_` has chosen a GPU.
+/// Returns the recorder. It computes on cores until `device_init_` has chosen a GPU.
 trifuse::TaskRecorder& recorder() {
   if (!recorder_place()) compute_on_cores();
   return *recorder_place();
 }
 
+/// Calls NWChem's errquit with a message, or aborts a program without errquit.
 void fail(const std::string& sentence) {
   const std::string text = "Trifuse: " + trifuse::printable(sentence);
   if (errquit_ != nullptr) {
@@ -70,13 +72,14 @@ void fail(const std::string& sentence) {
   std::abort();
 }
 
-/// NWChem's own number supposes that neighbours in rank are neighbours on a node.
+/// Number of this rank on its node, from 0. The launcher's number comes first, because NWChem's own number assumes that
+/// successive ranks are on the same node.
 int rank_on_node() {
   if (const auto found = trifuse::rank_on_host_by_launcher()) return *found;
   return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
-/// The GPU of this rank, and how users know it. It was asked for, so there must be one.
+/// Returns the number of the GPU of this rank and its description for messages. Throws UsageError if there is none.
 std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
   const auto candidates = trifuse::devices_of_rank(usable, rank_on_node(), gpus_per_node);
@@ -97,7 +100,7 @@ std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   return {device.number, fmt::format("{} of {}", name, rank)};
 }
 
-/// Runs `body`; what it throws goes to the host program. False then.
+/// Runs `body`. If it throws, reports the error to the host program and returns false.
 template <typename Body>
 bool guarded(Body body) {
   try {
@@ -111,6 +114,7 @@ bool guarded(Body body) {
   }
 }
 
+/// Records a kernel call of the term with this kind and number.
 void record(trifuse::TermKind kind, int number, const trifuse::RecordedTask::CallExtents& extent, const double* t,
             const double* v) {
   guarded([&] {
@@ -120,7 +124,7 @@ void record(trifuse::TermKind kind, int number, const trifuse::RecordedTask::Cal
   });
 }
 
-/// NWChem's order of ranges is h1, h2, h3, p4, p5, p6.
+/// Converts NWChem's order of extents, h1, h2, h3, p4, p5, p6, to that of a task, a, b, c, i, j, k.
 trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,
                                             const Integer* p5, const Integer* p6) {
   return {*p4, *p5, *p6, *h1, *h2, *h3};
@@ -130,19 +134,20 @@ trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2
 
 extern "C" {
 
-/// 1 where this rank shall use a device: the first `*gpus` ranks of a node.
+/// Returns 1 if this rank uses a GPU, else 0. The first `*gpus` ranks of a node use one.
 Integer check_device_(const Integer* gpus) {
   return rank_on_node() < *gpus ? 1 : 0;
 }
 
-/// Chooses the GPU of this rank, or cores if the environment says TRIFUSE_NWCHEM_DEVICE=cpu, and gets it ready. Where
-/// it fails and the host program goes on, `*device` is NWChem's sign of failure.
+/// Chooses and prepares the GPU of this rank. With TRIFUSE_NWCHEM_DEVICE=cpu in the environment, the rank computes on
+/// cores. `*gpus`: number of ranks of a node that use a GPU. `*device`: gets the number of the GPU; 30, NWChem's sign
+/// of failure, if it fails and the host program continues. Returns 0.
 Integer device_init_(const Integer* gpus, Integer* device) {
   *device = 30;
   guarded([&] {
     recorder_place().reset();
     int number = 0;
-    // The symbols do not see the input.
+    // NWChem's input is not available here, only the environment.
     const trifuse::nwchem::Options options = trifuse::nwchem::read_options("");
     if (options.device == trifuse::nwchem::Device::cpu) {
       compute_on_cores();
@@ -160,10 +165,11 @@ Integer device_init_(const Integer* gpus, Integer* device) {
   return 0;
 }
 
-/// Memory is not bound to a task.
+/// Nothing to do: memory does not belong to a task.
 void initmemmodule_(void) {}
 void finalizememmodule_(void) {}
 
+/// Begin the singles and the doubles of a task. Arguments: extents of its tiles.
 void dev_mem_s_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
                 const Integer* p6) {
   guarded([&] { recorder().begin_singles(task_extents(h1, h2, h3, p4, p5, p6)); });
@@ -172,10 +178,13 @@ void dev_mem_d_(const Integer* h1, const Integer* h2, const Integer* h3, const I
                 const Integer* p6) {
   guarded([&] { recorder().begin_doubles(task_extents(h1, h2, h3, p4, p5, p6)); });
 }
+/// Discards the current task.
 void dev_release_(void) {
   guarded([&] { recorder().clear(); });
 }
 
+// The 27 kernels record their operands; recorded_task.hpp has the layouts of t1, t2 and v2. The argument of the target
+// block, before t1 or t2, is not used.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): 27 symbols of three shapes
 #define TRIFUSE_KERNELS(n)                                                                                      \
   void sd_t_s1_##n##_cuda_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,          \
@@ -204,9 +213,9 @@ TRIFUSE_KERNELS(9)
 #undef TRIFUSE_KERNELS
 // NOLINTEND
 
-/// energy[0] = E[T], energy[1] = E(T) of the task. Orbital energies are those of h1, h2, h3, p4, p5, p6. NWChem passes
-/// two host arrays, and two more arguments after them, which nobody uses. Where it fails and the host program goes on,
-/// the energies are not numbers.
+/// Computes the energies of the current task: energy[0] = E[T], energy[1] = E(T), hartree. `factor`: factor of the
+/// task. `eps_*`: orbital energies of each tile, hartree. `h1` to `p6`: extents of the tiles. The last two arguments,
+/// host arrays of NWChem, are not used. The energies are NaN if it fails and the host program continues.
 void compute_en_(const double* factor, double* energy, const double* eps_h1, const double* eps_h2, const double* eps_h3,
                  const double* eps_p4, const double* eps_p5, const double* eps_p6, const Integer* h1, const Integer* h2,
                  const Integer* h3, const Integer* p4, const Integer* p5, const Integer* p6, const double*,

@@ -1,8 +1,21 @@
-!> Trifuse from Fortran: each procedure is one function of trifuse.h, with Fortran strings and arrays.
+!> Trifuse from Fortran. Each procedure calls one function of trifuse.h, with Fortran strings and arrays.
 !>
-!> All kinds are those of ISO_C_BINDING, so the module serves programs with 4-byte and with 8-byte default integers
-!> (-fdefault-integer-8) alike. Energies are in hartree. On failure `status%code` is not `trifuse_success` and
-!> `trifuse_message(status)` is one sentence.
+!> All kinds are kinds of ISO_C_BINDING, so the module works with 4-byte and with 8-byte default integers
+!> (-fdefault-integer-8). Energies and integrals are in hartree.
+!>
+!> Errors: on failure `status%code` is not `trifuse_success`, and `trifuse_message(status)` is one sentence. Then output
+!> arguments have no meaning. No procedure ends the program.
+!>
+!> Numbers `index` of blocks, tiles, witnesses, warnings and energies start at 1 here, and at 0 in trifuse.h. Numbers of
+!> tiles in `tiles(4)` and numbers of GPUs start at 0, as in trifuse.h.
+!>
+!> Blocks have the same layout in memory as in trifuse.h. There arrays have C order, the last index fastest; a Fortran
+!> array has the same indices in the reverse order:
+!>
+!>     trifuse_fock  C f[g6,g5]          Fortran f(g5,g6)
+!>     trifuse_t1    C t1[p,h]           Fortran t1(h,p)
+!>     trifuse_t2    C t2[p1,p2,h3,h4]   Fortran t2(h4,h3,p2,p1)
+!>     trifuse_v2    C v2[g3,g4,g1,g2]   Fortran v2(g2,g1,g4,g3)
 module trifuse
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int32_t, c_int64_t, c_null_char, &
     & c_null_funptr, c_null_ptr, c_ptr, c_size_t
@@ -21,6 +34,7 @@ module trifuse
   public :: trifuse_set_device, trifuse_set_gpus, trifuse_set_memory, trifuse_set_journal, trifuse_set_trust_input
   public :: trifuse_energy_count, trifuse_get_energy, trifuse_warning_count, trifuse_get_warning
 
+  ! Codes of a status, see trifuse_code in trifuse.h.
   integer(c_int32_t), parameter, public :: trifuse_success = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_bad_input = 1_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_bad_usage = 2_c_int32_t
@@ -28,12 +42,14 @@ module trifuse
   integer(c_int32_t), parameter, public :: trifuse_failed = 4_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_bad_handle = 5_c_int32_t
 
+  ! Settings of a calculation, see trifuse_set_form and trifuse_set_rohf.
   integer(c_int32_t), parameter, public :: trifuse_form_auto = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_form_spin_orbital = 1_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_form_spin_adapted = 2_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_rohf_nwchem = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_rohf_semicanonical = 1_c_int32_t
 
+  ! Devices, references, kinds of amplitudes, classes of orbitals and tensors, as in trifuse.h.
   integer(c_int32_t), parameter, public :: trifuse_device_auto = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_device_cpu = 1_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_device_cuda = 2_c_int32_t
@@ -52,49 +68,51 @@ module trifuse
   integer(c_int32_t), parameter, public :: trifuse_t2 = 2_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_v2 = 3_c_int32_t
 
+  ! Results of a witness.
   integer(c_int32_t), parameter, public :: trifuse_witness_passed = 0_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_witness_unknown = 1_c_int32_t
   integer(c_int32_t), parameter, public :: trifuse_witness_failed = 2_c_int32_t
 
   integer, parameter :: message_length = 1024, name_length = 64
 
-  !> What became of a call.
+  !> The result of a call.
   type, bind(c) :: trifuse_status
-    integer(c_int32_t) :: code = 0_c_int32_t
-    character(kind=c_char) :: message(message_length) = c_null_char
+    integer(c_int32_t) :: code = 0_c_int32_t                         !< one of the codes above
+    character(kind=c_char) :: message(message_length) = c_null_char  !< see trifuse_message
   end type trifuse_status
 
-  !> Spin orbitals of one class and one irrep, as in trifuse.h.
+  !> A tile: spin orbitals of one class and one irrep.
   type, bind(c) :: trifuse_tile
-    integer(c_int32_t) :: orbital_class = trifuse_hole_alpha
-    integer(c_int32_t) :: irrep = 0_c_int32_t
-    integer(c_int64_t) :: size = 0_c_int64_t
+    integer(c_int32_t) :: orbital_class = trifuse_hole_alpha  !< trifuse_hole_alpha to trifuse_particle_beta
+    integer(c_int32_t) :: irrep = 0_c_int32_t                 !< 0 to 7
+    integer(c_int64_t) :: size = 0_c_int64_t                  !< number of orbitals, at least 1
   end type trifuse_tile
 
-  !> Amplitudes that the calling program holds, as in trifuse.h: `tiles` and `orbital_energies` are c_loc of arrays.
+  !> Describes amplitudes that the calling program holds; trifuse.h explains each component.
   type, bind(c) :: trifuse_description
-    integer(c_int64_t) :: tile_count = 0_c_int64_t
-    type(c_ptr) :: tiles = c_null_ptr
-    type(c_ptr) :: orbital_energies = c_null_ptr
-    integer(c_int32_t) :: reference = trifuse_rhf
-    integer(c_int32_t) :: kind = trifuse_ccsd
-    real(c_double) :: omega2 = 0.0_c_double
-    integer(c_int32_t) :: has_integrals = 1_c_int32_t
-    integer(c_int32_t) :: has_fock = 0_c_int32_t
-    real(c_double) :: correlation_energy = 0.0_c_double
-    integer(c_int32_t) :: fock_in_triples = 0_c_int32_t
-    integer(c_int32_t) :: has_exchange_integrals = 0_c_int32_t
+    integer(c_int64_t) :: tile_count = 0_c_int64_t              !< 1 to 30000
+    type(c_ptr) :: tiles = c_null_ptr                           !< c_loc of type(trifuse_tile) :: tiles(tile_count)
+    type(c_ptr) :: orbital_energies = c_null_ptr                !< c_loc of real(c_double) :: energies(:), hartree
+    integer(c_int32_t) :: reference = trifuse_rhf               !< trifuse_rhf, trifuse_uhf or trifuse_rohf
+    integer(c_int32_t) :: kind = trifuse_ccsd                   !< trifuse_ccsd, _regularized_ccsd or _lambda
+    real(c_double) :: omega2 = 0.0_c_double                     !< of regularised CCSD, hartree, 0 to 1e6; else 0
+    integer(c_int32_t) :: has_integrals = 1_c_int32_t           !< 0 or 1
+    integer(c_int32_t) :: has_fock = 0_c_int32_t                !< 0 or 1
+    real(c_double) :: correlation_energy = 0.0_c_double         !< CCSD, hartree; 0: not known
+    integer(c_int32_t) :: fock_in_triples = 0_c_int32_t         !< 0 or 1; 1 needs has_fock
+    integer(c_int32_t) :: has_exchange_integrals = 0_c_int32_t  !< 0 or 1; 1 needs has_integrals
   end type trifuse_description
 
-  !> What a witness said, as in trifuse.h: value and limit are not a number where there is none.
+  !> The result of a witness, a relation that correct amplitudes and integrals satisfy.
   type :: trifuse_witness
-    character(len=:), allocatable :: name
-    integer(c_int32_t) :: result = trifuse_witness_unknown
-    real(c_double) :: value = 0.0_c_double
-    real(c_double) :: limit = 0.0_c_double
-    character(len=:), allocatable :: note
+    character(len=:), allocatable :: name                   !< e.g. "singles equation"
+    integer(c_int32_t) :: result = trifuse_witness_unknown  !< trifuse_witness_passed, _unknown or _failed
+    real(c_double) :: value = 0.0_c_double                  !< measured value; NaN if there is none
+    real(c_double) :: limit = 0.0_c_double                  !< limit of the value; NaN if there is none
+    character(len=:), allocatable :: note                   !< failed: one sentence; unknown: the reason
   end type trifuse_witness
 
+  !> The same type in C.
   type, bind(c) :: c_witness
     character(kind=c_char) :: name(name_length)
     integer(c_int32_t) :: result
@@ -102,13 +120,13 @@ module trifuse
     character(kind=c_char) :: note(message_length)
   end type c_witness
 
-  !> Converged amplitudes; see trifuse_open_amplitudes.
+  !> A handle of converged amplitudes, usually with integrals. Only one thread at a time may use it.
   type :: trifuse_amplitudes
     private
     type(c_ptr) :: handle = c_null_ptr
   end type trifuse_amplitudes
 
-  !> A calculation; see trifuse_new_calculation.
+  !> A handle of a calculation. Only one thread at a time may use it.
   type :: trifuse_calculation
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -347,7 +365,7 @@ module trifuse
 
 contains
 
-  !> "0.1.0"
+  !> Returns the version, e.g. "0.1.0".
   function trifuse_version() result(text)
     character(len=:), allocatable :: text
     type(c_ptr) :: pointer
@@ -357,20 +375,22 @@ contains
     text = joined(characters)
   end function trifuse_version
 
-  !> Bits of compiled-in features, as in trifuse.h.
+  !> Returns the compiled-in features, the sum of their bits: 1 CUDA, 2 MPI, 4 Fortran.
   function trifuse_features() result(bits)
     integer(c_int64_t) :: bits
     bits = c_features()
   end function trifuse_features
 
-  !> The sentence of a status; empty on success.
+  !> Returns the sentence of a status; empty on success.
   function trifuse_message(status) result(text)
     type(trifuse_status), intent(in) :: status
     character(len=:), allocatable :: text
     text = up_to_null(status%message)
   end function trifuse_message
 
-  !> A dump, or the prefix or directory of NWChem's files.
+  !> Opens amplitudes with integrals in files, and verifies them (see trifuse.h).
+  !>
+  !> `path`: a Trifuse dump (HDF5), or the prefix or the directory of NWChem's files; trailing blanks are ignored.
   subroutine trifuse_open_amplitudes(status, amplitudes, path)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
@@ -378,7 +398,9 @@ contains
     amplitudes%handle = c_open(status, terminated(path))
   end subroutine trifuse_open_amplitudes
 
-  !> Amplitudes for the left side, over the integrals of `right`.
+  !> Opens left amplitudes, which need no integrals. They are verified with the integrals of `right`.
+  !>
+  !> `path`: as in trifuse_open_amplitudes. `right`: right amplitudes with integrals.
   subroutine trifuse_open_left_amplitudes(status, amplitudes, path, right)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
@@ -387,7 +409,10 @@ contains
     amplitudes%handle = c_open_left(status, terminated(path), right%handle)
   end subroutine trifuse_open_left_amplitudes
 
-  !> As the two before, with and without `right`, but a failed witness is no error before trifuse_run.
+  !> Opens amplitudes even if a witness fails. trifuse_run then fails, unless trifuse_set_trust_input allows it to
+  !> continue.
+  !>
+  !> `path`: as in trifuse_open_amplitudes. `right`: right amplitudes if these are left amplitudes; else absent.
   subroutine trifuse_open_doubtful_amplitudes(status, amplitudes, path, right)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
@@ -399,7 +424,7 @@ contains
     amplitudes%handle = c_open_doubtful(status, terminated(path), right_handle)
   end subroutine trifuse_open_doubtful_amplitudes
 
-  !> Number of witnesses of the last check of these amplitudes, which are checked now if they have not been.
+  !> Gets the number of witnesses of the last check. Checks the amplitudes first if they have not been checked.
   subroutine trifuse_witness_count(status, amplitudes, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -407,7 +432,7 @@ contains
     count = c_witness_count(status, amplitudes%handle)
   end subroutine trifuse_witness_count
 
-  !> Witness number `index`, from 1 here.
+  !> Gets witness number `index`, 1 to `count` of trifuse_witness_count.
   subroutine trifuse_get_witness(status, amplitudes, index, witness)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -427,8 +452,11 @@ contains
     witness%note = up_to_null(found%note)
   end subroutine trifuse_get_witness
 
-  !> Amplitudes in the calling program, delivered by `reader` (c_funloc of a function that is bind(c), see trifuse.h), to
-  !> which `context` is handed; or set block by block where there is no reader.
+  !> Makes amplitudes from blocks of the calling program. They are verified before their first use.
+  !>
+  !> `description`: everything in it is copied. `reader`: c_funloc of a bind(c) function that delivers the blocks, see
+  !> trifuse_block_reader in trifuse.h; absent: the caller sets them with trifuse_set_block. `context`: passed to
+  !> `reader`.
   subroutine trifuse_new_amplitudes(status, amplitudes, description, reader, context)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
@@ -444,8 +472,11 @@ contains
     amplitudes%handle = c_new_amplitudes(status, description, the_reader, the_context)
   end subroutine trifuse_new_amplitudes
 
-  !> Copies a block into amplitudes without a reader. Tiles are numbers from 0, as in trifuse.h, the last two of a matrix
-  !> without meaning; a Fortran array of the block has the last index of trifuse.h first.
+  !> Copies one block into amplitudes of trifuse_new_amplitudes without a reader.
+  !>
+  !> `tensor`: trifuse_fock, trifuse_t1, trifuse_t2 or trifuse_v2. `tiles`: numbers of the tiles, from 0, in the order
+  !> of the C indices: p1, p2, h3, h4 for T2; the last two have no meaning for trifuse_fock and trifuse_t1. `block`: all
+  !> elements in the order of memory, e.g. of an array t2(h4,h3,p2,p1).
   subroutine trifuse_set_block(status, amplitudes, tensor, tiles, block)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -455,7 +486,7 @@ contains
     call c_set_block(status, amplitudes%handle, tensor, tiles, size(block, kind=c_int64_t), block)
   end subroutine trifuse_set_block
 
-  !> Copies a block out of any amplitudes.
+  !> Copies one block of any amplitudes to `block`. Arguments as in trifuse_set_block.
   subroutine trifuse_get_block(status, amplitudes, tensor, tiles, block)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -465,7 +496,8 @@ contains
     call c_get_block(status, amplitudes%handle, tensor, tiles, size(block, kind=c_int64_t), block)
   end subroutine trifuse_get_block
 
-  !> Number of blocks of a tensor.
+  !> Gets the number of blocks of a tensor that spin and symmetry allow and that the triples need. `tensor`: as in
+  !> trifuse_set_block.
   subroutine trifuse_block_count(status, amplitudes, tensor, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -474,7 +506,9 @@ contains
     count = c_block_count(status, amplitudes%handle, tensor)
   end subroutine trifuse_block_count
 
-  !> Tiles (from 0; matrices have two) and size of block number `index`, from 1 here.
+  !> Gets the tiles and the size of block number `index`, 1 to `count` of trifuse_block_count.
+  !>
+  !> `tensor`, `tiles`: as in trifuse_set_block. `block_size`: number of elements.
   subroutine trifuse_get_block_tiles(status, amplitudes, tensor, index, tiles, block_size)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -484,6 +518,7 @@ contains
     call c_get_block_tiles(status, amplitudes%handle, tensor, index - 1_c_int64_t, tiles, block_size)
   end subroutine trifuse_get_block_tiles
 
+  !> Gets the number of tiles of any amplitudes.
   subroutine trifuse_tile_count(status, amplitudes, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -491,7 +526,7 @@ contains
     count = c_tile_count(status, amplitudes%handle)
   end subroutine trifuse_tile_count
 
-  !> Tile number `index`, from 1 here.
+  !> Gets tile number `index`, 1 to `count` of trifuse_tile_count. The same tile has the number index - 1 in `tiles(4)`.
   subroutine trifuse_get_tile(status, amplitudes, index, tile)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -500,7 +535,8 @@ contains
     call c_get_tile(status, amplitudes%handle, index - 1_c_int64_t, tile)
   end subroutine trifuse_get_tile
 
-  !> As many as there are orbitals, hartree.
+  !> Gets the orbital energies in the order of the tiles, hartree. `energies` must have as many elements as there are
+  !> orbitals.
   subroutine trifuse_get_orbital_energies(status, amplitudes, energies)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -508,8 +544,9 @@ contains
     call c_get_orbital_energies(status, amplitudes%handle, size(energies, kind=c_int64_t), energies)
   end subroutine trifuse_get_orbital_energies
 
-  !> A calculation keeps the amplitudes that it was made with, so they may be deleted before it. `code`, where it is
-  !> there, becomes trifuse_bad_handle where a copy of these was deleted before.
+  !> Deletes amplitudes. A calculation keeps its amplitudes, so they may be deleted before the calculation.
+  !>
+  !> `code`: trifuse_success, or trifuse_bad_handle if a copy of this handle was deleted before.
   subroutine trifuse_delete_amplitudes(amplitudes, code)
     type(trifuse_amplitudes), intent(inout) :: amplitudes
     integer(c_int32_t), intent(out), optional :: code
@@ -518,7 +555,8 @@ contains
     if (present(code)) code = found
   end subroutine trifuse_delete_amplitudes
 
-  !> CCSD correlation energy of the amplitudes, hartree.
+  !> Gets the CCSD correlation energy of these amplitudes, hartree, recomputed from their numbers. Fails if a witness
+  !> failed, or if the amplitudes have no such energy.
   subroutine trifuse_correlation_energy(status, amplitudes, energy)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(in) :: amplitudes
@@ -526,7 +564,8 @@ contains
     energy = c_correlation_energy(status, amplitudes%handle)
   end subroutine trifuse_correlation_energy
 
-  !> Without `left` both sides have the same amplitudes.
+  !> Makes a calculation. `right`: right amplitudes with integrals. `left`: left amplitudes; absent: the right
+  !> amplitudes.
   subroutine trifuse_new_calculation(status, calculation, right, left)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(out) :: calculation
@@ -538,6 +577,7 @@ contains
     calculation%handle = c_new_calculation(status, right%handle, left_handle)
   end subroutine trifuse_new_calculation
 
+  !> Deletes a calculation. `code`: as in trifuse_delete_amplitudes.
   subroutine trifuse_delete_calculation(calculation, code)
     type(trifuse_calculation), intent(inout) :: calculation
     integer(c_int32_t), intent(out), optional :: code
@@ -546,6 +586,8 @@ contains
     if (present(code)) code = found
   end subroutine trifuse_delete_calculation
 
+  !> Sets the values of omega2, hartree: 1 to 10000 values, each 0 to 1e6. One run computes all of them. Default: the
+  !> omega2 of regularised left amplitudes, or 0.
   subroutine trifuse_set_omega2(status, calculation, omega2)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -553,6 +595,8 @@ contains
     call c_set_omega2(status, calculation%handle, size(omega2, kind=c_int64_t), omega2)
   end subroutine trifuse_set_omega2
 
+  !> Sets the spin formulation: trifuse_form_auto (the default: spin-adapted for RHF, else spin-orbital),
+  !> trifuse_form_spin_orbital, or trifuse_form_spin_adapted, which needs an RHF reference.
   subroutine trifuse_set_form(status, calculation, form)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -560,6 +604,8 @@ contains
     call c_set_form(status, calculation%handle, form)
   end subroutine trifuse_set_form
 
+  !> Sets the orbitals of an ROHF reference: trifuse_rohf_nwchem (the default: those of the amplitudes), or
+  !> trifuse_rohf_semicanonical (the standard ROHF-CCSD(T)), which needs an ROHF reference and the Fock matrix.
   subroutine trifuse_set_rohf(status, calculation, rohf)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -567,7 +613,7 @@ contains
     call c_set_rohf(status, calculation%handle, rohf)
   end subroutine trifuse_set_rohf
 
-  !> One of trifuse_device_auto, _cpu and _cuda.
+  !> Sets the device: trifuse_device_auto (the default), trifuse_device_cpu or trifuse_device_cuda, see trifuse.h.
   subroutine trifuse_set_device(status, calculation, device)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -575,7 +621,7 @@ contains
     call c_set_device(status, calculation%handle, device)
   end subroutine trifuse_set_device
 
-  !> Numbers of GPUs, as CUDA counts them from 0.
+  !> Sets the GPUs, 1 to 4096 numbers as CUDA counts them from 0. Implies trifuse_device_cuda.
   subroutine trifuse_set_gpus(status, calculation, gpus)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -583,6 +629,7 @@ contains
     call c_set_gpus(status, calculation%handle, size(gpus, kind=c_int64_t), gpus)
   end subroutine trifuse_set_gpus
 
+  !> Sets the number of threads, 1 to 4096. Default: as many as the process may use.
   subroutine trifuse_set_threads(status, calculation, threads)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -590,6 +637,7 @@ contains
     call c_set_threads(status, calculation%handle, threads)
   end subroutine trifuse_set_threads
 
+  !> Sets the largest number of orbitals in a tile, 1 to 1048576. Default: chosen for the device.
   subroutine trifuse_set_tile_size(status, calculation, tile_size)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -597,6 +645,8 @@ contains
     call c_set_tile_size(status, calculation%handle, tile_size)
   end subroutine trifuse_set_tile_size
 
+  !> Sets the memory limit in bytes, at most 1 PiB. CPU: limit of the scratch, besides amplitudes and integrals; default
+  !> 2 GiB. GPUs: limit on each GPU; default: its free memory.
   subroutine trifuse_set_memory(status, calculation, bytes)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -604,6 +654,7 @@ contains
     call c_set_memory(status, calculation%handle, bytes)
   end subroutine trifuse_set_memory
 
+  !> Sets the path of the journal, a file of finished tasks from which a stopped run resumes. Default: no journal.
   subroutine trifuse_set_journal(status, calculation, path)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -611,13 +662,15 @@ contains
     call c_set_journal(status, calculation%handle, terminated(path))
   end subroutine trifuse_set_journal
 
+  !> Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run.
   subroutine trifuse_run(status, calculation)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
     call c_run(status, calculation%handle)
   end subroutine trifuse_run
 
-  !> Whether to go on after a failed witness, or with a (T) that contradicts the printed one; a warning says so.
+  !> Sets what happens if a witness fails or if (T) contradicts the printed (T). `trust` true: the run continues with a
+  !> warning. False, the default: the run fails.
   subroutine trifuse_set_trust_input(status, calculation, trust)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -625,7 +678,7 @@ contains
     call c_set_trust_input(status, calculation%handle, merge(1_c_int32_t, 0_c_int32_t, trust))
   end subroutine trifuse_set_trust_input
 
-  !> Number of warnings of the last run.
+  !> Gets the number of warnings of the last run.
   subroutine trifuse_warning_count(status, calculation, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -633,7 +686,7 @@ contains
     count = c_warning_count(status, calculation%handle)
   end subroutine trifuse_warning_count
 
-  !> Warning number `index`, from 1 here: one sentence.
+  !> Gets warning number `index`, 1 to `count` of trifuse_warning_count: one sentence.
   subroutine trifuse_get_warning(status, calculation, index, warning)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -645,7 +698,7 @@ contains
     warning = up_to_null(text)
   end subroutine trifuse_get_warning
 
-  !> Number of energies of the last run.
+  !> Gets the number of omega2 values that the last run computed; 0 before a run.
   subroutine trifuse_energy_count(status, calculation, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -653,7 +706,8 @@ contains
     count = c_energy_count(status, calculation%handle)
   end subroutine trifuse_energy_count
 
-  !> Energies number `index`, from 1 here, of the last run: [T] and (T), hartree.
+  !> Gets omega2 and the energies E[T] and E(T) of one omega2 value of the last run, all in hartree. `index`: 1 to
+  !> `count` of trifuse_energy_count.
   subroutine trifuse_get_energy(status, calculation, index, omega2, bracket_energy, paren_energy)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -662,6 +716,7 @@ contains
     call c_get_energy(status, calculation%handle, index - 1_c_int64_t, omega2, bracket_energy, paren_energy)
   end subroutine trifuse_get_energy
 
+  !> Returns `text` without trailing blanks and with a null character at the end.
   function terminated(text) result(characters)
     character(len=*), intent(in) :: text
     character(kind=c_char) :: characters(len_trim(text) + 1)
@@ -672,7 +727,7 @@ contains
     characters(len_trim(text) + 1) = c_null_char
   end function terminated
 
-  !> The characters before the first null.
+  !> Returns the characters before the first null character.
   function up_to_null(characters) result(text)
     character(kind=c_char), intent(in) :: characters(:)
     character(len=:), allocatable :: text
@@ -683,6 +738,7 @@ contains
     text = joined(characters(:length))
   end function up_to_null
 
+  !> Converts an array of characters to a string.
   function joined(characters) result(text)
     character(kind=c_char), intent(in) :: characters(:)
     character(len=size(characters)) :: text

@@ -1,13 +1,20 @@
 /* Trifuse: the triples correction of coupled cluster, for C and through ISO_C_BINDING for Fortran.
  *
- * Every function that can fail takes a status first, sets its code, and writes one sentence that says what is wrong and
- * what helps; it never ends the program. Handles are opaque numbers that are looked up in a table, and no number is
- * given twice: one that is null, deleted or of another type is TRIFUSE_BAD_HANDLE. Energies are in hartree. A handle
- * may be used by one thread at a time.
+ * Errors. The first parameter of every function that can fail is `status`. The function sets its code, and on failure
+ * it writes one sentence that names the problem and a cure. No function ends the program. `status` may be null. On
+ * failure a function that returns a handle returns null, a function that returns a number returns 0, and output
+ * arguments have no meaning.
  *
- * Threads do not follow into a process that is forked. A child of a process that has computed, or opened amplitudes,
- * with this library gets TRIFUSE_BAD_SYSTEM from whatever computes; the parent goes on. Start it as a program of its
- * own (in Python multiprocessing with the start method "spawn"), or fork before. */
+ * Handles are opaque numbers that the library looks up in a table. No number is used twice. A handle that is null,
+ * deleted or of another type gives TRIFUSE_BAD_HANDLE. Only one thread at a time may use a handle.
+ *
+ * Arrays have C order: the last index is the fastest. A shape such as tiles[tile_count] gives the number of elements.
+ * Energies and integrals are in hartree. All indices start at 0.
+ *
+ * A forked process does not inherit threads. If a process has computed or opened amplitudes with this library and then
+ * forks, every function that computes gives TRIFUSE_BAD_SYSTEM in the child. The parent is not affected. Start the
+ * child as a program of its own (Python: multiprocessing with the start method "spawn"), or fork before the process
+ * computes or opens anything. */
 #ifndef TRIFUSE_H
 #define TRIFUSE_H
 
@@ -19,29 +26,30 @@ extern "C" {
 
 enum trifuse_code {
   TRIFUSE_SUCCESS = 0,
-  TRIFUSE_BAD_INPUT = 1,  /* a file is absent, unreadable or unsound */
-  TRIFUSE_BAD_USAGE = 2,  /* an argument or a combination of settings that cannot be honoured */
-  TRIFUSE_BAD_SYSTEM = 3, /* no memory, no space, an unwritable file */
+  TRIFUSE_BAD_INPUT = 1,  /* a file is absent or unreadable, or its contents are wrong */
+  TRIFUSE_BAD_USAGE = 2,  /* an argument or a combination of settings is not possible */
+  TRIFUSE_BAD_SYSTEM = 3, /* no memory, no disk space, an unwritable file */
   TRIFUSE_FAILED = 4,     /* an internal error */
-  TRIFUSE_BAD_HANDLE = 5  /* a handle that is null, deleted or of another type */
+  TRIFUSE_BAD_HANDLE = 5  /* a handle is null, deleted or of another type */
 };
 
 #define TRIFUSE_MESSAGE_LENGTH 1024
 
+/* The result of a call. */
 typedef struct trifuse_status {
   int32_t code;                         /* one of trifuse_code */
-  char message[TRIFUSE_MESSAGE_LENGTH]; /* empty on success, always terminated */
+  char message[TRIFUSE_MESSAGE_LENGTH]; /* one sentence, null-terminated; empty on success */
 } trifuse_status;
 
-/* Converged amplitudes, as a rule with integrals. */
+/* Converged amplitudes, usually with integrals. */
 typedef struct trifuse_amplitudes_handle* trifuse_amplitudes;
-/* A calculation: amplitudes on the right, perhaps others on the left, and settings. */
+/* A calculation: right amplitudes, optional left amplitudes, and settings. */
 typedef struct trifuse_calculation_handle* trifuse_calculation;
 
 enum trifuse_device { TRIFUSE_DEVICE_AUTO = 0, TRIFUSE_DEVICE_CPU = 1, TRIFUSE_DEVICE_CUDA = 2 };
 enum trifuse_reference { TRIFUSE_RHF = 0, TRIFUSE_UHF = 1, TRIFUSE_ROHF = 2 };
 enum trifuse_kind { TRIFUSE_CCSD = 0, TRIFUSE_REGULARIZED_CCSD = 1, TRIFUSE_LAMBDA = 2 };
-/* The four classes of spin orbitals, in the order in which their tiles stand. */
+/* The four classes of spin orbitals, in the order of their tiles. Holes are occupied, particles are virtual. */
 enum trifuse_class {
   TRIFUSE_HOLE_ALPHA = 0,
   TRIFUSE_HOLE_BETA = 1,
@@ -50,151 +58,214 @@ enum trifuse_class {
 };
 enum trifuse_tensor { TRIFUSE_FOCK = 0, TRIFUSE_T1 = 1, TRIFUSE_T2 = 2, TRIFUSE_V2 = 3 };
 
-/* Spin orbitals of one class and one irrep. */
+/* A tile: spin orbitals of one class and one irrep. */
 typedef struct trifuse_tile {
   int32_t orbital_class; /* one of trifuse_class */
   int32_t irrep;         /* 0 to 7; the product of two irreps is their bitwise exclusive or */
-  int64_t size;          /* orbitals, at least 1 */
+  int64_t size;          /* number of orbitals, at least 1 */
 } trifuse_tile;
 
-/* Amplitudes that the calling program holds. Everything is copied by the function that takes it. */
+/* Describes amplitudes that the calling program holds. A function that takes a description copies all of it. */
 typedef struct trifuse_description {
-  int64_t tile_count;
-  const trifuse_tile* tiles;      /* [tile_count], classes ascending, irreps ascending inside a class; RHF: beta tiles
-                                     as the alpha ones; 30000 orbitals in all at most */
-  const double* orbital_energies; /* hartree, one for each orbital in the order of the tiles */
+  int64_t tile_count;             /* 1 to 30000 */
+  const trifuse_tile* tiles;      /* tiles[tile_count]: classes ascend, irreps ascend inside a class; at most 30000
+                                     orbitals in all; RHF: the beta tiles equal the alpha tiles */
+  const double* orbital_energies; /* orbital_energies[orbitals] in the order of the tiles, hartree */
   int32_t reference;              /* one of trifuse_reference */
-  int32_t kind;                   /* one of trifuse_kind; left-hand amplitudes may be any of them */
-  double omega2;                  /* of regularised CCSD, hartree; else 0        */
-  int32_t has_integrals;          /* 0: amplitudes for the left side, else 1 */
-  int32_t has_fock;               /* 1: ROHF with TRIFUSE_ROHF_SEMICANONICAL needs the Fock matrix */
-  double correlation_energy;      /* CCSD, hartree: what the blocks must give; 0: not known */
-  int32_t fock_in_triples;        /* 1: f_ov t2 is among the disconnected triples of the program that made these, as in
-                                     PySCF's ROHF-CCSD(T); needs has_fock. 0: it is not, as in NWChem's */
-  int32_t has_exchange_integrals; /* 1: there are blocks {h p|h p} of V2, too, see trifuse_block_reader; needs
-                                     has_integrals. Triples do not need them, but with them the check of the CCSD
-                                     equation of the single excitations is sharp. 0: there are none */
+  int32_t kind;                   /* one of trifuse_kind; left amplitudes may have any kind */
+  double omega2;                  /* parameter of regularised CCSD, hartree, 0 to 1e6; 0 for other kinds */
+  int32_t has_integrals;          /* 0: left amplitudes, without integrals; 1: with integrals */
+  int32_t has_fock;               /* 1: with the Fock matrix, which TRIFUSE_ROHF_SEMICANONICAL needs; 0: without */
+  double correlation_energy;      /* CCSD correlation energy that the blocks must give, hartree; 0: not known */
+  int32_t fock_in_triples;        /* 1: the (T) of the producing program has the disconnected term f_ov t2, as PySCF's
+                                     ROHF-CCSD(T) has; needs has_fock. 0: it does not, as NWChem's */
+  int32_t has_exchange_integrals; /* 1: V2 also has the blocks {h p|h p}, see trifuse_block_reader; needs has_integrals.
+                                     The triples do not use them. They make the check of the CCSD equation of the
+                                     single excitations sharp. 0: V2 does not have them */
 } trifuse_description;
 
-/* Delivers one block. tiles[4] are numbers from 0 and ascend in each pair; the last two of a matrix are 0. The last
- * index is the fastest:
+/* A function of the calling program that delivers one block.
  *
- *     TRIFUSE_FOCK  f          [g6, g5]          tiles g6, g5
- *     TRIFUSE_T1    t_h^p      [p, h]            tiles p, h
- *     TRIFUSE_T2    t_h3h4^p1p2 [p1, p2, h3, h4] tiles p1, p2, h3, h4
- *     TRIFUSE_V2    <g3 g4||g1 g2> [g3, g4, g1, g2], of {p p|h h}, {h p|h h} and {p p|h p}, and with
- *                   has_exchange_integrals of {h p|h p}: <i a||j b> as [i, a, j, b]
+ * context: pointer that was given to trifuse_new_amplitudes.
+ * tensor: one of trifuse_tensor.
+ * tiles: tiles[4], the numbers of the tiles of the block. They ascend in each pair: p1 <= p2, h3 <= h4, g3 <= g4,
+ *     g1 <= g2. For TRIFUSE_FOCK and TRIFUSE_T1 the last two are 0.
+ * size: number of elements of the block.
+ * block: block[size], to be filled. Hartree for TRIFUSE_FOCK and TRIFUSE_V2.
  *
- * In Mulliken's notation <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1), each term only where the spins of its pairs
- * agree. Blocks {h p|h p} are those of four equal spins, (ij|ab) - (ib|aj); of RHF those of the spins alpha, beta,
- * alpha, beta, that is (ij|ab).
+ *     tensor                         C order          Fortran order     tiles
+ *     TRIFUSE_FOCK  f_g6,g5          f[g6,g5]         f(g5,g6)          g6, g5
+ *     TRIFUSE_T1    t_h^p            t1[p,h]          t1(h,p)           p, h
+ *     TRIFUSE_T2    t_h3h4^p1p2      t2[p1,p2,h3,h4]  t2(h4,h3,p2,p1)   p1, p2, h3, h4
+ *     TRIFUSE_V2    <g3 g4||g1 g2>   v2[g3,g4,g1,g2]  v2(g2,g1,g4,g3)   g3, g4, g1, g2
  *
- * Blocks are asked for several times, by one thread at a time, which need not be the one that called, and must have the
- * same numbers each time: others than those that were checked end the calculation with TRIFUSE_BAD_INPUT. Returns 0;
- * any other number ends the calculation with an error. */
+ * The blocks of V2 are {p p|h h}, {h p|h h} and {p p|h p}. With has_exchange_integrals there are also the blocks
+ * {h p|h p}: <i a||j b> as v2[i,a,j,b], in Fortran order v2(b,j,a,i).
+ *
+ * In Mulliken notation <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1). Each term is zero unless the two spins of each
+ * of its pairs are equal. The blocks {h p|h p} are the blocks of four equal spins, (ij|ab) - (ib|aj); for RHF they are
+ * the blocks of the spins alpha, beta, alpha, beta, that is (ij|ab).
+ *
+ * The library reads a block several times. Only one thread calls the reader at a time, but it may be another thread
+ * than the one that called the library. The numbers of a block must be the same each time: if they differ from the
+ * checked numbers, the calculation fails with TRIFUSE_BAD_INPUT.
+ *
+ * Must return 0. Any other number means failure; then the library's function fails with TRIFUSE_BAD_INPUT. */
 typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int64_t* tiles, int64_t size,
                                         double* block);
 
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 
-/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun; what is called here is one process. */
+/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun. The functions of this header compute in one
+ * process. */
 #define TRIFUSE_FEATURE_CUDA INT64_C(1)
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)
 
-/* "0.1.0"; the text lives as long as the program. */
+/* Returns the version, e.g. "0.1.0". The text is valid until the program ends. */
 const char* trifuse_version(void);
+/* Returns the compiled-in features, the sum of their bits. */
 int64_t trifuse_features(void);
 
-/* Opens a Trifuse dump (HDF5), or NWChem's files by their prefix or directory, and verifies them: all numbers finite,
- * of the symmetry they claim, and as the witnesses want them (see trifuse_witness). Null on failure. */
+/* Opens amplitudes with integrals in files, and verifies them: all numbers are finite and have the symmetry that they
+ * should have, and no witness fails (see trifuse_witness). Returns their handle, or null on failure.
+ *
+ * path: a Trifuse dump (HDF5), or the prefix or the directory of NWChem's files; null-terminated. */
 trifuse_amplitudes trifuse_open_amplitudes(trifuse_status* status, const char* path);
-/* Amplitudes without integrals, for the left side of a calculation over the integrals of `right`. */
+/* Opens left amplitudes, which need no integrals. They are verified with the integrals of `right`. Returns null on
+ * failure.
+ *
+ * path: as in trifuse_open_amplitudes. right: right amplitudes with integrals. */
 trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
-/* As trifuse_open_amplitudes where `right` is null, else as trifuse_open_left_amplitudes, but a failed witness is no
- * error yet: to read which one failed, or to go on with trifuse_set_trust_input. Null on failure. */
+/* Opens amplitudes even if a witness fails, for a caller that wants to read which witness failed or to continue with
+ * trifuse_set_trust_input. Otherwise it does the same as trifuse_open_amplitudes if `right` is null, and as
+ * trifuse_open_left_amplitudes if it is not. */
 trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
-/* Amplitudes in the calling program, delivered by `reader`, to which `context` is handed; or, where `reader` is null,
- * set block by block with trifuse_set_block. They are verified like those in files before they are used. */
+/* Makes amplitudes from blocks of the calling program. They are verified before their first use, as files are. Returns
+ * null on failure.
+ *
+ * description: not null. reader: delivers the blocks; null: the caller sets them with trifuse_set_block. context:
+ * passed to `reader`; may be null. */
 trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_description* description,
                                           trifuse_block_reader reader, void* context);
-/* Copies a block of amplitudes that have no reader; all must be set before they are used. */
+/* Copies one block into amplitudes of trifuse_new_amplitudes without a reader. All blocks must be set before the first
+ * use.
+ *
+ * tensor: one of trifuse_tensor. tiles: tiles[4] as in trifuse_block_reader; for TRIFUSE_FOCK and TRIFUSE_T1 the last
+ * two have no meaning. size: number of elements, as trifuse_get_block_tiles returns it. block: block[size] with the
+ * layout of trifuse_block_reader. */
 void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
                        int64_t size, const double* block);
-/* Copies a block out of any amplitudes. */
+/* Copies one block of any amplitudes to block[size]. Parameters as in trifuse_set_block. */
 void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, const int64_t* tiles,
                        int64_t size, double* block);
-/* The blocks of a tensor that exist by spin and symmetry and that triples need, and the tiles[4] (two for matrices) and
- * size of number `index`, from 0. V2 of amplitudes with a description that has_exchange_integrals has {h p|h p}, too;
- * trifuse_get_block also finds those of files, where these hold them. */
+/* Returns the number of blocks of a tensor that spin and symmetry allow and that the triples need. For TRIFUSE_V2 it
+ * includes {h p|h p} if the amplitudes have a description with has_exchange_integrals. It does not include {h p|h p} of
+ * files, which trifuse_get_block delivers if the files have them.
+ *
+ * tensor: one of trifuse_tensor. */
 int64_t trifuse_block_count(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor);
+/* Describes block number `index` of a tensor.
+ *
+ * index: 0 to trifuse_block_count - 1. tiles: gets tiles[4] as in trifuse_block_reader; only two have a meaning for
+ * TRIFUSE_FOCK and TRIFUSE_T1; may be null. size: gets the number of elements; may be null. */
 void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitudes, int32_t tensor, int64_t index,
                              int64_t* tiles, int64_t* size);
-/* The tiles of any amplitudes, and the orbital energies in their order: `count` of them, as many as orbitals. */
+/* Returns the number of tiles of any amplitudes. */
 int64_t trifuse_tile_count(trifuse_status* status, trifuse_amplitudes amplitudes);
+/* Copies tile number `index`, 0 to trifuse_tile_count - 1, to `tile`, which may be null. */
 void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index, trifuse_tile* tile);
+/* Copies the orbital energies, hartree, to energies[count] in the order of the tiles. `count` must be the number of
+ * orbitals, the sum of the sizes of all tiles. */
 void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t count,
                                   double* energies);
-/* What a witness said: a relation that right amplitudes and integrals satisfy, and wrong ones hardly ever. */
+/* The result of a witness. A witness is a relation that correct amplitudes and integrals satisfy, and that wrong ones
+ * almost never satisfy. */
 enum trifuse_witness_result { TRIFUSE_WITNESS_PASSED = 0, TRIFUSE_WITNESS_UNKNOWN = 1, TRIFUSE_WITNESS_FAILED = 2 };
 
 typedef struct trifuse_witness {
-  char name[64];                     /* "singles equation", always terminated */
+  char name[64];                     /* e.g. "singles equation"; null-terminated */
   int32_t result;                    /* one of trifuse_witness_result */
-  double value, limit;               /* what was found, and what is allowed; not a number where there is none */
-  char note[TRIFUSE_MESSAGE_LENGTH]; /* failed: one sentence; unknown: why; always terminated */
+  double value, limit;               /* measured value and its limit; NaN if there is none */
+  char note[TRIFUSE_MESSAGE_LENGTH]; /* failed: one sentence; unknown: the reason; null-terminated */
 } trifuse_witness;
 
-/* The witnesses of the last check of these amplitudes, which are checked now if they have not been, and number `index`
- * of them, from 0. Left-hand amplitudes of the calling program are not checked before trifuse_run. */
+/* Returns the number of witnesses of the last check of these amplitudes. Checks the amplitudes first if they have not
+ * been checked. Left amplitudes of the calling program are checked in trifuse_run only; before, this function fails. */
 int64_t trifuse_witness_count(trifuse_status* status, trifuse_amplitudes amplitudes);
+/* Copies witness number `index`, 0 to trifuse_witness_count - 1, to `witness`, which may be null. */
 void trifuse_get_witness(trifuse_status* status, trifuse_amplitudes amplitudes, int64_t index,
                          trifuse_witness* witness);
-/* The CCSD correlation energy of these amplitudes; TRIFUSE_BAD_INPUT where a witness failed. */
+/* Returns the CCSD correlation energy of these amplitudes, hartree, recomputed from their numbers. Fails with
+ * TRIFUSE_BAD_INPUT if a witness failed, and with TRIFUSE_BAD_USAGE if the amplitudes have no such energy. */
 double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amplitudes);
-/* Sets the handle to null. A calculation keeps the amplitudes that it was made with, so their handle may be deleted
- * before it; `context` of a reader must stay until both have been deleted. Returns TRIFUSE_SUCCESS, also for a null
- * handle, or TRIFUSE_BAD_HANDLE for one that is no handle of amplitudes or has been deleted. */
+/* Deletes a handle and sets it to null. A calculation keeps its amplitudes, so their handle may be deleted before the
+ * calculation. The `context` of a reader must stay valid until both are deleted. Returns TRIFUSE_SUCCESS, also if
+ * `amplitudes` or the handle is null. Returns TRIFUSE_BAD_HANDLE if the handle is not one of amplitudes or has been
+ * deleted before. */
 int32_t trifuse_delete_amplitudes(trifuse_amplitudes* amplitudes);
 
-/* `left` may be null: then left and right are the same. Null on failure. */
+/* Makes a calculation. Returns null on failure.
+ *
+ * right: right amplitudes with integrals. left: left amplitudes; null: the right amplitudes. */
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left);
-/* As trifuse_delete_amplitudes. */
+/* Deletes a handle and sets it to null. Returns the same codes as trifuse_delete_amplitudes. */
 int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 
-/* Values of omega2[count], all computed in one pass: at most 10000, each from 0 to 1e6 hartree. Default: that of
- * regularised left amplitudes, or 0. */
+/* Each function sets one setting of a calculation. If it fails, the settings do not change. */
+
+/* Sets the values of omega2. One run computes all of them. Default: the omega2 of regularised left amplitudes, or 0.
+ *
+ * count: 1 to 10000. omega2: omega2[count], each 0 to 1e6, hartree. */
 void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2);
+/* Sets the spin formulation, one of trifuse_form. TRIFUSE_FORM_AUTO, the default: spin-adapted for RHF, else
+ * spin-orbital. TRIFUSE_FORM_SPIN_ADAPTED needs an RHF reference. */
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form);
+/* Sets the orbitals of an ROHF reference, one of trifuse_rohf. TRIFUSE_ROHF_NWCHEM, the default: the orbitals of the
+ * amplitudes. TRIFUSE_ROHF_SEMICANONICAL: the standard ROHF-CCSD(T); needs an ROHF reference and the Fock matrix. */
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
-/* One of trifuse_device. AUTO, the default: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores.
-   With CUDA a GPU that fails before the first task is an error; with AUTO, and later, cores do what it should have. */
+/* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
+ * tasks are large enough, else CPU cores. TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
+ *
+ * With TRIFUSE_DEVICE_CUDA, a GPU that fails before the first task is an error. With TRIFUSE_DEVICE_AUTO, and after the
+ * first task, CPU cores take over the work of a failed GPU. */
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device);
-/* Numbers of the GPUs to use, as CUDA counts them; implies TRIFUSE_DEVICE_CUDA, whose default is all of them. */
+/* Sets the GPUs and implies TRIFUSE_DEVICE_CUDA. Fails if a GPU does not exist, is not supported or is named twice.
+ *
+ * count: 1 to 4096. gpus: gpus[count], numbers of the GPUs as CUDA counts them. */
 void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus);
-/* 1 to 4096. */
+/* Sets the number of threads, 1 to 4096. Default: as many as the process may use. */
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads);
-/* The largest tile: 1 to 1048576 orbitals. */
+/* Sets the largest number of orbitals in a tile, 1 to 1048576. Default: chosen for the device. */
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size);
-/* CPU: scratch memory in bytes beyond amplitudes and integrals. GPUs: memory of each. At most 1 PiB. */
+/* Sets the memory limit in bytes, 1 to 2^50 (1 PiB). CPU: limit of the scratch, besides amplitudes and integrals;
+ * default 2 GiB. GPUs: limit on each GPU; default: its free memory. */
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes);
-/* File of finished tasks, from which a run that was stopped goes on: also one of several processes (`trifuse run
-   --journal`), whose other files stand beside it, and on another kind of device, then with energies equal to 1e-12. */
+/* Sets the path of the journal, a file of finished tasks. A run that was stopped resumes from its journal. The journal
+ * may also be from several processes (`trifuse run --journal`) if their other files are beside it, or from another kind
+ * of device; then the energies are equal to 1e-12. Default: no journal.
+ *
+ * path: null-terminated, not empty. */
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path);
-/* 1: go on after a failed witness, or with a (T) that contradicts the one that the maker of the amplitudes printed; a
-   warning says so. 0, the default: TRIFUSE_BAD_INPUT. */
+/* Sets what happens if a witness fails or if (T) contradicts the (T) that the producing program printed. trust = 0, the
+ * default: the run fails with TRIFUSE_BAD_INPUT. trust = 1: the run continues with a warning. */
 void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust);
 
-/* Computes. Energies of an earlier run are replaced. */
+/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
-/* Sentences about what is possible but rare, or was trusted, in the last run; number `index` of them, from 0, is copied
- * to warning[TRIFUSE_MESSAGE_LENGTH] and always terminated. */
+/* Returns the number of warnings of the last run. A warning is a sentence about a value that is possible but rare,
+ * about trusted input, or about a failed GPU. */
 int64_t trifuse_warning_count(trifuse_status* status, trifuse_calculation calculation);
+/* Copies warning number `index`, 0 to trifuse_warning_count - 1, to warning[TRIFUSE_MESSAGE_LENGTH], null-terminated.
+ * `warning` may be null. */
 void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* warning);
-/* Number of omega2 values that the last run computed; 0 before a run. */
+/* Returns the number of omega2 values that the last run computed; 0 before a run. */
 int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calculation);
-/* The energies of value number `index` (from 0) of the last run. */
+/* Copies omega2 and the energies of one omega2 value of the last run, all in hartree.
+ *
+ * index: 0 to trifuse_energy_count - 1. omega2, bracket_energy, paren_energy: get omega2, E[T] and E(T); each may be
+ * null. */
 void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* omega2,
                         double* bracket_energy, double* paren_energy);
 

@@ -22,14 +22,14 @@ std::string to_string(ExecutorKind executor) {
 }
 
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation) {
-  // Less than this is done before the devices have been set up.
+  // CPU cores finish fewer operations before GPUs are set up.
   constexpr double least_operations = 1e10;
   const SpinFormulation chosen = formulation.value_or(default_formulation(right));
   if (chosen == SpinFormulation::spin_adapted && !right.restricted())
-    return ExecutorKind::cpu;  // which will be refused
+    return ExecutorKind::cpu;  // the calculation will refuse this combination
   const TileSpace tiles = retile(right, default_tiling(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
-  // Asked last: CUDA takes its time to answer.
+  // This question comes last, because CUDA needs time to answer it.
   const std::vector<DeviceInfo> visible = visible_devices();
   return std::any_of(visible.begin(), visible.end(), is_supported) ? ExecutorKind::cuda : ExecutorKind::cpu;
 }

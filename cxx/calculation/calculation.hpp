@@ -17,123 +17,141 @@
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_source.hpp"
 
-/// The whole road for a caller: tile sources in, energies and a report out.
+/// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
 
 class CalculationContext;
 class CudaExecutor;
 class Executor;
 
+/// The orbitals of the (T) of an ROHF reference.
 enum class RohfOrbitals {
-  nwchem,  ///< orbital energies as they come, and f_ov t2 only where the maker has it: NWChem's, or the maker's, (T)
-  semicanonical,  ///< the standard ROHF-CCSD(T)
+  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source asks for it (SourceInfo)
+  semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
 };
 
+/// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.
 enum class ExecutorKind { cpu, reference, cuda };
+/// "cpu", "reference" or "cuda".
 std::string to_string(ExecutorKind executor);
 
+/// What a user chooses. `check_options` checks the ranges.
 struct CalculationOptions {
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
-  std::vector<double> omega2;                  ///< default: that of regularized left amplitudes, or 0
-  RohfOrbitals rohf = RohfOrbitals::nwchem;
-  std::optional<std::int64_t> tile_size;
-  int threads = 0;  ///< 0: as many as the process may use; with CUDA they only read operands
-  /// Bytes. CPU: for scratch beyond amplitudes and integrals, default 2 GiB; where a team shares those, for all that
-  /// this rank keeps, default what `TeamShare` says. CUDA: on each device, default what is free.
+  std::vector<double> omega2;                  ///< hartree; empty: that of regularized left amplitudes, or 0
+  RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
+  std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
+  int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
+  /// Memory limit, bytes. CPU: limit of the scratch, besides operands; default 2 GiB. If ranks share the operands:
+  /// limit of everything that this rank stores; default: `TeamShare::memory`. CUDA: limit on each GPU; default: its
+  /// free memory.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
-  std::vector<int> devices;  ///< CUDA: as it counts them; empty: all that are new enough
-  std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the device
-  std::string journal;       ///< empty: none
-  /// CUDA, one process: where the devices fail before the first task, that is an error. Else, and after the first task,
-  /// cores take their place, with a warning.
+  std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
+  std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
+  std::string journal;       ///< path of the journal; empty: no journal
+  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, and after the first
+  /// task, CPU cores take over with a warning.
   bool devices_required = false;
-  /// CCSD correlation energy of the amplitudes on the right, hartree; default: what their maker printed.
+  /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
   std::optional<double> ccsd_energy;
-  /// Energies that contradict what the maker of the amplitudes printed are given all the same, with a warning.
+  /// True: energies that contradict the energies printed by the producing program are a warning. False: an error.
   bool trust_input = false;
 };
 
-/// What options may be.
+/// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
 inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, most_memory = std::int64_t{1} << 50;
 inline constexpr std::size_t most_omega2 = 10000, most_devices = 4096;
 inline constexpr double largest_omega2 = 1e6;  ///< hartree
-/// Throws UsageError for options that no calculation can have, whatever its sources are.
+/// Throws UsageError if an option is out of its range. Checks what does not depend on the sources.
 void check_options(const CalculationOptions& options);
 
-/// `cuda` where there is enough to do for GPUs and CUDA sees one that is new enough, else `cpu`. `formulation` as in
-/// the options.
+/// Returns `cuda` if the tasks have at least 1e10 operations and CUDA sees a supported GPU, else `cpu`. `right`: tiles
+/// of the right amplitudes. `formulation`: as in the options.
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
 
+/// Energies of one sum of tasks.
 struct EnergyPair {
   double e_bracket_t = 0.0;  ///< E[T], hartree
   double e_paren_t = 0.0;    ///< E(T), hartree
 };
 
-/// One omega2 of a calculation.
+/// The energies of one omega2.
 struct TriplesEnergy {
-  double omega2 = 0.0;
-  std::string method;  ///< what these numbers are called
-  EnergyPair total;
-  std::array<EnergyPair, 4> spin_cases{};  ///< aaa, aab, abb, bbb
+  double omega2 = 0.0;                     ///< hartree
+  std::string method;                      ///< see Calculation::method()
+  EnergyPair total;                        ///< sum of the spin cases
+  std::array<EnergyPair, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb
 };
 
+/// The energies and the report of a run. `seconds_*` are wall times of this rank.
 struct CalculationResult {
-  std::vector<TriplesEnergy> energies;
-  std::size_t tasks = 0;
-  std::size_t tasks_from_journal = 0;
-  double operations = 0.0;              ///< of the matrix products executed now, a multiply and an add counted as two
-  double seconds_journal = 0.0;         ///< opening the journal, with the checksum of the input that it asks for
-  double seconds_loading = 0.0;         ///< reading operands, and rotating them before
+  std::vector<TriplesEnergy> energies;  ///< [omega2], in the order of Problem::omega2
+  std::size_t tasks = 0;                ///< number of tasks of the plan
+  std::size_t tasks_from_journal = 0;   ///< number of tasks that an earlier run computed
+  double operations = 0.0;              ///< floating-point operations of the products executed now, by all ranks
+  double seconds_journal = 0.0;         ///< opening the journal and computing the fingerprint of the input
+  double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
   double seconds_tasks = 0.0;           ///< executing tasks
-  std::optional<CudaReport> cuda;       ///< what the devices did
-  std::vector<OperandTraffic> traffic;  ///< of each rank, where operands are shared; else empty
-  /// Of the tasks from the journal, those that another kind of worker computed than any of this run.
+  std::optional<CudaReport> cuda;       ///< report of the GPUs of this rank
+  std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
+  /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
-  std::vector<RankWork> ranks;        ///< what each rank of a team did
-  std::vector<std::string> warnings;  ///< of devices that failed, of all ranks, and of energies
+  std::vector<RankWork> ranks;        ///< [rank] what each rank did
+  std::vector<std::string> warnings;  ///< sentences about failed GPUs (of all ranks), the journal and the energies
 };
 
-/// A calculation set up and planned, but not begun.
+/// A calculation that is set up and planned. `run` computes the energies.
 class Calculation {
  public:
-  /// `left` may be null. Sources must outlive the calculation. Throws UsageError for options that do not fit the
-  /// sources, InputError when left and right do not belong together or a denominator is not negative.
+  /// Plans a calculation of one process. `right`: right amplitudes with integrals. `left`: left amplitudes; null: the
+  /// right ones. Both sources must outlive the calculation. Throws UsageError if the options do not fit the sources.
+  /// Throws InputError if `right` lacks integrals or a needed Fock matrix, if left and right have different orbitals,
+  /// or if a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
-  /// Of a rank of a team, see `plan_in_team`.
+  /// Takes over the plan of one rank of several, see `plan_in_team`.
   explicit Calculation(std::unique_ptr<const CalculationContext> context);
   Calculation(Calculation&&) noexcept;
   ~Calculation();
 
+  /// The options, with defaults filled in.
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
-  /// "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
+  /// Name of the method at this omega2 (hartree): "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   std::string method(double omega2) const;
-  /// Says which ROHF energy this is; empty for other references.
+  /// Describes the variant of the ROHF energy; empty for other references.
   std::string reference_note() const;
-  /// Hartree.
+  /// The largest e_i + e_j + e_k - e_a - e_b - e_c of the tasks, hartree. It is below 3 omega2 for every omega2.
   double largest_denominator() const;
 
-  /// The GPUs that will be used; none on the CPU.
+  /// The GPUs that the run uses; empty without CUDA.
   const std::vector<DeviceInfo>& devices() const;
+  /// Number of threads of this process.
   int threads() const;
-  /// Bytes of operands (amplitudes and integrals as the executor keeps them on the host) and of scratch for all
-  /// threads.
+  /// Size of all operands (panels of amplitudes and integrals in host memory), bytes.
   std::int64_t operand_bytes() const;
+  /// Size of the scratch of all threads, bytes.
   std::int64_t scratch_bytes() const;
-  /// Of amplitudes and integrals in rotated orbitals, which stay beside the operands that are made of them.
+  /// Size of the amplitudes and integrals in semicanonical orbitals, bytes. They stay in memory besides the operands.
   std::int64_t rotated_bytes() const;
-  /// Whether a team shares the operands.
+  /// True if several ranks share the operands.
   bool shares_operands() const;
 
-  /// Reads the operands. `run` does so itself; for callers that execute tasks on their own.
+  /// Makes an executor and reads its operands, for callers that execute tasks themselves. `run` does not need it.
   std::unique_ptr<Executor> make_executor() const;
-  /// The same if the executor of the options is `cuda`, for callers that want its report; else UsageError.
+  /// The same with the interface of the GPU executor, e.g. its report. Throws UsageError unless the option `executor`
+  /// is `cuda`.
   std::unique_ptr<CudaExecutor> make_cuda_executor() const;
-  /// All ranks of a team call it, and get the same result, but for the report of their own devices. `warn` is told at
-  /// once, on the rank that it happens on, what `CalculationResult::warnings` holds in the end; of energies the first
-  /// rank is told. Throws InputError where the maker of the amplitudes printed other energies.
+  /// Computes the energies. Collective if there are several ranks. All ranks get the same result, except the times and
+  /// the report of their own GPUs.
+  ///
+  /// `stop`: the run ends soon after it becomes true; null: never. `progress`: called after each task, by one thread at
+  /// a time; may be empty. `warn`: called at once with each sentence that goes to `CalculationResult::warnings`; may be
+  /// empty. The rank whose GPU failed warns of the GPU; rank 0 warns of the journal and of the energies.
+  ///
+  /// Throws Interrupted if it was stopped. Throws InputError if the producing program printed other energies, unless
+  /// the option `trust_input` is set. Throws UsageError if the journal belongs to another calculation.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;
 

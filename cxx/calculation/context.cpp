@@ -17,14 +17,14 @@ namespace trifuse {
 
 namespace {
 
-/// What is used on the host where `CalculationOptions::memory` does not say otherwise, bytes.
+/// Host memory that a run uses if `CalculationOptions::memory` sets no limit, bytes.
 constexpr std::int64_t default_memory = std::int64_t{2} << 30;
 
 double mib(std::int64_t bytes) {
   return static_cast<double>(bytes) / 0x1p20;
 }
 
-/// Two lists of runs over the same orbitals, however they are split.
+/// True if two tile spaces have the same orbitals, also if their tiles differ.
 bool same_orbitals(const TileSpace& x, const TileSpace& y) {
   for (const OrbitalClass c : orbital_classes) {
     for (int irrep = 0; irrep < 8; ++irrep) {
@@ -34,7 +34,7 @@ bool same_orbitals(const TileSpace& x, const TileSpace& y) {
   return x.restricted() == y.restricted();
 }
 
-/// Whether the occupied-virtual block of the Fock matrix is more than rounding errors.
+/// True if the occupied-virtual block of the Fock matrix has an element above rounding errors.
 bool couples_spaces(const TileSource& source) {
   const TileSpace& space = source.tiles();
   std::vector<double> block;
@@ -74,7 +74,7 @@ CalculationContext::CalculationContext(const TileSource& right, const TileSource
     const bool regularized = left_ != nullptr && left_->info().amplitudes == AmplitudeKind::regularized_ccsd;
     options_.omega2 = {regularized ? left_->info().omega2 : 0.0};
   }
-  check_options(options_);  // again, because an omega2 may have come from the left amplitudes
+  check_options(options_);  // again, because omega2 may come from the left amplitudes
   choose_orbitals();
   problem_.right = semicanonical_right_ ? semicanonical_right_.get() : right_;
   problem_.left = semicanonical_left_ ? semicanonical_left_.get() : left_;
@@ -107,7 +107,7 @@ void CalculationContext::choose_orbitals() {
   semicanonical_right_ = std::make_unique<SemicanonicalSource>(*right_, *right_);
   if (left_ != nullptr) semicanonical_left_ = std::make_unique<SemicanonicalSource>(*left_, *right_);
   problem_.fock_in_singles = true;
-  // With CUDA --memory speaks of the devices, and the host gets what it needs; a team knows what its hosts have.
+  // With CUDA, --memory limits the GPUs and not the host. Several ranks know the memory of their hosts and check later.
   const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || of_rank_.sharers == 1);
   if (!limited || peak_of_rotation() <= *options_.memory) return;
   throw UsageError(
@@ -131,7 +131,7 @@ std::int64_t CalculationContext::peak_of_rotation() const {
   if (!semicanonical_right_) return 0;
   const int ranks = of_rank_.sharers;
   double peak = semicanonical_right_->cost().peak(ranks);
-  if (semicanonical_left_) {  // one after the other
+  if (semicanonical_left_) {  // rotated after the right amplitudes
     peak = std::max(peak, semicanonical_right_->cost().bytes / ranks + semicanonical_left_->cost().peak(ranks));
   }
   return static_cast<std::int64_t>(peak);
@@ -154,7 +154,7 @@ void CalculationContext::plan_tasks() {
   }
   const TileSpace tiles = retile(orbitals, tiles_);
   const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
-  // With CUDA --memory speaks of the devices.
+  // With CUDA, --memory limits the GPUs and not the host.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
@@ -162,13 +162,13 @@ void CalculationContext::plan_tasks() {
         tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
         cuda ? "" : ", or allow more --memory"));
   }
-  // However much memory there is: to list these takes minutes.
+  // A list of more tasks takes minutes, even if it fits into memory.
   constexpr double most_tasks = 5e7;
   require_listable(tiles, problem_.formulation, most_tasks);
   const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
   const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
-  // Beyond this numbers of bytes overflow.
+  // Byte counts of larger problems overflow.
   if (particles * particles * particles * (holes + particles) > 1e17) {
     throw UsageError(
         fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
@@ -206,7 +206,7 @@ void CalculationContext::check_left() const {
 }
 
 void CalculationContext::check_denominators() const {
-  // Closer to zero than this a denominator is an accident of orbital energies, and its reciprocal noise.
+  // A denominator closer to zero is an accident of the orbital energies, and its reciprocal is noise. Hartree.
   constexpr double closest = 1e-7;
   for (const double omega2 : options_.omega2) {
     if (largest_denominator_ - 3.0 * omega2 < -closest) continue;
@@ -292,7 +292,7 @@ bool CalculationContext::shares_operands() const {
 
 int CalculationContext::users_of_operands() const {
   if (share_.role == TeamShare::Role::waiter) return 0;
-  // A GPU gets its panels one after another, and threads that work together have those of a task or two.
+  // A GPU fetches one panel after another. Threads that share a task use the panels of at most two tasks.
   if (options_.executor == ExecutorKind::cuda) return 1;
   return share_.threads_together ? 2 : threads_;
 }
@@ -304,13 +304,13 @@ std::int64_t CalculationContext::memory_for_operands() const {
   if (memory_asked_) memory = std::min(memory, *memory_asked_);
   if (memory == all) return all;
   memory -= kept_of_rotation();
-  // One that waits has its piece alone, and to fill it what it would need to compute.
+  // An idle rank stores only its part of the operands. It has its working memory to fill this part.
   const bool waits = share_.role == TeamShare::Role::waiter;
   return waits ? memory + working_bytes() : memory - scratch_bytes();
 }
 
 void CalculationContext::plan_shared_memory() {
-  // Pieces end with a whole panel.
+  // The part of a rank ends with a whole panel.
   const double share = share_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
   piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
   const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);

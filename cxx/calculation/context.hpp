@@ -20,33 +20,33 @@ namespace trifuse {
 
 class TeamOperands;
 
-/// What ranks of a team agree on, and no user decides.
+/// Options that the ranks of a communicator agree on. A user does not choose them.
 struct RankOptions {
-  /// Whose tiles the plan has; default: those of `executor`. Ranks of a team that have different executors need the
-  /// same plan. A journal that has been begun decides before.
+  /// The executor whose default tiling the plan uses; nullopt: the rank's own executor. Ranks with different executors
+  /// need the same plan. The tiling of an existing journal has precedence.
   std::optional<ExecutorKind> plan_for = {};
-  /// The tiles of the journal, where they are known already; else they are looked for there.
+  /// The tiling of the journal if it is already known; nullopt: read it from the journal.
   std::optional<Tiling> journal_tiles = {};
-  /// Processes that will hold what they read together (see `CalculationContext::join`).
+  /// Number of ranks that share the operands (see `CalculationContext::join`); 1: this rank stores all of them.
   int sharers = 1;
 };
 
-/// An executor, and what is known of its kind.
+/// An executor and its other interfaces.
 struct PreparedExecutor {
   std::unique_ptr<Executor> executor;
-  PanelExecutor* reader = nullptr;     ///< the executor, if its operands are panels
-  const CudaExecutor* cuda = nullptr;  ///< the executor, if it computes on GPUs
+  PanelExecutor* reader = nullptr;     ///< the same executor if it reads panels, else null
+  const CudaExecutor* cuda = nullptr;  ///< the same executor if it computes on GPUs, else null
   explicit operator bool() const { return executor != nullptr; }
 };
 
-/// All that a calculation knows: what is behind `Calculation`, and what only ranks of a team ask for.
+/// The state of a calculation: the implementation of `Calculation`, and functions for the ranks of a communicator.
 class CalculationContext {
  public:
-  /// As the constructor of `Calculation`.
+  /// As the constructor of `Calculation`. `of_rank`: options of this rank; the default is for a single process.
   CalculationContext(const TileSource& right, const TileSource* left, CalculationOptions options,
                      RankOptions of_rank = {});
 
-  // As in `Calculation`.
+  // These functions do the same as in `Calculation`.
   const CalculationOptions& options() const { return options_; }
   const Problem& problem() const { return problem_; }
   const Plan& plan() const { return plan_; }
@@ -64,37 +64,45 @@ class CalculationContext {
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {}) const;
 
-  /// Of shared operands that this rank keeps, about.
+  /// Approximate size of the shared operands that this rank stores, bytes. Requires `join`.
   std::int64_t piece_bytes() const { return piece_bytes_; }
-  /// The least that this rank needs beside an equal part of the operands, to compute with one thread: also for the
-  /// panel with which its piece ends.
+  /// Least memory, besides an equal part of the operands, that this rank needs to compute with one thread, bytes. It
+  /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
 
-  /// From now on this is one of the ranks of a team, which have all planned the same; `run` is made by all of them, and
-  /// all get the same result, but for the report of their own devices. Where the team has arrays the ranks share their
-  /// operands, and on the CPU `memory` of the options, where it was given, is for all that a rank keeps: its piece of
-  /// them, panels of others and scratch. `communicator` must outlive the calculation. Throws UsageError where the
-  /// memory is too small.
+  /// Makes this calculation the part of one rank of `communicator`. All ranks must have the same plan. From now on
+  /// `run` is collective. If the communicator has arrays, the ranks share the operands. Then the option `memory` of a
+  /// CPU rank limits everything that the rank stores: its part of the operands, panels of other ranks and scratch.
+  /// `communicator` must outlive the calculation. `share`: what this rank does. Throws UsageError if the memory is too
+  /// small.
   void join(Communicator& communicator, const TeamShare& share);
 
  private:
-  /// Of cores, for a process whose devices have failed; `panels`: what was read for these, or null.
+  /// Makes an executor on CPU cores for a rank whose GPUs have failed. `panels`: the panels that were read for the
+  /// GPUs; null: reads them.
   std::unique_ptr<Executor> make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const;
-  /// Collective where there is a team. `reader`: who will work with them here, or null. `shared`: gets what the team
-  /// shares.
+  /// Reads the operands and returns the panels of this rank. Collective if there is a communicator. `reader`: the
+  /// executor that will use the panels; null: none on this rank. `shared`: set if ranks share the operands; must then
+  /// outlive the panels.
   std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
                                                   std::optional<TeamOperands>& shared) const;
+  /// Number of threads of the executor that replaces failed GPUs.
   int threads_on_cores() const;
+  /// Opens the journal of the options; null if there is none. Collective if there is a communicator.
   std::unique_ptr<Journal> open_journal() const;
-  /// Gives a run fewer threads if there is no memory for the BLAS library on all: collective where there is a team.
+  /// Reduces the threads of a run if the BLAS library has no memory for all of them. Collective if there is a
+  /// communicator.
   void limit_threads_of_blas(RunSettings& settings) const;
+  /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].
   std::vector<TriplesEnergy> sum_energies(const std::vector<TaskEnergy>& energies) const;
-  /// What becomes of an outcome in the result: all but what the devices report.
+  /// Moves the outcome of a run into the result.
   void put_outcome(RunOutcome outcome, CalculationResult& result) const;
-  /// Rotates what is to be rotated: collective where there is a team. `stop` may be null.
+  /// Rotates amplitudes and integrals to semicanonical orbitals if the options ask for them. Collective if there is a
+  /// communicator. `stop`: as in `run`; may be null.
   void rotate_orbitals(const std::atomic<bool>* stop) const;
-  /// Of this rank, while orbitals are rotated and from then on, bytes.
+  /// Memory of this rank during the rotation, bytes; 0 without one.
   std::int64_t peak_of_rotation() const;
+  /// Memory of this rank for rotated amplitudes and integrals after the rotation, bytes.
   std::int64_t kept_of_rotation() const;
   void choose_orbitals();
   void choose_formulation();
@@ -103,10 +111,11 @@ class CalculationContext {
   void plan_tasks();
   void plan_memory();
   void plan_shared_memory();
-  int users_of_operands() const;  ///< at a time
-  /// What this rank may use for operands, bytes.
+  /// Largest number of workers of this rank that use shared operands at the same time.
+  int users_of_operands() const;
+  /// Memory that this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
-  /// Without operands.
+  /// Makes the executor of the options without operands. `left_out`: as in CudaOptions.
   PreparedExecutor prepare_executor(std::vector<std::string>* left_out) const;
   std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out) const;
 
@@ -121,7 +130,7 @@ class CalculationContext {
   Plan plan_;
   double largest_denominator_ = 0.0;
   std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
-  std::optional<std::int64_t> memory_asked_;  ///< of the host
+  std::optional<std::int64_t> memory_asked_;  ///< the user's limit of host memory, bytes
   int threads_ = 1;
   Communicator* communicator_ = nullptr;
   TeamShare share_;

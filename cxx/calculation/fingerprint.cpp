@@ -41,14 +41,14 @@ class Hash {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-/// Whether a block of four tiles tells what others do not.
+/// True if a block of four tiles cannot be derived from other blocks of its source.
 bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
   if (!source.opposite_spin_blocks_suffice()) return true;
   const auto spin = [&](std::size_t d) { return source.tiles()[tiles[d]].spin(); };
   return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
 }
 
-/// A block that is read and hashed by itself, so that many threads and ranks can share the work.
+/// A block that is read and hashed separately, so that threads and ranks can share the work.
 struct Piece {
   const TileSource* source;
   enum class Tensor { t1, t2, v2 } tensor;
@@ -81,7 +81,7 @@ void add_pieces(std::vector<Piece>& pieces, const TileSource& source, bool integ
   if (integrals) add(triples_v2_blocks(space), Piece::Tensor::v2);
 }
 
-/// The hash of a piece in numbers that are exact when they are added to zeros.
+/// Splits a hash into four doubles of 32 bits each. They stay exact when ranks add zeros.
 constexpr std::size_t numbers_of_hash = 4;
 std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
   constexpr std::uint64_t low = 0xffffffffu;
@@ -89,7 +89,7 @@ std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
           static_cast<double>(hash[1] & low)};
 }
 
-/// Of the pieces of this rank; zeros stand for the others.
+/// Hashes the blocks of this rank. Returns [piece, number of hash]; the numbers of other ranks' blocks are zero.
 std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t rank, std::size_t ranks) {
   std::vector<double> numbers(numbers_of_hash * pieces.size(), 0.0);
   std::int64_t largest = 1;
@@ -101,7 +101,7 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
   constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
       concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, available_threads()) : 1;
-  // Neighbours among the pieces have rows of a dump in common, so a thread takes many of them at a time.
+  // Successive blocks share rows of a dump, so a thread takes 64 of them at a time.
   constexpr std::size_t at_once = 64;
   const std::size_t runs = (pieces.size() + at_once - 1) / at_once;
   const auto hash_piece = [&](std::size_t n, Buffer& buffer) {
@@ -114,7 +114,7 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
     const auto found = as_numbers(hash.digest());
     std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
   };
-  // Of every `ranks` runs one is of this rank.
+  // One of every `ranks` runs belongs to this rank.
   const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
   share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
     const std::size_t run = rank + which * ranks;

@@ -6,8 +6,10 @@
 
 namespace trifuse {
 
-/// Identifies the numbers of a problem and all that decides its energies but for rounding. With a team each rank reads
-/// a part of them, and all get the same: collective.
+/// Returns a hash of everything that determines the energies of a problem, apart from rounding: formulation, omega2,
+/// orbital energies, amplitudes and integrals. The journal uses it to recognise its input. `communicator`: its ranks
+/// share the reading, and all get the same hash (collective); null: this process reads everything. Throws what the
+/// sources throw, on all ranks.
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator = nullptr);
 
 }  // namespace trifuse

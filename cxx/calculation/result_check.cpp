@@ -13,13 +13,14 @@ namespace trifuse {
 
 namespace {
 
-/// Differences from what the maker of the amplitudes printed, hartree. From NWChem's files its energies come out to
-/// 1e-12.
+/// Limits of the difference from the printed energies: for an error and for a warning, hartree. NWChem's energies are
+/// reproduced from its files within 1e-12.
 constexpr double tolerated_difference = 1e-6, usual_difference = 1e-9;
-/// Correlation energies below this are zero but for rounding, hartree.
+/// Correlation energies below this are rounding errors, hartree.
 constexpr double no_energy = 1e-10;
 
-/// The energy that has the same meaning as the printed one: the plain one-sided correction; for ROHF, the maker's.
+/// The energy with the same definition as the printed one: one-sided, omega2 = 0, in the orbitals of the source. Null
+/// if this run has no such energy.
 const TriplesEnergy* comparable(const Problem& problem, const CalculationOptions& options,
                                 const CalculationResult& result) {
   const bool other_orbitals =
@@ -30,6 +31,7 @@ const TriplesEnergy* comparable(const Problem& problem, const CalculationOptions
   return plain == result.energies.end() ? nullptr : &*plain;
 }
 
+/// Appends a warning or throws InputError if the energies differ from the printed ones.
 void compare_with_printed(const Problem& problem, const CalculationOptions& options, const CalculationResult& result,
                           std::vector<std::string>& sentences) {
   const SourceInfo& info = problem.right->info();
@@ -41,7 +43,7 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   for (const auto& [name, numbers] : kinds) {
     const auto [found, printed] = numbers;
     const double difference = std::abs(found - printed);
-    // Written so that what is no number is no agreement.
+    // NaN fails this comparison, so it is not taken for agreement.
     if (difference <= usual_difference) continue;
     const std::string told =
         fmt::format("{}: {} is {:.12g} hartree, but {:.12g} was printed by the program that made the amplitudes",
@@ -59,6 +61,7 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   }
 }
 
+/// Appends a warning if the triples correction is larger than the CCSD correlation energy.
 void compare_with_ccsd(const Problem& problem, const CalculationOptions& options, const CalculationResult& result,
                        std::vector<std::string>& sentences) {
   const SourceInfo& info = problem.right->info();

@@ -5,12 +5,13 @@
 
 #include "cxx/calculation/calculation.hpp"
 
-/// What can be said of energies when they are there.
+/// Plausibility of the energies of a run.
 namespace trifuse {
 
-/// Compares the energies with those that the maker of the amplitudes printed and with the CCSD correlation energy.
-/// Returns sentences for the user about what is possible but rare. Throws InputError where the maker printed other
-/// energies, unless the options trust the input; that is a sentence then.
+/// Compares the energies with the energies that the producing program printed and with the CCSD correlation energy.
+/// Returns warnings, one sentence each: a difference of 1e-9 to 1e-6 hartree from the printed energies, or a triples
+/// correction larger than the CCSD correlation energy. Throws InputError for a larger difference from the printed
+/// energies; with the option `trust_input` this is a warning, too.
 std::vector<std::string> check_result(const Problem& problem, const CalculationOptions& options,
                                       const CalculationResult& result);
 

@@ -18,12 +18,12 @@
 #include "cxx/parallel/peer_exchange.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
-/// Carries out what context.cpp has planned.
+/// Runs the plan of context.cpp.
 namespace trifuse {
 
 namespace {
 
-/// Lets OpenMP have no more threads than these while it lives.
+/// Limits the number of OpenMP threads during its lifetime.
 class OpenMpThreads {
  public:
   explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
@@ -35,7 +35,7 @@ class OpenMpThreads {
   int before_;
 };
 
-/// Spin cases of the sums over tasks. A restricted space leaves bbb and abb to the symmetry of the spins.
+/// Adds the energies of a task to its spin cases. In a restricted space, aaa = bbb and aab = abb by spin symmetry.
 void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
   const auto add = [&](SpinCase spin_case, double e_bracket_t, double e_paren_t) {
     cases[static_cast<std::size_t>(spin_case)].e_bracket_t += e_bracket_t;
@@ -116,7 +116,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
 
 std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const {
   const OpenMpThreads threads(threads_);
-  // Tasks are as large as GPUs want them.
+  // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
   std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
   if (panels == nullptr) panels = std::make_shared<PanelStore>(problem_, executor->panel_tiles());
   executor->take_panels(std::move(panels));
@@ -133,11 +133,11 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
     });
     return panels;
   }
-  // Beside GPUs cores take what is cut for these, unless no GPU is left.
+  // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
   const bool of_others = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
   const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
-  // Where devices keep them, or where few tasks will be done, panels of others pass through here: with room to come
-  // ahead, and not more, since new memory takes longer to get than a panel.
+  // If the GPUs store the panels, or if this rank computes few tasks, it uses fetched panels only once. Then the buffer
+  // is small: large enough to prefetch, and no larger, because allocating memory takes longer than fetching a panel.
   constexpr std::int64_t room_to_pass = std::int64_t{4} << 30;
   const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
   const std::int64_t room =
@@ -170,7 +170,6 @@ void CalculationContext::limit_threads_of_blas(RunSettings& settings) const {
   });
 }
 
-/// `energies`: [omega2, task], omega2 fastest.
 std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<TaskEnergy>& energies) const {
   const std::size_t count = problem_.omega2.size();
   std::vector<TriplesEnergy> sums;
@@ -216,7 +215,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   const bool waits = communicator_ != nullptr && share_.role == TeamShare::Role::waiter;
   std::optional<TeamOperands> operands;
   std::shared_ptr<const PanelStore> panels;
-  // One whose devices have failed may keep panels that other ranks read.
+  // A failed executor may own panels that other ranks still read.
   PreparedExecutor executor, failed_executor;
   const auto give_up = [&] { failed_executor = std::exchange(executor, {}); };
   const auto exchange_of = [](const PreparedExecutor& of) {
@@ -238,7 +237,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
     };
   }
   const bool required = communicator_ == nullptr && options_.devices_required;
-  // Devices that fail before the first task are given up.
+  // GPUs that fail before the first task are not used.
   const auto try_devices = [&](const std::function<void()>& use) {
     run_collectively(communicator_, [&] {
       try {

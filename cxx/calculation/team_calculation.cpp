@@ -29,7 +29,7 @@ RankResources resources_of_this_rank(const TeamOptions& options) {
   return mine;
 }
 
-/// What tells a calculation from others, as far as that costs nothing.
+/// Numbers that differ between different calculations and cost nothing to compute.
 std::vector<double> numbers_of(const CalculationContext& calculation) {
   const Problem& problem = calculation.problem();
   const std::span<const double> energies = problem.right->orbital_energies();
@@ -52,7 +52,7 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
   CalculationOptions chosen = options.calculation;
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
   chosen.devices.clear();
-  if (any_gpu) chosen.memory.reset();  // beside GPUs it is they whom it limits
+  if (any_gpu) chosen.memory.reset();  // in a run with GPUs, the option limits the GPUs only
   if (!options.device) {
     if (chosen.executor == ExecutorKind::cuda) chosen.executor = ExecutorKind::cpu;
     chosen.kernel.clear();
@@ -61,7 +61,7 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
   chosen.executor = ExecutorKind::cuda;
   chosen.devices = {options.device->number};
   chosen.memory = options.gpu_memory;
-  // Ranks that have the same GPU would else both take all that is free.
+  // Without this limit each rank on a shared GPU would take all free memory.
   if (!chosen.memory && sharers > 1) {
     constexpr double usable = 0.9;
     const auto free = static_cast<double>(free_device_memory(options.device->number));

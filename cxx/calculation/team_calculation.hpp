@@ -8,37 +8,42 @@
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/parallel/ranks.hpp"
 
-/// How the ranks of a team begin a calculation together, whoever started them.
+/// Plans a calculation on all ranks of a communicator.
 namespace trifuse {
 
+/// Options of a calculation of several ranks.
 struct TeamOptions {
-  /// As for one process, and the same on all ranks, but `executor` and `devices`: they are set here. An
-  /// executor that is `cuda` says no more than `device` does.
+  /// The options of the user, the same on all ranks. `plan_in_team` sets `executor` and `devices` on each rank: a rank
+  /// with a `device` uses it, and a rank without one does not use `cuda`.
   CalculationOptions calculation;
-  std::optional<DeviceInfo> device;        ///< the GPU of this rank, if it has one
-  std::optional<std::int64_t> gpu_memory;  ///< bytes that this rank may use there; default: its part of what is free
+  std::optional<DeviceInfo> device;  ///< the GPU of this rank, if it has one
+  std::optional<std::int64_t>
+      gpu_memory;  ///< bytes that this rank may use on it; default: its share of the free memory
 };
 
-/// A calculation that all ranks have planned alike, and joined.
+/// A calculation with the same plan on all ranks.
 struct TeamCalculation {
   Calculation calculation;
-  std::vector<RankResources> ranks;
-  std::vector<TeamShare> shares;
+  std::vector<RankResources> ranks;  ///< [rank]
+  std::vector<TeamShare> shares;     ///< [rank] what each rank does
 };
 
-/// Finds out what each rank has, plans, and shares out: collective. Where it fails on one rank it throws on all.
-/// Sources and team must outlive the result.
+/// Plans the calculation on every rank and assigns the work to the ranks. Collective. `right`, `left`: sources with the
+/// same numbers on all ranks; `left` may be null. `options`: as described there. Communicator and sources must outlive
+/// the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation. Throws
+/// InputError if the ranks have different input, and UsageError if the memory of the hosts is too small.
 TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
                              const TeamOptions& options);
 
-/// "GPU 0 (NVIDIA H200), 16 cores", "waits", ... of one rank.
+/// Describes what one rank computes on: "GPU 0 (NVIDIA H200), 16 cores", "4 cores", "waits", ...
 std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank);
 
-/// Who computes on what, a line for neighbours that do the same.
+/// A table of what the ranks compute on: a heading, then one line for successive ranks that are alike.
 std::vector<std::string> rank_table(const TeamCalculation& team_calculation);
 
-/// Deals out the GPUs that ranks may use (`usable`, in the order of preference) so that each of a host is had by one
-/// rank: collective. Ranks for which none is left get none, or with `share` one that others have as well.
+/// Assigns GPUs to ranks, such that each GPU of a host belongs to one rank. Collective. `usable`: the GPUs that this
+/// rank may use, in the order of preference. Returns the GPU of this rank. If other ranks have all of them, returns
+/// nullopt, or with `share` the GPU that the fewest ranks before it have.
 std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }  // namespace trifuse

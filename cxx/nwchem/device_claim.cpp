@@ -18,7 +18,7 @@ bool claim_device(const std::string& identity) {
   if (socket_of_name < 0) return true;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // A name that begins with a zero is in no folder.
+  // The path begins with a zero byte, so the name is abstract and not in the file system.
   const std::string name = "trifuse-nwchem-" + identity;
   const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
   std::copy_n(name.begin(), length, address.sun_path + 1);

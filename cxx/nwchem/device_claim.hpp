@@ -4,9 +4,12 @@
 
 namespace trifuse {
 
-/// Takes a GPU for this process, until it ends: true if no other process of this machine has taken it. For ranks that
-/// may not ask each other. What is taken has a name, that of a socket which nobody ever connects to, so that nothing is
-/// left behind by a process that was killed. True as well where the system refuses such names.
+/// Claims a GPU for this process until the process ends. Returns true if no other process of this machine has claimed
+/// the GPU, or if this process has claimed it before. For ranks that cannot communicate. `identity`: see
+/// device_identity().
+///
+/// The claim is the name of an abstract Unix socket. The system frees the name when the process ends, even if it is
+/// killed. Returns true also if the system does not allow such sockets.
 bool claim_device(const std::string& identity);
 
 }  // namespace trifuse

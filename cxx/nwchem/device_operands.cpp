@@ -10,7 +10,7 @@
 namespace trifuse::gpu {
 
 void MemoryBudget::take(std::size_t bytes, const char* what) {
-  /// Left to the driver.
+  // Memory that is left to the driver, bytes.
   constexpr std::size_t reserve = std::size_t{64} << 20;
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (limit_ && wanted > *limit_ - taken_) {

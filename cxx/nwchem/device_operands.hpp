@@ -10,14 +10,15 @@
 
 namespace trifuse::gpu {
 
-/// What recorded tasks may take of the current device's memory.
+/// The memory of the current device that recorded tasks may use.
 class MemoryBudget {
  public:
-  /// `limit` in bytes; default: what is free.
+  /// `limit`: memory limit, bytes; nullopt: the free memory.
   explicit MemoryBudget(std::optional<std::int64_t> limit) : limit_(limit) {}
-  /// Before `bytes` are asked for. Throws DeviceMemoryError where they are not there; `what` says what they are for.
+  /// Reserves memory. Must be called before the allocation. `bytes`: its size. `what`: its purpose, for the message.
+  /// Throws DeviceMemoryError if the limit or the free memory is too small.
   void take(std::size_t bytes, const char* what);
-  /// After all that was taken has been freed.
+  /// Cancels all reservations. The memory must be free again.
   void give_all_back() { taken_ = 0; }
 
  private:
@@ -25,24 +26,29 @@ class MemoryBudget {
   std::int64_t taken_ = 0;
 };
 
-/// Operands of a recorded task on their way to the current device. They pass through a small ring of pinned buffers,
-/// small enough for the caches of a processor: copying into it is what the caller waits for, the bus works meanwhile.
-/// Memory on the device grows to what the largest task needs, and is kept until it is released.
+/// Stores the operands of a recorded task in the memory of the current device. Operands pass through a ring of pinned
+/// buffers. The ring is small enough for the caches of a processor. The caller waits only for the copy into the ring;
+/// the transfer to the device goes on meanwhile. The device memory grows to the size of the largest task and stays
+/// allocated until `release`.
 class DeviceOperands final : public OperandStore {
  public:
+  /// `stream`: stream of the transfers. `budget`: pays for the memory. Both must outlive this object.
   DeviceOperands(const Stream& stream, MemoryBudget& budget) : stream_(stream), budget_(budget) {}
 
-  /// A place on the device, which holds the numbers once the stream has done what `flush` asks for.
+  /// As in OperandStore. Returns a device address. It holds the numbers when the stream has executed the copies that
+  /// `flush` starts.
   const double* keep(std::span<const double> numbers) override;
   std::vector<double> fetch(const double* copy, std::size_t count) override;
   void clear() override;
+  /// Starts the transfer of all numbers that still wait in the ring.
   void flush();
-  /// Frees the memory; there are no copies.
+  /// Frees the device memory. The store must be empty, see `clear`.
   void release() { segments_.clear(); }
 
  private:
-  static constexpr std::size_t slot_doubles = std::size_t{1} << 17;  ///< 1 MiB
-  static constexpr std::size_t least_segment = std::size_t{1} << 23;
+  static constexpr std::size_t slot_doubles = std::size_t{1} << 17;   ///< 1 MiB
+  static constexpr std::size_t least_segment = std::size_t{1} << 23;  ///< doubles
+  /// A pinned buffer of the ring. `free`: the event after which it may be overwritten.
   struct Slot {
     PinnedArray<double> host{slot_doubles};
     Event free{cudaEventDisableTiming};
@@ -51,9 +57,9 @@ class DeviceOperands final : public OperandStore {
   const Stream& stream_;
   MemoryBudget& budget_;
   std::vector<Slot> ring_ = std::vector<Slot>(4);
-  std::size_t slot_ = 0, filled_ = 0;  ///< doubles that wait in the slot at hand
+  std::size_t slot_ = 0, filled_ = 0;  ///< current slot; doubles that wait in it
   std::vector<DeviceArray<double>> segments_;
-  std::size_t segment_ = 0, used_ = 0;  ///< where the next operand goes
+  std::size_t segment_ = 0, used_ = 0;  ///< destination of the next operand: segment, doubles before it
 };
 
 }  // namespace trifuse::gpu

@@ -10,31 +10,31 @@
 
 namespace trifuse {
 
-/// Keeps operands until their task is executed, in the memory of whoever executes it.
+/// Stores copies of operands until their task is executed, in the memory of the executor.
 class OperandStore {
  public:
   virtual ~OperandStore() = default;
-  /// Copies `numbers`, which the caller may overwrite at once. The copy stays where it is until `clear`. Where it has
-  /// no room it throws DeviceMemoryError, and copies that were made before are still good.
+  /// Copies `numbers` and returns the address of the copy, which is valid until `clear`. The caller may overwrite
+  /// `numbers` afterwards. Throws DeviceMemoryError if there is no memory for the copy; earlier copies stay valid.
   virtual const double* keep(std::span<const double> numbers) = 0;
-  /// Brings `count` numbers of a copy back. The default is for copies in the memory of this process.
+  /// Returns the first `count` numbers of a copy. The default is for copies in the memory of this process.
   virtual std::vector<double> fetch(const double* copy, std::size_t count) { return {copy, copy + count}; }
-  /// Forgets all copies, not the memory.
+  /// Discards all copies and keeps the memory for the next ones.
   virtual void clear() = 0;
 };
 
-/// In the memory of this process.
+/// Stores operands in the memory of this process. It does not copy an operand again that equals one of the last two.
 class HostOperands final : public OperandStore {
  public:
   const double* keep(std::span<const double> numbers) override;
   void clear() override;
 
  private:
-  /// Room for many operands, so that their copies stay in place when there are more.
+  /// Least size of a block. Blocks never move, so that copies stay in place when there are more.
   static constexpr std::size_t least_doubles = std::size_t{1} << 19;
   std::vector<Buffer> blocks_;
-  std::size_t block_ = 0, used_ = 0;  ///< where the next copy goes
-  /// The two that came last: where tiles coincide the same operands come again for another kernel.
+  std::size_t block_ = 0, used_ = 0;  ///< destination of the next copy: block, doubles before it
+  /// The last two copies. If tiles coincide, NWChem passes the same operands again to another kernel.
   std::array<std::span<const double>, 2> last_{};
 };
 

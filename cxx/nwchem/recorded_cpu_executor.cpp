@@ -10,8 +10,9 @@ namespace trifuse {
 
 namespace {
 
-/// Of one piece of an operand: rows [x, y, z], x slowest, z fastest, each of `row` doubles of which the piece fills
-/// `inner` from `to` on. `order`: which of the piece's row indices x, y and z are.
+/// Copies one piece of an operand to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the `inner`
+/// contracted indices of the piece. `extent`: of the three row indices of the piece. `order`: the numbers of x, y and z
+/// among these indices.
 void lay_out(const RecordedTask::Strided& from, std::int64_t inner, const std::array<std::int64_t, 3>& extent,
              const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
   const auto [x, y, z] = order;
@@ -37,7 +38,8 @@ class RecordedCpuExecutor final : public RecordedExecutor {
   Buffer target_, product_, left_, right_;
 };
 
-/// Adds the products of all calls with these lone indices to the target.
+/// Adds the products of all calls with this lone particle and lone hole (positions 0 to 2) to the target. `stride`: of
+/// the target, for a, b, c, i, j, k.
 void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, int hole, const Six& stride) {
   const std::vector<RecordedTask::Piece> pieces = task.pieces(particle, hole);
   std::int64_t inner = 0;
@@ -58,7 +60,8 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
     done += piece.inner;
   }
   multiply_transposed(right_rows, left_rows, inner, right_.data(), inner, left_.data(), inner, product_.data());
-  // Free indices of the product, the fastest first: right rows [p', p, h], then left rows [p, h', h].
+  // The product is an array [h',h'',p,h,p',p'']: left rows [h',h'',p], then right rows [h,p',p'']. `scatter` takes its
+  // indices in the reverse order.
   const std::array<int, 6> slot = {pp, p, 3 + hole, particle, 3 + hh, 3 + h};
   Six extent{}, to{};
   for (std::size_t q = 0; q < 6; ++q) {
@@ -71,7 +74,7 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
 RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
                                                         const std::array<const double*, 6>& eps) {
   check_complete(task);
-  // The target is [c, b, a, k, j, i], runs of c padded with zeros.
+  // The target is an array [i,j,k,a,b,c] whose runs of c are padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
   const std::int64_t run = padded_run(c), runs = a * b * i * j * k;
   const Six stride = target_strides(task.extent(), run);
@@ -84,7 +87,8 @@ RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task
 
   const auto padding = static_cast<std::size_t>(padded_run(1));
   const std::vector<RecordedTask::Singles> singles = task.singles();
-  std::vector<std::vector<double>> factors;  // t1 and v2 of each term, with what the runs of c read beyond their end
+  // t1 and v2 of each term, with padding, because the sum over a run of c reads beyond its end.
+  std::vector<std::vector<double>> factors;
   factors.reserve(2 * singles.size());
   std::array<std::vector<double>, 6> energies;
   EnergyInput input;

@@ -23,14 +23,15 @@ std::int32_t narrow(std::int64_t n) {
   return static_cast<std::int32_t>(n);
 }
 
-/// What has to be packed for a task: panels, one after the other in one array, and lone factors.
+/// The panels and t1 factors that are packed for a task. All panels lie in one array, one after another.
 struct PackingList {
   std::vector<PackingJob> jobs;
-  std::vector<std::int64_t> places;  ///< of each job's panel in the array
+  std::vector<std::int64_t> places;  ///< [job] first double of its panel in the array
   std::vector<PackingSegment> segments;
   std::vector<OvFactorJob> lone;
-  std::int64_t doubles = 0;  ///< of all panels
+  std::int64_t doubles = 0;  ///< size of all panels
 
+  /// Adds a panel. `extent`: of the positions of the Packing. `inner`: number of contracted indices.
   PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t inner) {
     PackingJob job{};
     job.shape.kind = kind;
@@ -43,7 +44,7 @@ struct PackingList {
     doubles += packed_size<Fp64>(job.shape);
     return jobs.emplace_back(job);
   }
-  /// Number of the panel that is added next.
+  /// The number that the next panel gets.
   std::size_t next() const { return jobs.size(); }
 };
 
@@ -72,7 +73,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
     return properties;
   }
 
-  /// Whether kernels can take a task: most can, those of programs that are not NWChem may not.
+  /// True if the kernels can compute a task. A task of NWChem always fits; a task of another program may be too large.
   static bool fits(const RecordedTask& task);
   Energies execute_on_cpu(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps);
   void list_products(const RecordedTask& task, int k_step);
@@ -88,12 +89,13 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   DeviceOperands operands_;
   LaunchProgram program_;
   PackingList list_;
+  /// One of the nine products.
   struct Product {
-    std::size_t left;  ///< number of a panel; the next one is the right
+    std::size_t left;  ///< number of the left panel; the right panel has the next number
     std::int32_t k_steps;
   };
   std::array<Product, products_per_target> products_{};
-  std::vector<std::size_t> vvoo_;  ///< numbers of panels
+  std::vector<std::size_t> vvoo_;  ///< numbers of the panels of vvoo blocks
   int sets_ = 1;
   DeviceArray<double> packed_, lone_;
   PinnedArray<char> host_list_;
@@ -102,7 +104,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 };
 
 bool RecordedCudaExecutor::fits(const RecordedTask& task) {
-  // CTA tiles count particles in 16 bits and blocks of holes in eight.
+  // A CTA tile stores numbers of particles in 16 bits and numbers of hole blocks in 8 bits.
   constexpr std::int64_t most_particles = std::numeric_limits<std::uint16_t>::max(),
                          most_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
   const auto& extent = task.extent();
@@ -130,7 +132,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTa
   return cpu_->execute(copy, factor, eps);
 }
 
-/// Two panels for each product that has an inner index.
+/// Lists a left and a right panel for each product with at least one contracted index.
 void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   for (std::size_t n = 0; n < product_order.size(); ++n) {
@@ -158,7 +160,8 @@ void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   }
 }
 
-/// Pair blocks of all terms, zeros where there is no call, and lone factors; a term that came twice is in both sets.
+/// Lists the vvoo blocks of all terms and their t1 factors. The block of a term without a call is zero. If a term has
+/// several calls, each call goes to a set of its own.
 void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData& data) {
   const std::vector<RecordedTask::Singles> singles = task.singles();
   std::array<std::vector<const RecordedTask::Singles*>, spin_orbital_vvoo_blocks> of_term;
@@ -188,8 +191,8 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
   }
 }
 
-/// Turns the operands into panels, after their arrival; what is not in panels is in the KernelParameters that is
-/// returned.
+/// Starts the packing of all panels on the stream, after the transfer of the operands. Returns the parameters of the
+/// kernel: orbital energies, t1 factors and omega2.
 KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
                                             const std::array<const double*, 6>& eps) {
   const cudaStream_t stream = buffers_.stream;
@@ -265,7 +268,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   return checked({sums[0], sums[1]});
 }
 
-/// Executes the same small task, with all 27 terms, on an executor.
+/// Computes a fixed small task, with all 27 terms, with an executor.
 RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
   RecordedTask task(executor.operands());
   const RecordedTask::Extents extent = {5, 3, 6, 4, 1, 5};

@@ -2,7 +2,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"
 
-/// Takes the place of the executor of recorded tasks in a build without CUDA.
+/// Replaces recorded_cuda_executor.cpp in a build without CUDA.
 namespace trifuse {
 
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int, std::optional<std::int64_t>) {

@@ -9,37 +9,41 @@
 
 namespace trifuse {
 
-/// Turns recorded tasks into energies, one after the other; all memory is kept for the next one.
+/// Computes the energies of recorded tasks, one task at a time. It keeps its memory for the next task.
 class RecordedExecutor {
  public:
+  /// Energies of one task.
   struct Energies {
     double e_bracket_t;  ///< E[T], hartree
     double e_paren_t;    ///< E(T), hartree
   };
 
   virtual ~RecordedExecutor() = default;
-  /// Where the operands of its tasks must be. It may begin with their transport.
+  /// The store of the operands of its tasks. It may start to transfer operands at once.
   virtual OperandStore& operands() = 0;
-  /// Gives back the memory that grew with its tasks, after their operands were forgotten.
+  /// Frees the memory of operands and panels. The operand store must be empty.
   virtual void release() {}
-  /// All elements of the task's block are summed and multiplied by `factor`. `eps`: energies of the orbitals of a, b,
-  /// c, i, j, k, hartree. UsageError for a task that is not complete, InputError for energies that are not finite.
-  /// After DeviceMemoryError the operands are still good.
+  /// Computes the energies of `task`: sums over all elements of its block, multiplied by `factor`. `eps` [a,b,c,i,j,k]:
+  /// orbital energies of each tile, hartree. Throws UsageError if the task is not complete, and InputError if an energy
+  /// is not finite. Throws DeviceMemoryError if there is too little device memory; the operands stay valid.
   virtual Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) = 0;
 
  protected:
+  /// Throws UsageError if the task is not complete.
   static void check_complete(const RecordedTask& task);
-  /// Returns what is finite.
+  /// Returns the energies. Throws InputError if one of them is not finite.
   static Energies checked(Energies energies);
 };
 
-/// On the calling thread.
+/// Makes an executor that computes on the calling thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor();
 
-/// On a GPU, which compares a small task with the CPU first. `memory`: bytes that operands and panels may take there;
-/// default: what is free. Throws UsageError where there is no such GPU and DeviceError where it fails or gives wrong
-/// numbers; keeping operands and `execute` throw DeviceMemoryError where a task needs more memory, and the next one may
-/// still fit. Uses the GPU from one thread.
+/// Makes an executor that computes on a GPU. First, the GPU computes a small task, which is compared with the CPU.
+/// `device`: number of the GPU, as CUDA counts it. `memory`: memory limit for operands and panels, bytes; nullopt: the
+/// free memory. Throws UsageError if there is no such GPU, and DeviceError if the GPU fails or gives wrong numbers.
+///
+/// If a task needs too much memory, the operand store and `execute` throw DeviceMemoryError; a smaller task may still
+/// fit. All calls must come from one thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory = {});
 
 }  // namespace trifuse

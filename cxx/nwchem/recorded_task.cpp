@@ -10,14 +10,15 @@ namespace trifuse {
 
 namespace {
 
-/// No tile and no task is larger.
+/// Upper limits of the orbitals of a tile and of the elements of a task.
 constexpr std::int64_t most_orbitals = 1 << 20, most_elements = std::int64_t{1} << 40;
 
 const char* kernel_family(TermKind kind) {
   return kind == TermKind::singles ? "s1" : kind == TermKind::hole_doubles ? "d1" : "d2";
 }
 
-/// The numbers of a block of an operand, in the operand's order.
+/// Copies a part of an operand to `to`, in the operand's order. `whole`: extents of the operand. `begin`, `extent`:
+/// first index and extents of the part. All are in Fortran order.
 void copy_part(const double* from, const RecordedTask::Operand& whole, const RecordedTask::Operand& begin,
                const RecordedTask::Operand& extent, std::vector<double>& to) {
   to.clear();
@@ -74,7 +75,7 @@ void RecordedTask::begin(const Extents& extent, bool& begun) {
   if (elements > static_cast<double>(most_elements)) {
     throw UsageError("The tiles of a task are too large: together they make more than 2^40 elements.");
   }
-  if (begun) clear();  // the task before was given up
+  if (begun) clear();  // the previous task was abandoned
   if (this->begun() && extent != extent_) {
     throw UsageError("Singles and doubles of a task must have the same tiles; one of them was left out.");
   }
@@ -123,7 +124,7 @@ void RecordedTask::copy_box_to(RecordedTask& other, const Box& box) const {
     const CallExtents extent = call_extents(*call.term, box.extent, call.extent.inner);
     const OperandExtents part = operand_extents(kind, extent);
     OperandExtents begin = operand_extents(kind, call_extents(*call.term, box.begin, 0));
-    if (kind == TermKind::singles) begin.t[2] = begin.t[3] = 0;  // indices that t1 does not have
+    if (kind == TermKind::singles) begin.t[2] = begin.t[3] = 0;  // t1 has only two indices
     copy_part(call.t, whole.t, begin.t, part.t, t);
     copy_part(call.v, whole.v, begin.v, part.v, v);
     other.add(*call.term, extent, t.data(), v.data());
@@ -150,11 +151,11 @@ std::vector<RecordedTask::Piece> RecordedTask::pieces(int particle, int hole) co
     const CallExtents& x = call.extent;
     const std::int64_t n = x.inner;
     if (term.kind == TermKind::hole_doubles) {
-      // v2[h3, h2, p6, h7] with p6 alone, t2[h7, p4, p5, h1] with h1 alone
+      // v2[h7,p6,h2,h3] is the left operand with lone particle p6, t2[h1,p5,p4,h7] the right one with lone hole h1.
       all.push_back(
           {n, {call.v, x.h3 * x.h2 * x.p6, {x.h3 * x.h2, x.h3, 1}}, {call.t, 1, {n, n * x.p4, n * x.p4 * x.p5}}});
     } else {
-      // t2[p7, p4, h1, h2] with p4 alone, v2[p7, h3, p6, p5] with h3 alone
+      // t2[h2,h1,p4,p7] is the left operand with lone particle p4, v2[p5,p6,h3,p7] the right one with lone hole h3.
       all.push_back({n, {call.t, 1, {n, n * x.p4, n * x.p4 * x.h1}}, {call.v, 1, {n * x.h3 * x.p6, n * x.h3, n}}});
     }
   }
@@ -166,7 +167,7 @@ std::vector<RecordedTask::Singles> RecordedTask::singles() const {
   for (const Call& call : calls_) {
     if (call.term->kind != TermKind::singles) continue;
     const CallExtents& x = call.extent;
-    // v2[h3, h2, p6, p5]
+    // v2[p5,p6,h2,h3]
     all.push_back({call.term, call.t, call.v, {x.h3 * x.h2 * x.p6, x.h3 * x.h2, x.h3, 1}});
   }
   return all;

@@ -9,9 +9,11 @@ namespace trifuse {
 
 namespace {
 
-/// Boxes are not cut below this, so that launches stay few beside the work: what has no room even for this has none.
+/// Smallest extent of a box, in orbitals. Smaller boxes would need too many launches. If a box of this size does not
+/// fit, the task does not fit.
 constexpr std::int64_t least_orbitals = 4;
-/// A core keeps two numbers for each element, in memory that nobody has set aside: 256 MiB.
+/// Largest box on a CPU core. A core stores two numbers for each element, so a box takes 256 MiB, which no memory limit
+/// includes.
 constexpr std::int64_t most_elements_on_core = std::int64_t{1} << 24;
 
 std::int64_t elements(const RecordedTask::Extents& extent) {
@@ -29,7 +31,7 @@ TaskRecorder::TaskRecorder(std::unique_ptr<RecordedExecutor> executor, std::stri
       task_(executor_->operands()),
       host_task_(host_operands_) {}
 
-/// Does what may use the device. When it has failed once it is not asked again.
+/// Runs `body`, which may use the device. After a failure of the device it throws DeviceError without running `body`.
 template <typename Body>
 auto TaskRecorder::asking_device(Body body) {
   if (!failure_.empty()) throw DeviceError(failure_);
@@ -48,7 +50,7 @@ auto TaskRecorder::asking_device(Body body) {
 
 void TaskRecorder::begin(const RecordedTask::Extents& extent) {
   asking_device([] {});
-  // Tasks alike need as much, and the way to the device and back again takes time.
+  // A task with the extents of one that did not fit goes to the host at once. This saves a copy to the device and back.
   if (!task().begun()) on_host_ = extent == too_large_;
 }
 
@@ -73,7 +75,7 @@ void TaskRecorder::add(const Term& term, const RecordedTask::CallExtents& call, 
   });
 }
 
-/// The task at hand, from the executor's memory into that of this process.
+/// Moves the current task from the executor's memory to the memory of this process.
 void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   task_.copy_to(host_task_);
   task_.clear();
@@ -85,7 +87,7 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   }
 }
 
-/// The energies of a box of the task in the memory of this process: whole, or else those of its halves.
+/// Computes the energies of a box of the host task. If the box does not fit, computes its two halves.
 RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& box, Sum& sum, RecordedExecutor& executor,
                                                      RecordedTask& task) {
   const auto longest = std::max_element(box.extent.begin(), box.extent.end()) - box.extent.begin();
@@ -103,7 +105,7 @@ RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& bo
       task.clear();
       executor.release();
       if (least) throw;
-      // Others as large need not be tried.
+      // Boxes of this size do not fit either.
       sum.most_elements = elements(box.extent) - 1;
     }
   }

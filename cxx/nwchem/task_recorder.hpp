@@ -11,36 +11,39 @@
 
 namespace trifuse {
 
-/// Records one task after the other where its executor wants the operands, and has them executed.
+/// Records tasks, one at a time, in the operand store of an executor, and executes them.
 ///
-/// A task for which the executor has no memory goes to the memory of this process, and the executor gets as many boxes
-/// of it, one after the other, as it needs; a core computes the task where there is no room even for the smallest box.
+/// If the executor has too little memory for a task, the recorder moves the task to the memory of this process, divides
+/// it into boxes, and executes one box after another. If not even the smallest box fits, a CPU core computes the task.
 ///
-/// A device that fails is not asked again: whoever handed the operands over does not have them any more, so nobody can
-/// compute the task in its place.
+/// If a device fails, its operands are lost, and NWChem does not have them any more. So no other worker can compute the
+/// task, and the recorder does not use the device again.
 class TaskRecorder {
  public:
   using Warn = std::function<void(const std::string& sentence)>;
-  /// `where` names the executor in sentences. `warn` is called once when a task is cut for the first time, and once
-  /// when a core computes one for the first time.
+  /// `executor`: not null. `where`: name of the executor in messages. `warn`: called once when a task is divided for
+  /// the first time, and once when a core computes a task for the first time; not empty.
   TaskRecorder(std::unique_ptr<RecordedExecutor> executor, std::string where, Warn warn);
 
-  /// As in RecordedTask. These and `execute` throw DeviceError, always from the first time on, where the device fails.
+  /// Record a task, as in RecordedTask. These functions and `execute` throw DeviceError if the device fails, and at
+  /// every call after that.
   void begin_singles(const RecordedTask::Extents& extent);
   void begin_doubles(const RecordedTask::Extents& extent);
   void add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v);
-  /// As in RecordedExecutor, for the task at hand, which is still there afterwards.
+  /// Computes the energies of the current task, as in RecordedExecutor. The task remains recorded until `clear`.
   RecordedExecutor::Energies execute(double factor, const std::array<const double*, 6>& eps);
+  /// Discards the current task.
   void clear();
 
+  /// The current task.
   const RecordedTask& task() const { return on_host_ ? host_task_ : task_; }
 
  private:
-  /// What all boxes of a task have in common.
+  /// Parameters of all boxes of a task.
   struct Sum {
     double factor;
     const std::array<const double*, 6>& eps;
-    std::int64_t most_elements;  ///< of a box that may be tried
+    std::int64_t most_elements;  ///< largest box that may be executed at once
   };
 
   RecordedTask& at_hand() { return on_host_ ? host_task_ : task_; }
@@ -55,14 +58,14 @@ class TaskRecorder {
   std::unique_ptr<RecordedExecutor> executor_;
   std::string where_;
   Warn warn_;
-  RecordedTask task_;  ///< what the executor is given
+  RecordedTask task_;  ///< with operands in the executor's store
   HostOperands host_operands_;
   RecordedTask host_task_;
-  bool on_host_ = false;               ///< where the task at hand is
-  RecordedTask::Extents too_large_{};  ///< of the last task that did not fit
-  std::unique_ptr<RecordedExecutor> core_;
+  bool on_host_ = false;                    ///< true if the current task is `host_task_`
+  RecordedTask::Extents too_large_{};       ///< extents of the last task that did not fit
+  std::unique_ptr<RecordedExecutor> core_;  ///< made when it is needed
   bool warned_of_boxes_ = false, warned_of_core_ = false;
-  std::string failure_;  ///< the sentence of a device that has failed
+  std::string failure_;  ///< the message of a failed device; empty: none has failed
 };
 
 }  // namespace trifuse

@@ -12,15 +12,16 @@ namespace trifuse {
 
 namespace {
 
+/// Packs the name of a panel into an integer.
 std::uint64_t key_of(const gpu::PanelName& name) {
-  // Numbers of tiles have 12 bits: a plan of more would have more tasks than can be listed.
+  // A tile number has 12 bits. A plan of more tiles would have more tasks than can be listed.
   std::uint64_t key = static_cast<std::uint64_t>(name.kind) << 2 | static_cast<std::uint64_t>(name.side) << 1 |
                       static_cast<std::uint64_t>(name.set) << 4 | static_cast<std::uint64_t>(name.swapped);
   for (const int tile : name.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
   return key;
 }
 
-/// Doubles of a panel as the host has them.
+/// Size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
   std::int64_t doubles = packing.kind == gpu::PanelKind::vvoo ? packing.extent[3] : padded_row(packing.inner);
   for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
@@ -34,7 +35,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
   KernelWorkModel model(plan.formulation);
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
-  std::vector<std::size_t> last_task;  // that has listed a panel
+  std::vector<std::size_t> last_task;  // [panel] last task that reads it
   ContractionList contractions;
   gpu::TaskProgram program;
   kind_.reserve(plan.tasks.size());

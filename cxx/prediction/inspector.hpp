@@ -10,37 +10,43 @@
 
 namespace trifuse {
 
-/// What a plan asks of GPUs, known from its tiles alone: for each task the work of the kernel and the panels that it
-/// reads, and for each panel its bytes. Some 250 bytes for each task.
+/// The work that a plan gives to GPUs: the kernel work and the panels of each task, and the bytes of each panel. It
+/// depends only on the tiles. It takes about 250 bytes of memory for each task.
 class Inspection {
  public:
-  /// Of `problem` only what shapes the tasks is looked at: form, sides, sets of disconnected factors.
+  /// Inspects all tasks of `plan`. Of `problem` it uses only the formulation, the number of sides and the sets of
+  /// disconnected factors; it reads no amplitudes. Throws UsageError as KernelWorkModel::work() does.
   Inspection(const Plan& plan, const Problem& problem);
 
+  /// Number of tasks.
   std::size_t tasks() const { return kind_.size(); }
+  /// Kernel work of a task; `task` is its number in the plan.
   const KernelWork& work(std::size_t task) const { return kinds_[kind_[task]]; }
-  /// Tasks of the same kind have equal work, and `kind(task)` counts kinds from 0.
+  /// The kind of a task, from 0. Tasks of the same kind have equal work.
   std::uint32_t kind(std::size_t task) const { return kind_[task]; }
+  /// [kind] work of the tasks of each kind.
   std::span<const KernelWork> kinds() const { return kinds_; }
-  /// Numbers of the panels of a task, each once.
+  /// Numbers of the panels that a task reads, without repetitions. Panels are numbered from 0.
   std::span<const std::uint32_t> panels(std::size_t task) const;
 
+  /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }  ///< on their way from host to device
-  double bytes_kept(std::uint32_t panel) const { return kept_[panel]; }  ///< on the device, padded
-  double all_bytes_sent() const;
-  double all_bytes_kept() const;
-  /// Bytes kept of the panels of one task, of the task that has most.
+  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }  ///< bytes from host to device
+  double bytes_kept(std::uint32_t panel) const { return kept_[panel]; }  ///< bytes on the device, with padding
+  double all_bytes_sent() const;                                         ///< sum over all panels
+  double all_bytes_kept() const;                                         ///< sum over all panels
+  /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
-  /// Bytes sent when each of these tasks, [first, last) of the plan, finds no panel but those of the tasks before it.
+  /// Bytes that are sent for tasks [first, last) of the plan if no panel is on the device before and no panel is sent
+  /// twice.
   double needed_bytes(std::size_t first, std::size_t last) const;
 
  private:
   std::vector<KernelWork> kinds_;
-  std::vector<std::uint32_t> kind_;         ///< [tasks]
-  std::vector<std::uint64_t> panel_begin_;  ///< [tasks + 1]
-  std::vector<std::uint32_t> panels_;
-  std::vector<double> sent_, kept_;  ///< [panels]
+  std::vector<std::uint32_t> kind_;         ///< [task]
+  std::vector<std::uint64_t> panel_begin_;  ///< [task + 1] index in panels_; one element more than tasks
+  std::vector<std::uint32_t> panels_;       ///< panels of all tasks, task by task
+  std::vector<double> sent_, kept_;         ///< [panel] bytes
   double largest_task_ = 0.0;
 };
 

@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-/// Those of the kernels for matrix instructions, see cxx/cuda/schedule/configuration.hpp.
+/// Shapes of the kernels with matrix instructions, see cxx/cuda/schedule/configuration.hpp.
 std::vector<gpu::Shape> matrix_shapes() {
   constexpr std::int64_t size = sizeof(gpu::Fp64::Operand);
   const auto shape = [](int a, int b, int c) {
@@ -20,7 +20,7 @@ std::vector<gpu::Shape> matrix_shapes() {
   return {shape(4, 4, 2), shape(4, 2, 4), shape(2, 4, 4)};
 }
 
-/// About how many CTA tiles a task is cut into.
+/// Approximate number of CTA tiles of a task.
 double expected_cta_tiles(const gpu::TaskProgram& program) {
   constexpr double hole_extent = 4.0, particle_extent = 6.0;
   double cta_tiles = 1.0;
@@ -61,7 +61,7 @@ const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   const double cta_tiles = expected_cta_tiles(program);
   cta_tiles_ += cta_tiles;
   const auto& extent = program.data.extent;
-  constexpr int most_holes = 255 * gpu::hole_block;  // that a CTA tile can number
+  constexpr int most_holes = 255 * gpu::hole_block;  // largest hole tile that a CTA tile can address
   if (cta_tiles > most_of_task || cta_tiles_ > most_in_all ||
       std::max({extent[3], extent[4], extent[5]}) > most_holes) {
     throw UsageError(

@@ -10,36 +10,40 @@
 
 namespace trifuse {
 
-/// What of a task the kernel's time depends on, padding included.
+/// The quantities of a task that determine the time of the kernel. They include padding.
 struct KernelWork {
-  double k_steps = 0.0;  ///< of the matrix instruction along inner indices, over all full CTA tiles
-  double targets = 0.0;  ///< six-index blocks of CTA tiles that are computed
-  double cta_tiles = 0.0;
-  double operations = 0.0;  ///< of the products, of elements that exist
+  double k_steps = 0.0;     ///< steps of the matrix instruction along contracted indices, in full CTA tiles
+  double targets = 0.0;     ///< targets of CTA tiles (six-index blocks) that are computed
+  double cta_tiles = 0.0;   ///< number of CTA tiles
+  double operations = 0.0;  ///< floating-point operations of the products, without padding
 
-  /// Operations of a full CTA tile in one step: 16384 elements, 8 inner indices, a multiply and an add.
+  /// Operations of a full CTA tile in one step: 16384 elements, 8 contracted indices, a multiplication and an addition.
   static constexpr double operations_per_k_step = 2.0 * 8 * 16384;
-  /// Share of the operations done that are of elements that exist; the others multiply zeros.
+  /// Fraction of the executed operations that are not padding, 0 to 1. Padding multiplies zeros.
   double filled() const;
   KernelWork& operator+=(const KernelWork& other);
 };
 
-/// Cuts tasks into CTA tiles as an executor does. Tasks of the same shape are cut once. Throws UsageError where tasks
-/// are so large, or of so many shapes, that this would take minutes.
+/// Computes the kernel work of tasks. It divides a task into CTA tiles as the GPU executor does. It does so only once
+/// for tasks of the same shape.
 class KernelWorkModel {
  public:
   explicit KernelWorkModel(SpinFormulation formulation);
+  /// Work of a task, given by its program. The reference stays valid. Throws UsageError if the task is so large, or if
+  /// there are so many shapes, that the tiling would take minutes, or if a tile is too large for a kernel.
   const KernelWork& work(const gpu::TaskProgram& program);
 
  private:
+  /// The shape of a task: extents, equal tiles, k-steps and operations of an element.
   using Signature = std::array<std::int32_t, 10>;
+  /// Tiles a task and sums up its work. `k_steps`: sum over all products.
   KernelWork cut(const gpu::TaskProgram& program, std::int64_t k_steps);
 
   SpinFormulation formulation_;
   std::vector<gpu::Shape> shapes_;
   gpu::ShapeSelector selector_;
   std::map<Signature, KernelWork> known_;
-  double cta_tiles_ = 0.0;  ///< cut so far
+  double cta_tiles_ = 0.0;  ///< estimated number of CTA tiles so far
 };
 
 }  // namespace trifuse

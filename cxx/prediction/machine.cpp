@@ -14,7 +14,7 @@ namespace {
 
 constexpr double gib = 0x1p30;
 
-/// An H200 in a node of eight, everything about the GPU measured on one (drivers/docs/performance-gpu.md).
+/// A node of eight H200 GPUs. The numbers of the GPU were measured on an H200 (drivers/docs/performance-gpu.md).
 MachineModel h200() {
   MachineModel m;
   m.gpu = "h200";
@@ -49,7 +49,8 @@ MachineModel h200() {
   return m;
 }
 
-/// What data sheets say of a GPU beside the H200.
+/// Numbers of a GPU from its data sheet: operations per second, GiB, bytes per second. For the H200 only the numbers
+/// that `scaled` compares with.
 struct DataSheet {
   const char* name;
   double multiprocessors, matrix_peak, vector_peak, memory_gib, link;
@@ -60,7 +61,7 @@ constexpr std::array<DataSheet, 4> other_gpus = {{{"h100", 132, 66.9e12, 33.5e12
                                                   {"a100", 108, 19.5e12, 9.7e12, 78.5, 25e9},
                                                   {"a100-40gb", 108, 19.5e12, 9.7e12, 38.9, 25e9}}};
 
-/// The same shares of the peaks as on the H200.
+/// The model of another GPU, with the same fractions of the peak rates as on the H200.
 MachineModel scaled(const DataSheet& sheet) {
   MachineModel m = h200();
   m.gpu = sheet.name;
@@ -79,7 +80,7 @@ MachineModel scaled(const DataSheet& sheet) {
   return m;
 }
 
-/// What a number may be changed to: beyond these limits there is no machine, and predictions would overflow.
+/// Allowed range of a number. No machine is outside, and predictions would overflow.
 struct Limits {
   double least, most;
 };

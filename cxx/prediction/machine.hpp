@@ -9,66 +9,66 @@
 
 namespace trifuse {
 
-/// A machine, as far as predictions ask. Seconds, bytes, operations per second; where a number comes from stands beside
-/// it in `machine_numbers`.
+/// The numbers of a machine that a prediction needs, in seconds, bytes, bytes per second and operations per second.
+/// `machine_numbers` gives the origin of each number.
 struct MachineModel {
-  std::string gpu;       ///< name of the model, "h200"
-  bool measured = true;  ///< whether the kernel's numbers were measured on this GPU, or scaled from one that was
+  std::string gpu;       ///< name of the model, e.g. "h200"
+  bool measured = true;  ///< true: kernel rates were measured on this GPU; false: scaled from another GPU
 
-  // The kernel, on a GPU with all its multiprocessors busy.
-  double multiprocessors = 0.0;
-  double rate_zeros = 0.0;           ///< of products with padding zeros only: the matrix instruction's
-  double rate_spin_orbital = 0.0;    ///< of products of numbers: what power leaves
-  double rate_spin_adapted = 0.0;    ///< the same in this form
-  double target_spin_orbital = 0.0;  ///< seconds of a multiprocessor for a six-index block besides its products
-  double target_spin_adapted = 0.0;
-  double gpu_memory = 0.0;    ///< free before a run
-  double launch = 0.0;        ///< seconds of a launch besides its kernel
-  double prepare_task = 0.0;  ///< seconds of a host thread for each task
+  // The kernel, on a GPU whose multiprocessors are all busy. Rates are operations per second of a GPU.
+  double multiprocessors = 0.0;      ///< number of multiprocessors of a GPU
+  double rate_zeros = 0.0;           ///< products of zeros: the peak of the matrix instruction
+  double rate_spin_orbital = 0.0;    ///< products of nonzero numbers, which the power limit slows down
+  double rate_spin_adapted = 0.0;    ///< the same in the spin-adapted formulation
+  double target_spin_orbital = 0.0;  ///< seconds of a multiprocessor for a target of a CTA tile, without products
+  double target_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
+  double gpu_memory = 0.0;           ///< bytes of a GPU that are free before a run
+  double launch = 0.0;               ///< seconds of a launch, without its kernel
+  double prepare_task = 0.0;         ///< seconds of a host thread to prepare a task
 
   // A node.
   double gpus_per_node = 0.0, cores_per_node = 0.0;
-  double core_rate = 0.0;
-  double node_memory = 0.0;
-  double link = 0.0;        ///< host to GPU, of each GPU
-  double fill = 0.0;        ///< bytes of panels that a process makes of tiles in a second
-  double fill_cores = 0.0;  ///< that it needs for it
-  double fill_node = 0.0;   ///< bytes of panels that all processes of a node make in a second, at most
-  /// Bytes that the system gives in a second to a file of memory that processes share, beside others
-  /// (`most_files_of_host`).
-  double shared_pages = 0.0;
-  double fetch = 0.0;      ///< bytes of shared operands that a rank gets from others on its node in a second
-  double keep = 0.0;       ///< bytes of panels that all GPUs of a node take to keep them for each other in a second
-  double neighbour = 0.0;  ///< bytes of panels from a GPU of the same node in a second
-  double check = 0.0;      ///< bytes of amplitudes and integrals that a node checks in a second
-  double read = 0.0;       ///< bytes of amplitudes and integrals that a node reads in a second
-  double startup = 0.0;    ///< until the first tile is read: self-test, first touch of a GPU
-  double plan_task = 0.0;  ///< seconds of planning for each task, on every rank
+  double core_rate = 0.0;     ///< operations per second of a core
+  double node_memory = 0.0;   ///< bytes
+  double link = 0.0;          ///< bytes per second from the host to each GPU
+  double fill = 0.0;          ///< bytes per second of panels that a process makes from blocks
+  double fill_cores = 0.0;    ///< number of cores that a process needs to reach `fill`
+  double fill_node = 0.0;     ///< bytes per second of panels that all processes of a node make, at most
+  double shared_pages = 0.0;  ///< bytes per second of new pages for one file of shared memory (see most_files_of_host)
+  double fetch = 0.0;         ///< bytes per second of shared operands to a rank from ranks of the same node
+  double keep = 0.0;          ///< bytes per second at which all GPUs of a node together load the panels that they own
+  double neighbour = 0.0;     ///< bytes per second of panels from a peer GPU of the same node
+  double check = 0.0;         ///< bytes per second of amplitudes and integrals that a node checks
+  double read = 0.0;          ///< bytes per second of amplitudes and integrals that a node reads from files
+  double startup = 0.0;       ///< seconds before the first read: self-test and first use of a GPU
+  double plan_task = 0.0;     ///< seconds of planning for each task, on every rank
 
   // Between nodes.
-  double network = 0.0;          ///< bytes per second of a node
-  double counter_latency = 0.0;  ///< of one claim
-  double counter_service = 0.0;  ///< how long a claim keeps the counter from others
+  double network = 0.0;          ///< bytes per second of each node
+  double counter_latency = 0.0;  ///< seconds of one access to the shared counter
+  double counter_service = 0.0;  ///< seconds for which one access blocks the counter
 
-  /// Seconds that a GPU takes for work, all of its multiprocessors sharing it evenly.
+  /// Seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
   double kernel_seconds(const KernelWork& work, SpinFormulation formulation) const;
 };
 
-/// What is known of a number of the model.
+/// Description of a number of the model.
 struct MachineNumber {
-  const char* name;
-  double MachineModel::*value;
-  const char* unit;  ///< "s", "B", "B/s", "op/s" or "" (a count)
+  const char* name;             ///< name for `assume`
+  double MachineModel::*value;  ///< the member
+  const char* unit;             ///< "s", "B", "B/s", "op/s" or "" (a count)
   const char* meaning;
-  const char* source;  ///< of the value for an H200
+  const char* source;  ///< origin of the value for an H200
 };
+/// All numbers of the model.
 std::span<const MachineNumber> machine_numbers();
 
-/// Names of the GPUs that are known.
+/// Names of the known GPUs.
 std::vector<std::string> gpu_models();
-/// A node with GPUs of this kind. Throws UsageError for a name that is not known.
+/// The model of a node with GPUs of this name. Throws UsageError if the name is not known.
 MachineModel machine_model(const std::string& gpu);
-/// Changes a number: "network=25e9". Throws UsageError.
+/// Changes a number of `machine`. `assignment`: name=value, e.g. "network=25e9", in the unit of the number. Throws
+/// UsageError if the name is not known or the value is out of range.
 void assume(MachineModel& machine, const std::string& assignment);
 
 }  // namespace trifuse

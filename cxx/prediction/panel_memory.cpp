@@ -43,7 +43,7 @@ void PanelMemory::drop_oldest() {
   free_.push_back(entry);
   --count_;
   ++dropped_;
-  // What stands behind the gap and belongs before it moves up.
+  // Close the gap: move later entries of the probe sequence forward.
   const std::size_t mask = table_.size() - 1;
   for (std::size_t next = (gap + 1) & mask; table_[next] != none; next = (next + 1) & mask) {
     const std::size_t wanted = home(entries_[table_[next]].panel);

@@ -23,7 +23,7 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
   return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
 }
 
-/// Processes with GPUs first, then those on cores.
+/// The ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
 std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
                                     double operations, double operand_bytes, Operands operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
@@ -33,7 +33,7 @@ std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const Machin
     ranks[static_cast<std::size_t>(r)].share.rate = gpu_rate * ranks[static_cast<std::size_t>(r)].gpus;
   }
   if (on_cores == 0) return ranks;
-  // A run decides who helps from what ranks have; so is it done here.
+  // As in a run, share_out() decides from the resources of the ranks which of them compute.
   std::vector<RankResources> resources(ranks.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto of_kind = static_cast<int>(r) - (ranks[r].gpus > 0 ? 0 : with_gpus);
@@ -57,22 +57,22 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
-/// Bytes of panels that each GPU keeps for the others of its node: its part of all of them, where there is room.
+/// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels if it fits, else 0.
 double kept_for_neighbours(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
-  // As the executor decides (cxx/cuda/runtime/cuda_executor.cpp).
+  // The same rule as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double most = 0.75;
   const double kept = inspection.all_bytes_kept() / job.gpus;
   return kept <= most * prediction.gpu.panels ? kept : 0.0;
 }
 
-/// Bytes per second to each of so many processes, of what other ranks have.
+/// Bytes per second that each of `processes` processes fetches from other ranks.
 double rate_from_others(double processes, int nodes, const MachineModel& machine) {
   return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
 }
 
-/// Bytes per second to a GPU, of panels that it does not keep itself.
+/// Bytes per second of panels to a GPU, for panels that the GPU does not own.
 double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
   const JobShape& job = prediction.job;
   double from_ranks = machine.link;
@@ -84,6 +84,7 @@ double copy_rate(const Prediction& prediction, int nodes, const MachineModel& ma
   return gpus / ((here - 1) / machine.neighbour + (gpus - here) / from_ranks);
 }
 
+/// Writes a sentence for everything that does not fit into memory.
 void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
   const GpuMemory& gpu = prediction.gpu;
   if (prediction.job.gpus > 0 && gpu.working_set > gpu.panels) {
@@ -106,7 +107,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
 
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
-  // As the executor lays it out (cxx/cuda/runtime/cuda_executor.cpp).
+  // The same layout as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
   constexpr double kept_of_block = 16384 * sizeof(double);
   GpuMemory memory;
@@ -114,7 +115,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.budget = std::max(0.0, allowed > 0.0 ? std::min(allowed, available) : available);
   const double worker = machine.multiprocessors * problem.targets() * kept_of_block + launch;
   memory.workers = static_cast<int>(std::clamp(std::floor(memory.budget / 10 / worker), 3.0, 8.0));
-  // A slot holds a block of holes of the largest panel.
+  // A slot of the ring holds `hole_block` holes of the largest panel.
   const auto [holes, particles] = largest_tiles(plan.tiles);
   const auto inner = static_cast<double>(plan.tiles.range(OrbitalClass::particle_alpha, 0).size +
                                          2 * plan.tiles.range(OrbitalClass::hole_alpha, 0).size + 8);
@@ -137,7 +138,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.job.nodes = nodes;
   const double operands = static_cast<double>(PanelLayout::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
-  // Those that have shared operands (`share_out`).
+  // Ranks of a node that store shared operands, see share_out().
   const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;
   using enum JobShape::Operands;
   prediction.shared_operands = job.ranks > 1 && job.operands != own;
@@ -162,12 +163,12 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.tasks = simulate(plan, inspection, machine, settings);
 
   const auto tasks = static_cast<double>(plan.tasks.size());
-  // What is checked has about the size of the operands that are made of it; ranks have a share of it each.
+  // The checked amplitudes and integrals have about the size of the operands. Each rank checks a part.
   prediction.seconds_checking = operands / (machine.check * nodes);
   prediction.seconds_startup = machine.startup;
   prediction.seconds_planning = tasks * machine.plan_task;
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
-  // Processes of a node make their operands beside each other, as far as there are cores.
+  // Processes of a node make their operands concurrently, as far as there are cores.
   const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, owners);
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
@@ -178,7 +179,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   }
   prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;
   if (job.ranks > 1) {
-    // Energies of all tasks, four numbers each, to all ranks: as a reduction by halves.
+    // Allreduce of the energies of all tasks, four numbers each, by recursive halving and doubling.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +
                              2.0 * std::log2(job.ranks) * machine.counter_latency;
   }
@@ -191,7 +192,7 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
   const double ranks = job.ranks;
   const double seconds = cost.operations / (machine.cores_per_node * job.nodes * machine.core_rate);
   if (!prediction.shared_operands) return {cost.bytes, cost.peak(1), seconds * ranks};
-  // From others, of what lies evenly everywhere: once between the pairs of indices, and once for operands.
+  // Data lie evenly on all ranks. A rank fetches its share twice: between the two pairs of indices, and for operands.
   const double kept = cost.bytes / ranks, fetched = 2.0 * kept * (1.0 - 1.0 / ranks);
   return {kept, cost.peak(job.ranks), seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }

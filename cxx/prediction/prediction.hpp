@@ -5,63 +5,71 @@
 
 #include "cxx/prediction/simulation.hpp"
 
-/// What a job will take, before it is submitted.
+/// Predicts time and memory of a job before it is submitted.
 namespace trifuse {
 
 struct RotationCost;
 
+/// Size of a job.
 struct JobShape {
-  int ranks = 1;            ///< processes
-  int gpus = 1;             ///< in all; processes beyond one for each GPU compute on cores
-  int nodes = 0;            ///< 0: as many as have so many GPUs, or one for each rank without GPUs
-  double gpu_memory = 0.0;  ///< bytes that may be used of each GPU; 0: what is free
-  double read_bytes = 0.0;  ///< of files that all ranks read; 0: tiles come from memory
-  int lanes = 0;            ///< of the timeline
-  /// Whether every rank has operands of its own, or all together have them once, as runs with Global Arrays do.
+  int ranks = 1;            ///< number of processes
+  int gpus = 1;             ///< all GPUs together; ranks beyond one per GPU compute on CPU cores
+  int nodes = 0;            ///< 0: as many as the GPUs need; without GPUs one per rank
+  double gpu_memory = 0.0;  ///< memory limit of each GPU, bytes; 0: its free memory
+  double read_bytes = 0.0;  ///< size of the input files, bytes; 0: no files are read
+  int lanes = 0;            ///< number of GPUs in the timeline
+  /// `own`: every rank stores all operands. `shared`: all ranks together store them once, as runs with Global Arrays
+  /// do. `automatic`: shared if there are several ranks.
   enum class Operands { automatic, own, shared } operands = Operands::automatic;
 };
 
-/// How a GPU's memory is laid out, bytes.
+/// The layout of a GPU's memory, bytes.
 struct GpuMemory {
-  int workers = 0;  ///< host threads that feed it
-  double budget = 0.0;
-  double scratch = 0.0;      ///< targets put aside, programs and sums of all workers; ring of arriving panels
-  double panels = 0.0;       ///< room for panels
-  double all_panels = 0.0;   ///< what all panels of the plan would take
-  double working_set = 0.0;  ///< panels of the largest task
-  double read_ahead = 0.0;   ///< of the room for panels, besides the working set
+  int workers = 0;           ///< number of host threads that prepare its launches
+  double budget = 0.0;       ///< memory that the run may use
+  double scratch = 0.0;      ///< spilled targets, programs and sums of all workers; ring of arriving panels
+  double panels = 0.0;       ///< memory for panels
+  double all_panels = 0.0;   ///< size of all panels of the plan
+  double working_set = 0.0;  ///< size of the panels of the largest task
+  double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
+/// The memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed);
 
+/// Predicted memory (bytes) and times (seconds) of a job.
 struct Prediction {
-  JobShape job;
-  bool shared_operands = false;
-  double operand_bytes = 0.0;  ///< of a rank
-  double node_bytes = 0.0;     ///< of the ranks of a node
+  JobShape job;                  ///< with the number of nodes filled in
+  bool shared_operands = false;  ///< true: ranks share the operands
+  double operand_bytes = 0.0;    ///< operands in the memory of a rank that stores any
+  double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
   GpuMemory gpu;
-  double kept_bytes = 0.0;        ///< of panels, by each GPU for the others of its node
-  double seconds_checking = 0.0;  ///< the input
+  double kept_bytes = 0.0;        ///< panels that each GPU owns for its peers of the same node; 0: none
+  double seconds_checking = 0.0;  ///< check of the input
+  /// Start, planning, reading operands, allreduce of the energies.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
-  Simulation tasks;
-  double operations = 0.0;             ///< that will be executed
-  std::vector<std::string> obstacles;  ///< what does not fit, a sentence each
+  Simulation tasks;                    ///< execution of the tasks
+  double operations = 0.0;             ///< floating-point operations of the kernels, without padding
+  std::vector<std::string> obstacles;  ///< one sentence for everything that does not fit into memory
 
+  /// Time of the whole job.
   double seconds() const {
     return seconds_checking + seconds_startup + seconds_planning + seconds_loading + tasks.seconds + seconds_sum;
   }
 };
 
-/// Throws UsageError for a job that makes no sense.
+/// Predicts a job. `inspection`: that of `plan` and `problem`. Throws UsageError if some ranks compute on cores and no
+/// assignment of the work is possible, see share_out().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
 
-/// What the rotation to semicanonical orbitals takes besides.
+/// Additional memory and time of a rotation to semicanonical orbitals.
 struct RotationPrediction {
-  double kept_bytes = 0.0;  ///< of each rank, from then on
-  double peak_bytes = 0.0;  ///< of each rank before that, while there are no operands
-  double seconds = 0.0;
+  double kept_bytes = 0.0;  ///< bytes in each rank after the rotation
+  double peak_bytes = 0.0;  ///< bytes in each rank during the rotation, before operands are read
+  double seconds = 0.0;     ///< time of the rotation
 };
+/// `cost`: cost of the rotation of all sources. `prediction`: that of the same job.
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
                                     const MachineModel& machine);
 

@@ -12,10 +12,10 @@ namespace trifuse {
 
 namespace {
 
-/// Which panels each GPU ever had is counted with up to so many bits.
+/// Most bits that record which panels each GPU has received.
 constexpr double most_bits = 8e9;
 
-/// A counter, and nothing else, of all ranks.
+/// The shared counter of all ranks. It has no other function of a communicator.
 class SimulatedCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -34,7 +34,7 @@ class SimulatedCommunicator final : public Communicator {
 };
 
 struct Batch {
-  std::size_t first, last;  ///< tasks
+  std::size_t first, last;  ///< tasks [first, last)
 };
 
 struct Process {
@@ -43,7 +43,7 @@ struct Process {
   std::size_t next = 0;
   int workers;
   double rate;
-  double claimed = 0.0;  ///< when its last claim was answered: its threads claim one after the other
+  double claimed = 0.0;  ///< time of the answer to its last claim; its threads claim one after another
 };
 
 struct Gpu {
@@ -80,7 +80,7 @@ class Simulator {
       processes_.push_back({UnitClaims(communicator_, ledger, share), {}, 0, workers, rank.share.rate, 0.0});
       const bool waits = rank.share.role == TeamShare::Role::waiter;
       for (int w = 0; w < workers && !waits; ++w) {
-        // Workers are dealt to the GPUs of a process in turn.
+        // The workers of a process belong to its GPUs in turn.
         const int gpu = rank.gpus > 0 ? result_.gpus + w % rank.gpus : -1;
         workers_.push_back({processes_.size() - 1, gpu});
       }
@@ -101,7 +101,7 @@ class Simulator {
   }
 
   Simulation run() {
-    using Event = std::pair<double, std::size_t>;  // a worker is free
+    using Event = std::pair<double, std::size_t>;  // time at which a worker is free, and its number
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
     for (std::size_t w = 0; w < workers_.size(); ++w) events.emplace(0.0, w);
     std::vector<double> core_end;
@@ -134,12 +134,12 @@ class Simulator {
   }
 
  private:
-  /// The next units of a process; `now` becomes the time at which they are known.
+  /// Claims the next units of a process. Sets `now` to the time at which the claim is answered.
   std::vector<Unit> claim(Process& process, double& now) {
     const std::int64_t before = communicator_.calls();
     std::vector<Unit> units = process.claims.next();
     const auto calls = static_cast<double>(communicator_.calls() - before);
-    if (settings_.ranks.size() == 1) return units;  // nobody to ask
+    if (settings_.ranks.size() == 1) return units;  // a single rank needs no counter
     const double begin = std::max(now, counter_free_);
     counter_free_ = begin + calls * machine_.counter_service;
     const double end = counter_free_ + calls * machine_.counter_latency;
@@ -182,7 +182,7 @@ class Simulator {
   std::optional<double> on_gpu(const Worker& worker, double now) {
     Process& process = processes_[worker.process];
     if (process.next == process.batches.size()) {
-      if (process.claimed > now) return process.claimed;  // and looks again then
+      if (process.claimed > now) return process.claimed;  // waits for the claim of another worker
       const std::vector<Unit> units = claim(process, now);
       if (units.empty()) return std::nullopt;
       cut(units, process);

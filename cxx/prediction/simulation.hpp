@@ -10,52 +10,55 @@
 
 namespace trifuse {
 
-/// A process of a job.
+/// One rank of a job.
 struct SimulatedRank {
-  TeamShare share;
-  int gpus = 0;  ///< 0: it computes on cores, at the rate of its share
+  TeamShare share;  ///< what the rank does, and its rate
+  int gpus = 0;     ///< number of its GPUs; 0: it computes on CPU cores at the rate of `share`
 };
 
+/// The job that `simulate` simulates.
 struct SimulationSettings {
   std::vector<SimulatedRank> ranks;
-  int workers_per_gpu = 8;
-  double panel_bytes = 0.0;  ///< room for panels on each GPU
-  double copy_rate = 0.0;    ///< bytes per second to each GPU, from where operands are
-  int lanes = 0;             ///< how many GPUs' spans are kept
+  int workers_per_gpu = 8;   ///< host threads that prepare launches of a GPU
+  double panel_bytes = 0.0;  ///< memory for panels on each GPU, bytes
+  double copy_rate = 0.0;    ///< bytes per second of panels to each GPU
+  int lanes = 0;             ///< number of GPUs whose spans are recorded
 };
 
-/// What happens from the first claim to the last energy.
+/// The execution of all tasks, from the first claim of a unit to the last energy. Times are in seconds from its begin.
 struct Simulation {
-  double seconds = 0.0;
-  double first_idle = 0.0;  ///< when the first GPU (or, without any, rank) has nothing left to do
-  int gpus = 0, core_ranks = 0;
-  double gpu_busy = 0.0;     ///< seconds in kernels, of all GPUs
-  double idle_at_end = 0.0;  ///< seconds that GPUs have nothing left to do, of all
-  double copy_busy = 0.0;    ///< seconds of copies, of all GPUs
-  double core_busy = 0.0;    ///< seconds of all ranks on cores
-  double core_operations = 0.0;
-  double bytes_sent = 0.0, most_bytes_sent = 0.0;  ///< to all GPUs, and to the one that gets most
-  double bytes_needed = 0.0;                       ///< the same if no panel entered a GPU twice; 0: not counted
-  double most_held = 0.0;                          ///< bytes of panels on a GPU
-  std::int64_t panels_dropped = 0;
-  std::int64_t units = 0, batches = 0, counter_calls = 0;
-  double counter_waiting = 0.0;  ///< seconds that all ranks waited for the counter, latency included
+  double seconds = 0.0;          ///< time of the last energy
+  double first_idle = 0.0;       ///< time at which the first GPU (without GPUs: the first rank) has finished
+  int gpus = 0, core_ranks = 0;  ///< numbers of GPUs and of ranks that compute on cores
+  double gpu_busy = 0.0;         ///< time in kernels, summed over all GPUs
+  double idle_at_end = 0.0;      ///< time from the end of a GPU's work to `seconds`, summed over all GPUs
+  double copy_busy = 0.0;        ///< time of copies, summed over all GPUs
+  double core_busy = 0.0;        ///< time of computing, summed over all ranks on cores
+  double core_operations = 0.0;  ///< floating-point operations of all ranks on cores
+  double bytes_sent = 0.0, most_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
+  double bytes_needed = 0.0;        ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
+  double most_held = 0.0;           ///< largest amount of panels on a GPU, bytes
+  std::int64_t panels_dropped = 0;  ///< number of evictions on all GPUs
+  std::int64_t units = 0, batches = 0, counter_calls = 0;  ///< numbers of units, launches, counter accesses
+  double counter_waiting = 0.0;  ///< waiting time for the counter with its latency, summed over all ranks
 
+  /// A copy (`copy` true) or a launch of a GPU.
   struct Span {
     int gpu;
     double begin, end;
     bool copy;
   };
-  std::vector<Span> spans;  ///< of `lanes` GPUs, evenly chosen
-  std::vector<int> lanes;   ///< their numbers
+  std::vector<Span> spans;  ///< of the GPUs in `lanes`
+  std::vector<int> lanes;   ///< numbers of the recorded GPUs, evenly chosen
 
-  /// Share of the time of all GPUs, or without them of all ranks, in which they compute.
+  /// Fraction of the time in which the GPUs (without GPUs: the ranks) compute, 0 to 1.
   double efficiency() const;
+  /// Time from the first idle GPU to the end.
   double tail() const { return seconds - first_idle; }
 };
 
-/// Lets all ranks claim units as in a run, and every worker of a GPU prepare, send and compute its batches. Units are
-/// those that `make_units` makes for so many ranks.
+/// Simulates a run. Ranks claim units of the plan as in a real run, and each worker of a GPU prepares, sends and
+/// computes its batches. `make_units` makes the units, for the rates of the ranks. `inspection`: that of `plan`.
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);
 
