@@ -114,6 +114,7 @@ program blocks
   call trifuse_delete_calculation(calculation)
   call trifuse_delete_amplitudes(read)
   call trifuse_delete_amplitudes(held)
+  deallocate (message, warning)  ! a main program keeps them to its end, which the sanitizers call a leak
 
 contains
 
