@@ -37,6 +37,14 @@ no_tests=error
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 results=()
 failed=0
+mkdir -p build
+: >build/failures.log
+# last_words LOG: each failed test of ctest's output with the last lines that it printed.
+last_words() {
+  awk '/^ *Start +[0-9]+: |^ *[0-9]+\/[0-9]+ Test +#|^[0-9]+% tests passed/ { for (i = n > 6 ? n - 6 : 0; i < n; ++i) print "    " lines[i]; n = 0; of_failed = 0 }
+       /Test +#[0-9]+: .*\*\*\*/ && !/\*\*\*Skipped/ { print; of_failed = 1; next }
+       of_failed && NF { lines[n++] = $0 }' "$1"
+}
 # suite PRESET [ctest options]: builds and tests a preset and remembers how it went.
 suite() {
   local preset=$1 start=$SECONDS log result
@@ -50,6 +58,7 @@ suite() {
   else
     ctest --preset "$preset" --no-tests=$no_tests "$@" 2>&1 | tee "$log" || failed=1
     result=$(grep -E '^[0-9]+% tests passed' "$log" || echo "NO TESTS RUN")
+    last_words "$log" >>build/failures.log
   fi
   results+=("$(printf '%-12s %s (%d s)' "$preset" "$result" $((SECONDS - start)))")
 }
@@ -66,6 +75,7 @@ suite sanitize -LE 'pyscf|sources' "$@"
 printf '\n== Summary\n'
 printf '%s\n' "${results[@]}"
 if ((failed)); then
+  cat build/failures.log
   echo "FAILED"
   exit 1
 fi
