@@ -1,5 +1,6 @@
 #include "cxx/base/address_space.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <initializer_list>
@@ -12,6 +13,12 @@ bool address_space_is_limited() {
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
   }
   return false;
+}
+
+void share_malloc_memory_if_limited() {
+#if defined(M_ARENA_MAX)
+  if (address_space_is_limited()) mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 }  // namespace trifuse

@@ -8,9 +8,12 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cxx/base/address_space.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
@@ -25,6 +28,40 @@ Function* symbol(const char* name) {
 int blas_int(std::int64_t n) {
   if (n > std::numeric_limits<int>::max()) throw SystemError("A matrix is too large for this BLAS library.");
   return static_cast<int>(n);
+}
+
+/// OpenBLAS allocates a buffer of about this size for each thread that multiplies. If that fails, it retries for ever.
+constexpr std::int64_t openblas_buffer_bytes = std::int64_t{129} << 20;
+
+/// Address space that is reserved as long as the object exists. Converts to false if there was not enough.
+class MappedBytes {
+ public:
+  explicit MappedBytes(std::size_t size)
+      : size_(size), memory_(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  MappedBytes(MappedBytes&& other) noexcept : size_(other.size_), memory_(std::exchange(other.memory_, MAP_FAILED)) {}
+  MappedBytes& operator=(MappedBytes&&) = delete;
+  ~MappedBytes() {
+    if (*this) munmap(memory_, size_);
+  }
+  explicit operator bool() const { return memory_ != MAP_FAILED; }
+
+ private:
+  std::size_t size_;
+  void* memory_;
+};
+
+/// Makes OpenBLAS allocate the buffers of `threads` threads now, while there is memory for them. OpenBLAS keeps them,
+/// so later products do not allocate. Does nothing if the library hides its allocator.
+void allocate_openblas_buffers(int threads) {
+  const auto allocate = symbol<void*(int)>("blas_memory_alloc");
+  const auto release = symbol<void(void*)>("blas_memory_free");
+  if (allocate == nullptr || release == nullptr) return;
+  constexpr int most = 128;  // OpenBLAS may be built for no more buffers
+  std::vector<void*> buffers;
+  for (int n = 0; n < std::min(threads, most); ++n) buffers.push_back(allocate(0));
+  for (void* const buffer : buffers) {
+    if (buffer != nullptr) release(buffer);
+  }
 }
 
 }  // namespace
@@ -56,23 +93,31 @@ void use_single_threaded_blas() {
 }
 
 int threads_with_blas_memory(int wanted, std::int64_t bytes) {
-  // OpenBLAS allocates a buffer of this size for each thread that multiplies. If that fails, it retries for ever.
-  const std::int64_t of_library = openblas_threads() > 0 ? std::int64_t{129} << 20 : 0;
-  const auto size = static_cast<std::size_t>(of_library + bytes);
-  if (size == 0) return wanted;
-  std::vector<void*> pieces;
-  pieces.reserve(static_cast<std::size_t>(wanted));
-  while (static_cast<int>(pieces.size()) < wanted) {
-    void* const piece = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (piece == MAP_FAILED) break;
-    pieces.push_back(piece);
+  static std::mutex mutex;
+  static int allocated = 0;  // buffers that OpenBLAS already has
+  const std::lock_guard lock(mutex);
+  share_malloc_memory_if_limited();
+  const std::int64_t of_library = openblas_threads() > 0 ? openblas_buffer_bytes : 0;
+  if (of_library + bytes == 0) return wanted;
+  std::vector<MappedBytes> mapped;
+  mapped.reserve(static_cast<std::size_t>(wanted));
+  while (static_cast<int>(mapped.size()) < wanted) {
+    const std::int64_t size = bytes + (static_cast<int>(mapped.size()) < allocated ? 0 : of_library);
+    MappedBytes memory(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
+    if (!memory) break;
+    mapped.push_back(std::move(memory));
   }
-  for (void* const piece : pieces) munmap(piece, size);
-  if (pieces.empty()) {
+  const int threads = static_cast<int>(mapped.size());
+  mapped.clear();
+  if (threads == 0) {
     throw SystemError(
         "There is not enough memory for matrix products; allow this process more (ulimit -v), or take smaller tiles.");
   }
-  return static_cast<int>(pieces.size());
+  if (of_library > 0 && address_space_is_limited()) {
+    allocate_openblas_buffers(threads);
+    allocated = std::max(allocated, threads);
+  }
+  return threads;
 }
 
 int openblas_threads() {

@@ -30,8 +30,8 @@ void refuse_in_forked_process() {
       "new program (in Python: multiprocessing with the start method \"spawn\"), or fork before anything is computed.");
 }
 
-/// Address space of a thread besides its stack, bytes: malloc's reserve and the buffer of BLAS.
-constexpr std::size_t space_of_thread = std::size_t{64 + 129} << 20;
+/// Address space of a thread besides its stack, bytes: the buffer of BLAS.
+constexpr std::size_t space_of_thread = std::size_t{129} << 20;
 
 /// Starts up to `wanted` threads besides the caller and ends them again. Returns how many could be started.
 int started_threads(int wanted) {
@@ -71,6 +71,7 @@ int started_threads(int wanted) {
 
 int startable_threads(int wanted) {
   refuse_in_forked_process();
+  share_malloc_memory_if_limited();
   // Each number is tried only once, because OpenMP keeps the threads that it has started.
   static std::mutex mutex;
   static int possible = 1;
