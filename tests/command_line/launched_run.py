@@ -61,6 +61,19 @@ class LaunchedRun(SeveralProcesses):
         self.below = stopped
         return stopped
 
+    def ranks_below(self):
+        return list(filter(self.runs_program, self.below_launcher()))
+
+    def hold(self):
+        """Stops the ranks, but not the launcher, and returns how many there are."""
+        for process in self.ranks_below():
+            self.signal_if_there(process, signal.SIGSTOP)
+        return len(self.ranks_below())
+
+    def let_go(self):
+        for process in self.ranks_below():
+            self.signal_if_there(process, signal.SIGCONT)
+
     def wait_for_table(self):
         deadline = time.monotonic() + TIME_LIMIT
         seen = ""

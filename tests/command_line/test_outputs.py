@@ -9,12 +9,14 @@ import stat
 import subprocess
 import unittest
 
-from made_up_molecule import MadeUpMolecule
+from made_up_molecule import HALF_A_SECOND, MadeUpMolecule
 from trifuse_program import (DATA, Outcome, ProgramTest, command, environment, read_report, trifuse, trifuse_as_nobody,
                              trifuse_under_file_limit)
 
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
 BENCH = ("bench", "--occupied", 3, "--virtual", 5, "--threads", 1, "--repeats", 1)
+# The commands that describe a dump, with as little work as possible.
+ONCE_EACH = (("info",), ("run", "--threads", 1), ("plan",), ("bench", "--threads", 1, "--repeats", 1))
 JOURNAL = b"TRIFUSE2" + bytes(80)
 REPORT = {"program": "trifuse", "schema_version": 1, "version": "0.1.0"}
 
@@ -220,7 +222,7 @@ class Writing(OutputTest):
     def write_while_a_run_computes(self, content, *more):
         """The outcome of a run beside which another file gets the name of its report, and that file."""
         report = self.folder / "report.json"
-        source = MadeUpMolecule(occupied=7, virtual=18).write(self.folder / "molecule")
+        source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
         line = command("run", source, "--form", "spin-orbital", "--tile-size", 2, "--executor", "reference", "--json", report, *more)
         process = subprocess.Popen(line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
@@ -371,8 +373,8 @@ class Terminal(OutputTest):
                     self.assertIn(shown, outcome.err)
                 dump = self.folder / f"{name}.h5"
                 shutil.copyfile(self.dump, dump)
-                for command_name in ("run", "info", "plan", "bench"):
-                    outcome = self.succeed(command_name, dump, "--json", self.folder / f"{name}.json")
+                for words in ONCE_EACH:
+                    outcome = self.succeed(*words, dump, "--json", self.folder / f"{name}.json")
                     self.assert_harmless(outcome.out)
                     self.assertIn(shown, outcome.out)
                     report = (self.folder / f"{name}.json").read_text(encoding="utf-8")
@@ -411,8 +413,8 @@ class Terminal(OutputTest):
         for text in texts:
             with self.subTest(text[:20]):
                 dump = self.write_comment(text)
-                for name in ("info", "run", "plan", "bench"):
-                    out = self.succeed(name, dump).out
+                for words in ONCE_EACH:
+                    out = self.succeed(*words, dump).out
                     self.assert_harmless(out)
                     for line in out.splitlines():
                         if "-0.071" in line or "aaaaaaaa" in line:

@@ -66,11 +66,13 @@ def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, trust=True,
     return checked(Outcome(process.returncode, process.stdout, process.stderr))
 
 
+@functools.lru_cache
 def has_mpi():
     """Whether the program that is tested has MPI."""
     return re.search(r"\bMPI yes\b", trifuse("--version").out) is not None
 
 
+@functools.lru_cache
 def has_global_arrays():
     """Whether the ranks of the program that is tested can share operands."""
     return re.search(r"\bGlobal Arrays yes\b", trifuse("--version").out) is not None
@@ -143,6 +145,7 @@ def checked(outcome):
     return outcome
 
 
+@functools.lru_cache
 def sanitized():
     """Whether the program was built with the address sanitizer, which then answers to its own options."""
     return "AddressSanitizer" in subprocess.run(command("--version"), env=environment(ASAN_OPTIONS="help=1"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh FOLDER CMAKE [OPTION ...]: builds the trifuse program of this source with MPICH in FOLDER, as the README says. Installs nothing.
+# build.sh FOLDER CMAKE [OPTION ...]: builds the trifuse program with MPICH in FOLDER, with the options that the README names. Installs nothing.
 set -euo pipefail
 # shellcheck source=drivers/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../drivers/setup.sh"
@@ -14,7 +14,8 @@ if ((${#packages[@]})); then
   exit 1
 fi
 
-"$cmake" -S "$trifuse_root" -B "$folder" "$@" -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich \
+"$cmake" -S "$trifuse_root/tests/mpich/program" -B "$folder" "$@" "-DTRIFUSE_SOURCE=$trifuse_root" \
+  -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich \
   -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich -DGlobalArrays_CONFIG="/usr/lib/$(uname -m)-linux-gnu/ga/mpich/bin/ga-config" \
   -DTRIFUSE_ENABLE_{MPI,GLOBAL_ARRAYS}=ON -DTRIFUSE_ENABLE_{CUDA,FORTRAN,TESTS,BENCHMARKS}=OFF
 "$cmake" --build "$folder" --target trifuse_program --parallel 2
