@@ -1,7 +1,6 @@
 #include "tce_tiles/dump_bands.hpp"
 
 #include <exception>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -25,17 +24,13 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   std::shared_future<Band> found;
   {
     const std::lock_guard lock(mutex_);
-    const auto position = position_.find(key);
-    if (position != position_.end()) {
-      recent_.splice(recent_.begin(), recent_, position->second);
-      found = recent_.front().band;
+    if (const Entry* const entry = recent_.use(key)) {
+      found = entry->band;
     } else {
-      recent_.push_front({key, size * sizeof(double), promise.get_future().share()});
-      position_.emplace(key, recent_.begin());
-      bytes_ += recent_.front().bytes;
+      bytes_ += recent_.add(key, {size * sizeof(double), promise.get_future().share()}).bytes;
       // A block may need two bands, and the same thread needs both again for the next block.
       const std::size_t min_bands = 2 * static_cast<std::size_t>(available_threads());
-      while (bytes_ > capacity_ && recent_.size() > min_bands) evict(std::prev(recent_.end()));
+      while (bytes_ > capacity_ && recent_.size() > min_bands) evict(*recent_.oldest());
     }
   }
   if (found.valid()) return found.get();
@@ -50,7 +45,7 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   } catch (...) {
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(mutex_);
-    if (const auto position = position_.find(key); position != position_.end()) evict(position->second);
+    if (recent_.contains(key)) evict(key);
     throw;
   }
 }
@@ -71,10 +66,8 @@ std::shared_ptr<Buffer> BandCache::take_buffer(std::size_t doubles) const {
   return {new Buffer(std::move(memory)), give_back};
 }
 
-void BandCache::evict(Entries::iterator entry) {
-  bytes_ -= entry->bytes;
-  position_.erase(entry->key);
-  recent_.erase(entry);
+void BandCache::evict(const Key& key) {
+  bytes_ -= recent_.remove(key).bytes;
 }
 
 }  // namespace trifuse

@@ -3,14 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <future>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/buffer_pool.hpp"
+#include "cxx/base/least_recently_used.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 
 namespace trifuse {
@@ -41,11 +40,9 @@ class BandCache {
     std::size_t operator()(const Key& key) const;
   };
   struct Entry {
-    Key key;
-    std::size_t bytes;
+    std::size_t bytes = 0;
     std::shared_future<Band> band;
   };
-  using Entries = std::list<Entry>;
 
   /// The memory of bands that are no longer in use, for new bands.
   struct Pool {
@@ -53,16 +50,15 @@ class BandCache {
     BufferPool buffers;
   };
 
-  /// Removes an entry. The caller must hold `mutex_`.
-  void evict(Entries::iterator entry);
+  /// Removes a band. The caller must hold `mutex_`.
+  void evict(const Key& key);
   /// A buffer of at least `doubles` elements, from the pool or new.
   std::shared_ptr<Buffer> take_buffer(std::size_t doubles) const;
 
   const std::size_t capacity_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::mutex mutex_;
-  Entries recent_;  ///< most recently used first
-  std::unordered_map<Key, Entries::iterator, Hash> position_;
+  LeastRecentlyUsed<Key, Entry, Hash> recent_;
   std::size_t bytes_ = 0;
 };
 

@@ -92,22 +92,16 @@ Hdf5ChunkReader::Bytes Hdf5ChunkReader::read_chunk(const Hdf5Chunk& chunk) const
 
 Hdf5ChunkReader::Bytes Hdf5ChunkReader::find(std::uint64_t n) {
   const std::lock_guard lock(mutex_);
-  const auto place = places_.find(n);
-  if (place == places_.end()) return nullptr;
-  kept_.splice(kept_.begin(), kept_, place->second);
-  return place->second->second;
+  const Bytes* const bytes = kept_.use(n);
+  return bytes == nullptr ? nullptr : *bytes;
 }
 
 void Hdf5ChunkReader::keep(std::uint64_t n, const Bytes& bytes) {
   const std::lock_guard lock(mutex_);
-  if (places_.contains(n)) return;
-  kept_.emplace_front(n, bytes);
-  places_[n] = kept_.begin();
+  if (kept_.contains(n)) return;
+  kept_.add(n, bytes);
   const std::uint64_t most = std::max<std::uint64_t>(1, most_kept_bytes / std::max<std::size_t>(1, bytes->size()));
-  while (kept_.size() > most) {
-    places_.erase(kept_.back().first);
-    kept_.pop_back();
-  }
+  while (kept_.size() > most) kept_.remove(*kept_.oldest());
 }
 
 }  // namespace trifuse

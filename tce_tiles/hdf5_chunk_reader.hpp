@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "cxx/base/least_recently_used.hpp"
 #include "tce_tiles/hdf5_description.hpp"
 
 namespace trifuse {
@@ -37,8 +36,7 @@ class Hdf5ChunkReader {
   std::string name_;
   std::shared_ptr<const Hdf5Description> description_;
   std::mutex mutex_;
-  std::list<std::pair<std::uint64_t, Bytes>> kept_;  ///< most recently used chunk first
-  std::unordered_map<std::uint64_t, std::list<std::pair<std::uint64_t, Bytes>>::iterator> places_;
+  LeastRecentlyUsed<std::uint64_t, Bytes> kept_;  ///< by number of the chunk
 };
 
 }  // namespace trifuse

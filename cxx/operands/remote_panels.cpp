@@ -30,25 +30,21 @@ RemotePanels::~RemotePanels() {
 PanelHold RemotePanels::hold(std::int64_t at, std::int64_t doubles) {
   std::unique_lock lock(mutex_);
   ++traffic_.wanted;
-  auto found = entries_.find(at);
-  while (found != entries_.end() && !found->second.here) {
+  Entry* found = entries_.find(at);
+  while (found != nullptr && !found->here) {
     // The thread that fetches the panel may fail. Then this thread tries.
     arrived_.wait(lock);
     found = entries_.find(at);
   }
-  if (found != entries_.end()) {
-    Entry& entry = found->second;
+  if (found != nullptr) {
     ++traffic_.hits;
-    if (entry.users++ == 0) unused_.erase(entry.unused);
-    if (std::exchange(entry.ahead, false)) ahead_bytes_ -= entry.bytes();
-    return {entry.data.data(), this, at};
+    entries_.pin(at);
+    if (std::exchange(found->ahead, false)) ahead_bytes_ -= found->bytes();
+    return {found->data.data(), this, at};
   }
   std::erase_if(queue_, [&](const auto& question) { return question.first == at; });
   make_room((doubles + vector_margin) * static_cast<std::int64_t>(sizeof(double)));
-  Entry& entry = entries_[at];
-  entry.users = 1;
-  fetch(entry, at, doubles, lock);
-  return {entry.data.data(), this, at};
+  return {fetch(at, doubles, lock).data.data(), this, at};
 }
 
 void RemotePanels::ask(std::int64_t at, std::int64_t doubles) {
@@ -66,13 +62,16 @@ PanelTraffic RemotePanels::traffic() const {
   return traffic_;
 }
 
-void RemotePanels::fetch(Entry& entry, std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock) {
+RemotePanels::Entry& RemotePanels::fetch(std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock) {
+  entries_.add(at);
+  entries_.pin(at);
   try {
-    entry.data = memory_for(doubles + vector_margin);
-    used_bytes_ += entry.bytes();
+    Entry& added = *entries_.find(at);
+    added.data = memory_for(doubles + vector_margin);
+    used_bytes_ += added.bytes();
     traffic_.most_bytes = std::max(traffic_.most_bytes, used_bytes_);
+    double* const data = added.data.data();
     lock.unlock();
-    double* const data = entry.data.data();
     std::fill_n(data + doubles, vector_margin, 0.0);
     {
       const std::lock_guard turn(fetching_);
@@ -81,41 +80,41 @@ void RemotePanels::fetch(Entry& entry, std::int64_t at, std::int64_t doubles, st
     lock.lock();
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
-    used_bytes_ -= entry.bytes();
-    entries_.erase(at);
+    used_bytes_ -= entries_.remove(at).bytes();
     arrived_.notify_all();
     throw;
   }
+  Entry& entry = *entries_.find(at);
   entry.here = true;
   ++traffic_.fetched;
   traffic_.fetched_bytes += doubles * static_cast<std::int64_t>(sizeof(double));
   arrived_.notify_all();
+  return entry;
 }
 
 void RemotePanels::release(std::int64_t at) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_.at(at);
-  if (--entry.users > 0) return;
-  leave_unused(at, entry);
+  if (!unpin(at)) return;
   make_room(0);
   keep_spare(0);
 }
 
-void RemotePanels::leave_unused(std::int64_t at, Entry& entry) {
-  entry.unused = unused_.insert(unused_.end(), at);
+bool RemotePanels::unpin(std::int64_t at) {
+  if (!entries_.unpin(at)) return false;
+  entries_.use(at);
+  return true;
 }
 
 bool RemotePanels::make_room(std::int64_t bytes) {
-  while (used_bytes_ + bytes > budget_ && !unused_.empty()) drop(entries_.find(unused_.front()));
-  return used_bytes_ + bytes <= budget_;
-}
-
-void RemotePanels::drop(Entries::iterator entry) {
-  unused_.erase(entry->second.unused);
-  used_bytes_ -= entry->second.bytes();
-  if (entry->second.ahead) ahead_bytes_ -= entry->second.bytes();
-  spare_.give(std::move(entry->second.data));
-  entries_.erase(entry);
+  while (used_bytes_ + bytes > budget_) {
+    const std::int64_t* const oldest = entries_.oldest();
+    if (oldest == nullptr) return false;
+    Entry entry = entries_.remove(*oldest);
+    used_bytes_ -= entry.bytes();
+    if (entry.ahead) ahead_bytes_ -= entry.bytes();
+    spare_.give(std::move(entry.data));
+  }
+  return true;
 }
 
 Buffer RemotePanels::memory_for(std::int64_t doubles) {
@@ -140,15 +139,14 @@ void RemotePanels::read_ahead() {
     // At most half of the budget is for panels that were fetched ahead and not yet acquired, so that they do not evict
     // each other.
     if (entries_.contains(at) || ahead_bytes_ + bytes > budget_ / 2 || !make_room(bytes)) continue;
-    Entry& entry = entries_[at];
     try {
-      fetch(entry, at, doubles, lock);
+      Entry& entry = fetch(at, doubles, lock);
+      entry.ahead = true;
+      ahead_bytes_ += entry.bytes();
+      unpin(at);
     } catch (...) {
       continue;  // a thread that acquires the panel will get the exception
     }
-    entry.ahead = true;
-    ahead_bytes_ += entry.bytes();
-    leave_unused(at, entry);
   }
 }
 

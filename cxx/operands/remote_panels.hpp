@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <mutex>
 #include <span>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/buffer_pool.hpp"
+#include "cxx/base/least_recently_used.hpp"
 
 namespace trifuse {
 
@@ -87,29 +86,26 @@ class RemotePanels {
  private:
   friend class PanelHold;
   struct Entry {
-    Buffer data;                                 ///< may be longer than the panel
-    int users = 0;                               ///< number of PanelHolds of this panel
-    bool here = false;                           ///< true: fetched; false: on its way
-    bool ahead = false;                          ///< true: fetched ahead and not yet acquired
-    std::list<std::int64_t>::iterator unused{};  ///< position in `unused_` if `here` and no users
+    Buffer data;         ///< may be longer than the panel
+    bool here = false;   ///< true: fetched; false: on its way
+    bool ahead = false;  ///< true: fetched ahead and not yet acquired
     std::int64_t bytes() const { return BufferPool::bytes_of(data); }
   };
-  using Entries = std::unordered_map<std::int64_t, Entry>;
 
   /// Ends one use of a panel.
   void release(std::int64_t at);
-  /// Fetches a panel. Requires that `lock` is held; releases it during the fetch. Removes the entry if the fetch fails.
-  void fetch(Entry& entry, std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock);
-  /// Evicts unused panels until `bytes` more fit into the budget. Returns false if they do not fit.
+  /// Adds an entry, pins it, fetches its panel and returns it. Requires that `lock` is held; releases it during the
+  /// fetch. Removes the entry if the fetch fails.
+  Entry& fetch(std::int64_t at, std::int64_t doubles, std::unique_lock<std::mutex>& lock);
+  /// Evicts unused panels until `bytes` more fit into the budget; their buffers go to the pool. Returns false if they
+  /// do not fit.
   bool make_room(std::int64_t bytes);
-  /// Evicts a panel. Its buffer goes to the pool.
-  void drop(Entries::iterator entry);
   /// Returns a buffer of at least `doubles` doubles, from the pool if the pool has one.
   Buffer memory_for(std::int64_t doubles);
   /// Shrinks the pool of free buffers so that `bytes` more fit into the budget.
   void keep_spare(std::int64_t bytes);
-  /// Makes a panel without users the most recently used one.
-  void leave_unused(std::int64_t at, Entry& entry);
+  /// Removes a pin. A panel without pins becomes the most recently used one. Returns true if it has none.
+  bool unpin(std::int64_t at);
   /// Fetches announced panels; the body of the background thread.
   void read_ahead();
 
@@ -118,9 +114,9 @@ class RemotePanels {
   std::mutex fetching_;       ///< held during a call of `fetch_`
   mutable std::mutex mutex_;  ///< guards all members below
   std::condition_variable arrived_, asked_;
-  Entries entries_;
-  std::list<std::int64_t> unused_;  ///< panels without users, the least recently used first
-  BufferPool spare_;                ///< buffers of evicted panels
+  /// Entries by the begin of their panels in the linear layout. One pin for each PanelHold, and one during the fetch.
+  LeastRecentlyUsed<std::int64_t, Entry> entries_;
+  BufferPool spare_;  ///< buffers of evicted panels
   std::int64_t used_bytes_ = 0, ahead_bytes_ = 0;
   PanelTraffic traffic_;
   std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< announced panels: begin and length, in doubles

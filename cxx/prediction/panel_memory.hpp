@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "cxx/base/least_recently_used.hpp"
 
 namespace trifuse {
 
@@ -20,26 +21,9 @@ class PanelMemory {
   std::int64_t dropped() const { return dropped_; }  ///< number of evictions so far
 
  private:
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-  struct Entry {
-    std::uint32_t panel;
-    std::uint32_t newer, older;
-    float bytes;
-  };
-  std::size_t home(std::uint32_t panel) const;
-  std::size_t find(std::uint32_t panel) const;  ///< index in the table; the free index for it if it is absent
-  void grow();
-  void unlink(std::uint32_t entry);
-  void put_first(std::uint32_t entry);
-  void drop_oldest();
-
   double capacity_, held_ = 0.0, most_ = 0.0;
   std::int64_t dropped_ = 0;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> table_;  ///< hash table with linear probing: indices in entries_
-  std::size_t count_ = 0;
-  std::uint32_t newest_ = none, oldest_ = none;
+  LeastRecentlyUsed<std::uint32_t, float> panels_;  ///< sizes by number, bytes
 };
 
 }  // namespace trifuse

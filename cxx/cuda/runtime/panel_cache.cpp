@@ -29,6 +29,13 @@ void copy_to_pinned(double* to, const double* from, std::int64_t count) {
 
 }  // namespace
 
+std::size_t PanelCache::Hash::operator()(const PanelName& name) const {
+  std::size_t hash = static_cast<std::size_t>(name.kind) << 24 | static_cast<std::size_t>(name.side) << 16 |
+                     std::size_t{name.set} << 8 | std::size_t{name.swapped};
+  for (const int tile : name.tiles) hash = (hash ^ static_cast<std::size_t>(tile)) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
+}
+
 PanelCache::PanelCache(const PanelStore& host, SpinFormulation formulation, std::int64_t bytes, std::int64_t slot_bytes)
     : host_(host), formulation_(formulation), capacity_(bytes), arena_(bytes) {
   for (int n = 0; n < slots; ++n) {
@@ -57,7 +64,8 @@ void PanelCache::load_owned(std::span<const PanelName> names) {
   for (const PanelName& name : names) {
     send(name, address(offset));
     const std::lock_guard lock(state_);
-    entries_[name] = {offset, 1, clock_};  // in use to the end
+    panels_.add(name, offset);
+    panels_.pin(name);
     offset += bytes_of(name);
     ++statistics_.owned;
   }
@@ -81,7 +89,7 @@ void PanelCache::prefetch(const PanelName& name) const {
   if (!host_.has_others() || at_peer(name) != nullptr) return;
   {
     const std::lock_guard lock(state_);
-    if (entries_.contains(name)) return;
+    if (panels_.contains(name)) return;
   }
   host_.prefetch(name.on_host());
 }
@@ -150,66 +158,50 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
           std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(owned_.size()));
       return true;
     }
-    auto oldest = entries_.end();
-    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-      if (it->second.users == 0 && (oldest == entries_.end() || it->second.last_use < oldest->second.last_use)) {
-        oldest = it;
-      }
-    }
-    if (oldest != entries_.end()) {
-      arena_.release(oldest->second.offset);
-      entries_.erase(oldest);
-      ++statistics_.evicted;
-    } else if (leases_ > 0) {
-      released_.wait(lock);
-    } else {
-      return false;
-    }
+    if (evict()) continue;
+    if (leases_ == 0) return false;
+    released_.wait(lock);
   }
 }
 
-void PanelCache::drop_unused() {
-  for (auto it = entries_.begin(); it != entries_.end();) {
-    if (it->second.users > 0) {
-      ++it;
-      continue;
-    }
-    arena_.release(it->second.offset);
-    it = entries_.erase(it);
-    ++statistics_.evicted;
-  }
+bool PanelCache::evict() {
+  const PanelName* const oldest = panels_.oldest();
+  if (oldest == nullptr) return false;
+  arena_.release(panels_.remove(*oldest));
+  ++statistics_.evicted;
+  return true;
 }
 
 bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets,
                          std::vector<std::size_t>& missing, std::unique_lock<std::mutex>& lock) {
   missing.clear();
   for (std::size_t n = 0; n < names.size(); ++n) {
-    const auto it = entries_.find(names[n]);
-    if (it == entries_.end()) {
+    const std::int64_t* const offset = panels_.find(names[n]);
+    if (offset == nullptr) {
       missing.push_back(n);
       continue;
     }
-    ++it->second.users;
-    it->second.last_use = clock_;
-    offsets[n] = it->second.offset;
+    panels_.pin(names[n]);
+    offsets[n] = *offset;
   }
   for (std::size_t m = 0; m < missing.size(); ++m) {
     const std::size_t n = missing[m];
     if (make_room(bytes_of(names[n]), offsets[n], lock)) {
-      entries_[names[n]] = {offsets[n], 1, clock_};
+      panels_.add(names[n], offsets[n]);
+      panels_.pin(names[n]);
       continue;
     }
     // Nothing has been sent yet. The reserved memory is freed, and the panels that were there are no longer in use.
-    for (std::size_t taken = 0; taken < m; ++taken) {
-      arena_.release(offsets[missing[taken]]);
-      entries_.erase(names[missing[taken]]);
-    }
+    for (std::size_t taken = 0; taken < m; ++taken) arena_.release(panels_.remove(names[missing[taken]]));
     for (const PanelName& name : names) {
-      const auto it = entries_.find(name);
-      if (it != entries_.end()) --it->second.users;
+      if (panels_.contains(name)) panels_.unpin(name);
     }
     return false;
   }
+  // Panels of one list are used at the same time. Of these the first by name is evicted first.
+  std::vector<PanelName> by_name(names.begin(), names.end());
+  std::sort(by_name.begin(), by_name.end());
+  for (const PanelName& name : by_name) panels_.use(name);
   return true;
 }
 
@@ -222,11 +214,11 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
   std::vector<std::int64_t> offsets(names.size());
   {
     std::unique_lock lock(state_);
-    ++clock_;
     if (!reserve(names, offsets, missing, lock)) {
       // No other worker uses a panel. So either gaps between panels of this list are in the way, or the list is too
       // large. In empty memory there are no gaps.
-      drop_unused();
+      while (evict()) {
+      }
       if (!reserve(names, offsets, missing, lock)) return false;
     }
     ++leases_;
@@ -238,10 +230,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     // The missing panels may hold anything. No other worker has used them yet.
     release(names);
     const std::lock_guard lock(state_);
-    for (const std::size_t n : missing) {
-      arena_.release(offsets[n]);
-      entries_.erase(names[n]);
-    }
+    for (const std::size_t n : missing) arena_.release(panels_.remove(names[n]));
     throw;
   }
   pointers.resize(names.size());
@@ -288,7 +277,7 @@ void PanelCache::send_missing(std::span<const PanelName> names, const std::vecto
 void PanelCache::release(std::span<const PanelName> names) {
   {
     const std::lock_guard lock(state_);
-    for (const PanelName& name : names) --entries_.at(name).users;
+    for (const PanelName& name : names) panels_.unpin(name);
     --leases_;
   }
   released_.notify_all();

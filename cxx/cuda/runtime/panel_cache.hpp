@@ -2,12 +2,12 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "cxx/base/least_recently_used.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/cuda/schedule/panel_owner_map.hpp"
@@ -78,10 +78,8 @@ class PanelCache {
   static std::int64_t least_slot_bytes(const TileSpace& space, SpinFormulation formulation);
 
  private:
-  struct Entry {
-    std::int64_t offset = 0;    ///< in the arena; owned panels lie behind its end
-    int users = 0;              ///< lists that use the panel; 0: it may be evicted
-    std::int64_t last_use = 0;  ///< value of `clock_`
+  struct Hash {
+    std::size_t operator()(const PanelName& name) const;
   };
   /// A panel in the host's memory. It stays there as long as this object.
   struct HostPanel {
@@ -94,11 +92,12 @@ class PanelCache {
   /// marks nothing if there is not enough memory. `offsets` [name]: in the arena. `missing`: indices of `names`.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
                std::unique_lock<std::mutex>& lock);
-  void drop_unused();
+  /// Evicts the least recently used panel that no list uses. Returns false if there is none.
+  bool evict();
   /// Allocates `bytes` in the arena; evicts panels or waits for other workers if needed. Returns false if all panels in
   /// use belong to the caller.
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
-  /// The device address of an offset of an Entry.
+  /// The device address of an offset of a panel.
   double* address(std::int64_t offset) const;
   /// Sends the missing panels of a reserved list, and makes `consumer` wait for all panels of the list.
   void send_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
@@ -120,9 +119,10 @@ class PanelCache {
   mutable std::mutex state_;          ///< guards entries, arena and statistics
   std::mutex acquiring_;              ///< held by the worker that acquires panels
   std::condition_variable released_;
-  std::map<PanelName, Entry> entries_;
-  int leases_ = 0;          ///< lists that are acquired
-  std::int64_t clock_ = 0;  ///< counts calls of acquire()
+  /// Offsets of panels in the arena; owned panels lie behind its end. One pin for each list that uses the panel, and
+  /// one to the end for an owned panel.
+  LeastRecentlyUsed<PanelName, std::int64_t, Hash> panels_;
+  int leases_ = 0;  ///< lists that are acquired
   Statistics statistics_;
 
   Stream stream_;
