@@ -100,7 +100,7 @@ struct BenchCommand {
     const auto needed = static_cast<double>(calculation.operand_bytes());
     if (needed <= free_memory()) return calculation;
     throw SystemError(
-        fmt::format("The operands take {:.3g} GiB, and only {:.3g} GiB of memory are free; take fewer orbitals.",
+        fmt::format("The operands take {:.3g} GiB, but only {:.3g} GiB of memory are free; use fewer orbitals.",
                     needed / 0x1p30, free_memory() / 0x1p30));
   }
 
@@ -186,9 +186,8 @@ struct BenchCommand {
     const auto fastest =
         std::max_element(rates.begin(), rates.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
     const double gain = fastest->second / rates.at(chosen) - 1.0;
-    return gain <= noise
-               ? fmt::format("would be run by {}", chosen)
-               : fmt::format("would be run by {}, but {} is {:.0f} % faster", chosen, fastest->first, 100 * gain);
+    return gain <= noise ? fmt::format("a run uses {}", chosen)
+                         : fmt::format("a run uses {}, but {} is {:.0f} % faster", chosen, fastest->first, 100 * gain);
   }
 
   /// Measures a calculation on the devices. Measures cuBLAS on the first device afterwards, when its memory is free
@@ -239,51 +238,46 @@ struct BenchCommand {
 
 void add_bench(CLI::App& app, int&) {
   auto command = std::make_shared<BenchCommand>();
-  CLI::App* bench = app.add_subcommand("bench",
-                                       "Measure the speed on amplitudes or on a made-up molecule, as a ratio to the "
-                                       "BLAS library's DGEMM in the same run, or to the peak of GPUs");
-  bench->add_option("PATH", command->path, "Amplitudes as for `run`; without, a made-up molecule");
+  CLI::App* bench = app.add_subcommand("bench", "Measure the speed, beside that of the BLAS library or cuBLAS");
+  bench->add_option("PATH", command->path, "Amplitudes as for `run`; default: a made-up molecule");
   bench->add_option("--occupied", command->molecule.occupied_alpha, "Occupied orbitals of the made-up molecule")
       ->capture_default_str();
   bench->add_option("--virtual", command->molecule.virtual_alpha, "Virtual orbitals of the made-up molecule")
       ->capture_default_str();
   bench->add_option("--irreps", command->molecule.irreps, "Irreps of the made-up molecule: 1, 2, 4 or 8")
       ->capture_default_str();
-  bench->add_flag(
-      "--uneven", command->molecule.uneven,
-      "As molecules have them, more orbitals in the first irreps: twice as many in the first as in the last");
-  bench->add_option("--form", command->formulation, "auto: the one that a run would choose")
+  bench->add_flag("--uneven", command->molecule.uneven,
+                  "Spread orbitals unevenly: the first irrep has twice as many as the last");
+  bench->add_option("--form", command->formulation, "Spin formulation; auto: the same as in `run`")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();
+  bench->add_option("--tile-size", command->tile_size, "Largest tile of the made-up molecule")
+      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   bench
-      ->add_option("--tile-size", command->tile_size,
-                   "Largest tile of the made-up molecule, as another program would have cut it; the plan's tiles are "
-                   "made of its orbitals as in a run")
+      ->add_option("--plan-tile-size", command->options.tile_size,
+                   "Largest tile of the plan; default: the same as in `run`")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  bench->add_option("--plan-tile-size", command->options.tile_size, "Largest tile of the plan")
-      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  bench->add_option("--threads", command->options.threads, "Threads, for both")->check(CLI::Range(1, most_threads));
+  bench->add_option("--threads", command->options.threads, "Threads of Trifuse and of the BLAS library")
+      ->check(CLI::Range(1, most_threads));
   bench->add_option("--device", command->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   bench
       ->add_option("--devices", command->options.devices,
-                   "Numbers of the GPUs to use; default: all. Means --device cuda")
+                   "GPUs to use, for example 0,1; default: all; implies --device cuda")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
-  bench->add_option("--memory", command->memory, "Memory of each GPU, or scratch memory on CPU cores, e.g. 8GiB");
+  bench->add_option("--memory", command->memory,
+                    "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
-  bench->add_flag("--kernels", command->kernels,
-                  "Measure the GPU kernel on single tasks of standard sizes, beside cuBLAS and the matrix instruction");
-  bench->add_flag("--tune", command->tune, "The same with each kernel of which a run chooses one for a task");
-  bench->add_option("--repeats", command->repeats, "Runs, of which the median counts")
+  bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
+  bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
+  bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  bench->add_option("--json", command->json, "Write all figures to this file");
-  bench->add_option("--write", command->write,
-                    "Measure nothing, but write the amplitudes to this new dump: something for `run` to try a cluster "
-                    "with, before there are any of a molecule");
+  bench->add_option("--json", command->json, "Write all results to this JSON file");
+  bench->add_option("--write", command->write, "Write the made-up amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
   bench->callback([command] {
     if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);

@@ -46,7 +46,7 @@ void add_convert(CLI::App& app, int&) {
   command->source.add_to(*convert);
   convert->add_option("TARGET", command->target, "The dump to write")->required();
   convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists; never an input");
-  convert->add_flag("--trust-input", command->trust_input, "Go on after a failed witness");
+  convert->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
   convert->add_flag("-q,--quiet", command->quiet, "Print nothing");
   convert->callback([command] { command->execute(); });
 }

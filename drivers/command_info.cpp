@@ -90,13 +90,13 @@ struct InfoCommand {
 
 void add_info(CLI::App& app, int&) {
   auto command = std::make_shared<InfoCommand>();
-  CLI::App* info = app.add_subcommand(
-      "info", "Check amplitudes and show what a run would do: tiles, tasks, operations, memory, time");
+  CLI::App* info =
+      app.add_subcommand("info", "Check amplitudes and show tiles, tasks, operations, memory and time of a run");
   command->source.add_to(*info);
   command->flags.add_to(*info);
-  info->add_flag("--no-check", command->no_check, "Do not read the numbers, only what describes them");
-  info->add_flag("--trust-input", command->trust_input, "Show everything also after a failed witness");
-  info->add_option("--json", command->json, "Write the same to this file");
+  info->add_flag("--no-check", command->no_check, "Read only names, shapes and attributes, not the numbers");
+  info->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
+  info->add_option("--json", command->json, "Write the same to this JSON file");
   add_overwrite(*info, command->overwrite);
   info->callback([command] { command->execute(); });
 }

@@ -41,7 +41,7 @@ struct PlanCommand {
     for (const std::string& each : assumptions) assume(machine, each);
     const std::unique_ptr<TileSource> molecule = open();
     const JobShape job = job_shape();
-    if (job.gpus == 0 && !timeline.empty()) throw UsageError("--timeline draws GPUs, and --gpus 0 has none.");
+    if (job.gpus == 0 && !timeline.empty()) throw UsageError("--timeline draws GPUs, but --gpus 0 has none.");
     Outputs outputs(overwrite);
     if (!source.path.empty()) {
       source.protect_in(outputs);
@@ -219,52 +219,42 @@ struct PlanCommand {
 
 void add_plan(CLI::App& app, int&) {
   auto command = std::make_shared<PlanCommand>();
-  CLI::App* plan = app.add_subcommand(
-      "plan", "Predict a job before it is submitted: memory, bytes moved, time, efficiency, for any number of GPUs");
+  CLI::App* plan = app.add_subcommand("plan", "Predict memory, bytes moved, time and efficiency of a job");
   command->source.add_to(*plan, false);
-  plan->add_option("--occupied", command->occupied,
-                   "Occupied orbitals (of each spin), where there are no amplitudes yet")
+  plan->add_option("--occupied", command->occupied, "Occupied orbitals of each spin, if there are no amplitudes yet")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
-  plan->add_option("--virtual", command->virtuals, "Virtual orbitals (of each spin)")
+  plan->add_option("--virtual", command->virtuals, "Virtual orbitals of each spin")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
-  plan->add_option("--irreps", command->irreps, "Irreps that the orbitals are spread over: 1, 2, 4 or 8")
+  plan->add_option("--irreps", command->irreps, "Number of irreps: 1, 2, 4 or 8")
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->capture_default_str();
   plan->add_option("--reference", command->reference, "Reference of these orbitals")
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
-  plan->add_option("--form", command->formulation, "How the energy is written")
+  plan->add_option("--form", command->formulation, "Spin formulation of the energy")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
       ->capture_default_str();
-  plan->add_option("--tile-size", command->tile_size, "Largest tile, as of `run`; default: the one of a run")
+  plan->add_option("--tile-size", command->tile_size, "Largest tile; default: the same as in `run`")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  plan->add_option("--gpus", command->gpus,
-                   "GPUs in all, over all nodes; 0: CPU cores alone. Default: one for each rank")
+  plan->add_option("--gpus", command->gpus, "GPUs of all nodes together; 0: only CPU cores; default: one per rank")
       ->check(CLI::Range(0, 200000));
-  plan->add_option("--ranks", command->ranks,
-                   "Processes in all; those beyond one for each GPU compute on cores, fewer have several GPUs each. "
-                   "Default: one for each GPU")
+  plan->add_option("--ranks", command->ranks, "MPI ranks of all nodes together; default: one per GPU")
       ->check(CLI::Range(1, 200000));
-  plan->add_option("--nodes", command->nodes, "Nodes; default: as many as have so many GPUs, without GPUs one a rank")
+  plan->add_option("--nodes", command->nodes, "Nodes; default: as many as the GPUs need, or one per rank without GPUs")
       ->check(CLI::Range(1, 200000));
-  plan->add_option("--gpu-model", command->gpu_model, "Kind of the GPUs")
+  plan->add_option("--gpu-model", command->gpu_model, "Model of the GPUs")
       ->check(CLI::IsMember(gpu_models()))
       ->capture_default_str();
-  plan->add_option("--memory", command->memory,
-                   "Memory that may be used of each GPU, e.g. 40GiB; default: what it has");
-  plan->add_option(
-          "--operands", command->operands,
-          "Whether every rank has operands of its own, as without Global Arrays, or all together once; auto: together")
+  plan->add_option("--memory", command->memory, "Memory to use on each GPU, for example 40GiB; default: all");
+  plan->add_option("--operands", command->operands,
+                   "own: a copy in each rank (no Global Arrays); shared: one copy; auto: shared")
       ->check(CLI::IsMember({"auto", "own", "shared"}))
       ->capture_default_str();
-  plan->add_option("--assume", command->assumptions,
-                   "Change a number of the machine's model, as network=100e9; --json lists all with their sources");
-  plan->add_option(
-      "--measured", command->measured,
-      "Reports of measured runs (--json of `run` or of `bench --device cuda`): each beside its prediction");
-  plan->add_option("--json", command->json, "Write all figures to this file");
+  plan->add_option("--assume", command->assumptions, "Change a number of the machine model, for example network=100e9");
+  plan->add_option("--measured", command->measured, "JSON reports of measured runs, to compare with their predictions");
+  plan->add_option("--json", command->json, "Write all results to this JSON file");
   plan->add_option("--svg", command->svg, "Draw time against GPUs to this file");
-  plan->add_option("--timeline", command->timeline, "Draw what the GPUs do when to this file");
+  plan->add_option("--timeline", command->timeline, "Draw the timeline of the GPUs to this file");
   add_overwrite(*plan, command->overwrite);
   plan->footer(
       "Examples:\n"

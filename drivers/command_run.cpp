@@ -214,23 +214,19 @@ void add_run(CLI::App& app, Communicator* communicator) {
   CLI::App* run = app.add_subcommand("run", "Compute [T], (T) and Reg-(T) energies");
   command->source.add_to(*run);
   command->flags.add_to(*run);
-  run->add_option(
-      "--journal", command->journal,
-      "File that keeps finished tasks: the same command continues a run that was stopped or killed, to the same bits, "
-      "with any number of processes (number N keeps its tasks in FILE.rankN) and, to 1e-12, with or without GPUs");
-  run->add_option("--json", command->json, "Write energies, settings, timings and versions to this file");
-  run->add_flag("--trust-input", command->trust_input, "Go on after a failed witness; the report says so");
-  run->add_flag("-q,--quiet", command->quiet, "No progress and no explanations; with --json nothing on the terminal");
+  run->add_option("--journal", command->journal, "Checkpoint file: run the same command again to resume");
+  run->add_option("--json", command->json, "Write energies, settings and timings to this JSON file");
+  run->add_flag("--trust-input", command->trust_input, "Continue after a failed witness; the report says so");
+  run->add_flag("-q,--quiet", command->quiet, "Print only the energies; with --json print nothing");
   add_overwrite(*run, command->overwrite);
   run->footer(
       "Examples:\n"
       "  trifuse run scratch/c                                NWChem files c.t1amp.000000, c.t2amp.000000, ...\n"
       "  trifuse run water.h5 --omega2 0,0.1,0.2 --json out.json\n"
       "  trifuse run water.h5 --left water_reg_0.1.h5         two-sided Reg-CCSD(T)\n"
-      "  mpirun -n 4 trifuse run water.h5                     several processes, on one machine or more, each with a "
-      "GPU\n"
-      "                                                       or some of the cores (where `trifuse --version` says "
-      "MPI)");
+      "  mpirun -n 4 trifuse run water.h5                     four processes on GPUs or CPU cores (builds with MPI)\n"
+      "Details: drivers/docs/running.md (devices, memory, processes, journal), drivers/docs/methods.md (--omega2, "
+      "--left, --rohf).");
   run->callback([command, run, communicator] { command->execute(*run, communicator); });
 }
 

@@ -91,9 +91,8 @@ void execute(int& exit_code) {
 }  // namespace
 
 void add_selftest(CLI::App& app, int& exit_code) {
-  CLI::App* selftest = app.add_subcommand(
-      "selftest",
-      "Compare the fast evaluations with the plain one on this machine, on made-up molecules of every kind");
+  CLI::App* selftest =
+      app.add_subcommand("selftest", "Compare the fast executors with the reference one on made-up molecules");
   selftest->callback([&exit_code] { execute(exit_code); });
 }
 

@@ -204,7 +204,7 @@ Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, s
   run_collectively(&communicator, [&] {
     bool made = true;
     for (GlobalArray& array : global_) made = create(array) && made;
-    if (!made) throw SystemError("Global Arrays have no memory for the operands.");
+    if (!made) throw SystemError("Global Arrays has no memory for the operands.");
   });
   std::vector<double> shifts;
   for (const GlobalArray& array : global_) shifts.push_back(static_cast<double>(array.shifts[rank_]));
@@ -251,7 +251,7 @@ bool Array::create(GlobalArray& array) {
   auto room = static_cast<std::size_t>((last - first + 1) * width);
   void* aligned = data;
   if (std::align(Buffer::alignment, width, aligned, room) == nullptr) {
-    throw Error("What a rank has of a global array has no cache line in it.");
+    throw Error("The part of a global array on this rank is smaller than a cache line.");
   }
   array.own = static_cast<double*>(aligned);
   array.shifts[rank_] = array.own - data;
@@ -277,8 +277,8 @@ void Array::expect_one_memory(Communicator& communicator) {
       get(piece, pieces_[piece].doubles - 1, {&back, 1});
       if (front == mark(piece) && back == -mark(piece)) continue;
       throw SystemError(fmt::format(
-          "Global Arrays do not give what rank {} wrote: they do not work with this MPI library; build with "
-          "another one, or without (-DTRIFUSE_ENABLE_GLOBAL_ARRAYS=OFF).",
+          "Global Arrays returns other numbers than rank {} wrote, so it does not work with this MPI library; use "
+          "another MPI library, or build without Global Arrays (-DTRIFUSE_ENABLE_GLOBAL_ARRAYS=OFF).",
           pieces_[piece].rank));
     }
   });

@@ -67,7 +67,7 @@ class Heartbeat::Watch {
     if (word.rank < 0 || word.rank >= static_cast<int>(ranks_.size()) || word.rank == own_) return;
     Rank& rank = ranks_[static_cast<std::size_t>(word.rank)];
     if (rank.told_silent) {
-      say(fmt::format("{} is heard of again, after {:.0f} s.", name(word.rank), now - rank.heard));
+      say(fmt::format("{} answers again, after {:.0f} s.", name(word.rank), now - rank.heard));
       rank.told_silent = false;
     }
     if (!rank.known || rank.steps != word.steps || word.waiting != 0) {
@@ -111,13 +111,13 @@ class Heartbeat::Watch {
       }
     }
     if (!silent.empty()) {
-      say(fmt::format("{} not been heard of for {:.0f} s: stopped, or without a network; waiting goes on.", has(silent),
-                      longest));
+      say(fmt::format("{} not answered for {:.0f} s (stopped, or without a network); the job keeps waiting.",
+                      has(silent), longest));
     }
     if (!behind.empty()) {
       say(
-          fmt::format("The others wait for {0:.0f} s now: {1} there, but not done with what all do together (a slow "
-                      "disk, or much to compute); waiting goes on.",
+          fmt::format("The other ranks have waited for {0:.0f} s: {1} running, but not finished with a collective step "
+                      "(a slow disk, or a long computation); the job keeps waiting.",
                       now - waiting_since_, is(behind)));
     }
   }

@@ -34,10 +34,11 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   app.set_help_all_flag("--help-all", "Print the help of all commands");
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success; 1 a file is absent, unreadable or unsound; 2 wrong options; 3 no memory, no space or an "
-      "unwritable\n"
-      "file; 4 a check failed or an internal error; 130 stopped by a signal (a run with --journal can go on).\n"
-      "`trifuse COMMAND --help` says more.");
+      "Exit codes: 0 success; 1 a file is missing, unreadable or invalid; 2 wrong options; 3 no memory, no disk space "
+      "or an\n"
+      "unwritable file; 4 a failed check or an internal error; 130 stopped by a signal (--journal makes a run "
+      "resumable).\n"
+      "`trifuse COMMAND --help` lists the options of a command. drivers/docs/running.md explains them.");
   int exit_code = success;
   add_run(app, communicator);
   add_info(app, exit_code);
@@ -71,7 +72,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
 /// Flushes standard output. Without this check, buffered output would be lost without a message if the disk is full.
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw SystemError("Standard output cannot be written to its end; free some space there or give another place.");
+    throw SystemError("Standard output could not be written completely; free some space, or write to another place.");
   }
 }
 
@@ -111,7 +112,7 @@ Ending ending_of(Body body) {
 }
 
 std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::string& command) {
-  if (command != "run") refuse(launcher, "only `trifuse run` is more than one process");
+  if (command != "run") refuse(launcher, "only `trifuse run` can use several processes");
   return begin_mpi(launcher);
 }
 

@@ -61,7 +61,7 @@ SpinFormulation formulation_of(const Json& name) {
 }
 
 double median(std::vector<double> values) {
-  if (values.empty()) throw InputError("There are no times.");
+  if (values.empty()) throw InputError("the report has no times");
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -108,7 +108,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
 std::string text_of(const std::string& path) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   const InputFile file(path);
-  if (file.size() > most_bytes) throw InputError(fmt::format("--measured {} is too large for a report.", path));
+  if (file.size() > most_bytes) throw InputError(fmt::format("--measured {} is too large to be a report.", path));
   std::string text(static_cast<std::size_t>(file.size()), ' ');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;

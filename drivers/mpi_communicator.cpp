@@ -35,7 +35,7 @@ std::string describe(int code) {
 
 void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
-  throw SystemError(fmt::format("The processes of this job lost each other: {} says {}.", call, describe(code)));
+  throw SystemError(fmt::format("The ranks of this job lost contact: {} failed ({}).", call, describe(code)));
 }
 
 /// Waits for a collective operation. It sleeps between tests, because ranks that still compute may need the core. At
@@ -106,10 +106,10 @@ class MpiCommunicator final : public Communicator {
     const int made =
         MPI_Win_allocate(rank_ == 0 ? counters * width : 0, width, MPI_INFO_NULL, ranks_, &counters_here, &window_);
     if (made != MPI_SUCCESS) {
-      throw SystemError(fmt::format(
-          "The MPI library has no one-sided communication between the processes of this job (MPI_Win_allocate says "
-          "{}); if OMPI_MCA_osc is set, unset it, or use one host or another MPI library.",
-          describe(made)));
+      throw SystemError(
+          fmt::format("The MPI library has no one-sided communication between the ranks of this job (MPI_Win_allocate "
+                      "failed: {}); if OMPI_MCA_osc is set, unset it; else use one host or another MPI library.",
+                      describe(made)));
     }
     check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     check(MPI_Win_lock_all(0, window_), "MPI_Win_lock_all");
@@ -248,9 +248,10 @@ std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
   if (provided < MPI_THREAD_FUNNELED || size != launcher.processes) {
     check(MPI_Finalize(), "MPI_Finalize");
     if (size != launcher.processes) {
-      refuse(launcher, fmt::format("its MPI library, which has a launcher of its own, sees {}", size));
+      refuse(launcher, fmt::format("its MPI library, which has its own launcher, sees {}", size));
     }
-    throw SystemError("This MPI library does not allow threads beside the one that calls it; take another one.");
+    throw SystemError(
+        "This MPI library allows no other threads beside the one that calls it; use another MPI library.");
   }
   return std::make_unique<Processes>();
 }

@@ -43,8 +43,8 @@ bool is_earlier_drawing(const std::string& path) {
 }
 
 std::string kept_unless(const std::string& kind, const std::string& cure) {
-  return fmt::format("this file exists already and is no earlier {}; {}, or allow with --overwrite that it is replaced",
-                     kind, cure);
+  return fmt::format("this file exists already and is not an earlier {}; {}, or give --overwrite to replace it", kind,
+                     cure);
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ OutputRules Outputs::add(const std::string& option, const std::string& path) {
   refuse_protected(path, option);
   for (const auto& [other_option, other] : outputs_) {
     if (!lead_to_same_file(path, other)) continue;
-    throw UsageError(fmt::format("{} and {} name the same file {}; give each its own.", other_option, option, path));
+    throw UsageError(
+        fmt::format("{} and {} name the same file {}; give two different files.", other_option, option, path));
   }
   outputs_.emplace_back(option, path);
   OutputRules rules;

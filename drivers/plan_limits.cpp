@@ -26,7 +26,7 @@ bool PlanBudget::take(const Plan& plan, const std::vector<JobShape>& jobs) {
 
 void require_finite(const nlohmann::ordered_json& report) {
   if (report.is_number_float() && !std::isfinite(report.get<double>())) {
-    throw UsageError("With these numbers a prediction overflows; take ones that a machine can have.");
+    throw UsageError("With these numbers a prediction overflows; use numbers that a machine can have.");
   }
   if (!report.is_structured()) return;
   for (const auto& part : report) require_finite(part);

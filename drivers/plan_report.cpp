@@ -48,16 +48,17 @@ Shares shares_of(const Simulation& tasks) {
 std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   std::string text = fmt::format("Memory       node: {} of operands (it has {}), {}; rank: {}\n", amount(p.node_bytes),
                                  amount(machine.node_memory),
-                                 p.shared_operands ? "which all ranks hold once together" : "as every rank has its own",
+                                 p.shared_operands ? "one copy shared by all ranks" : "one copy in every rank",
                                  amount(p.operand_bytes));
   if (p.job.gpus == 0) return text;
   const GpuMemory& gpu = p.gpu;
-  text += fmt::format("             GPU: {} to use; {} scratch of {} workers, {} the panels of the largest task,\n",
+  text += fmt::format("             GPU: {} to use: {} scratch of {} workers, {} panels of the largest task,\n",
                       amount(gpu.budget), amount(gpu.scratch), gpu.workers, amount(gpu.working_set));
-  text += fmt::format("             {} to read ahead and keep; all panels are {}\n", amount(gpu.read_ahead),
-                      amount(gpu.all_panels));
+  text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
+                      amount(gpu.read_ahead), amount(gpu.all_panels));
   if (p.kept_bytes > 0.0) {
-    text += fmt::format("             {} of these stay there for all GPUs of its node\n", amount(p.kept_bytes));
+    text +=
+        fmt::format("             {} of the cached panels are owned for all GPUs of the node\n", amount(p.kept_bytes));
   }
   return text;
 }
@@ -65,22 +66,24 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
 std::string describe_moved(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   if (tasks.gpus == 0) return "";
-  std::string text = fmt::format("Moved        {} to each GPU, {} to the one that gets most",
+  std::string text = fmt::format("Moved        {} to each GPU on average, {} at most",
                                  amount(tasks.bytes_sent / tasks.gpus), amount(tasks.most_bytes_sent));
   if (tasks.bytes_needed > 0.0) {
-    text += fmt::format("; {:.2f} times what they need at least", tasks.bytes_sent / tasks.bytes_needed);
+    text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
   }
-  return text + fmt::format("\n             copies take {:.1f} % of the time, beside kernels\n",
-                            100.0 * tasks.copy_busy / std::max(1e-12, tasks.gpus * tasks.seconds));
+  return text + fmt::format(
+                    "\n"
+                    "             copies run beside kernels for {:.1f} % of the time\n",
+                    100.0 * tasks.copy_busy / std::max(1e-12, tasks.gpus * tasks.seconds));
 }
 
 std::string describe_schedule(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   std::string text = fmt::format("Schedule     efficiency {:.1f} %, {}; {}\n", 100.0 * tasks.efficiency(),
                                  rate(p.operations / tasks.seconds),
-                                 p.job.ranks > 1 ? fmt::format("{} units, claimed from a shared counter", tasks.units)
+                                 p.job.ranks > 1 ? fmt::format("{} work chunks from a shared counter", tasks.units)
                                                  : std::string("one process has all tasks"));
-  text += fmt::format("             tail {:.2f} s: from the first {} without work to the last energy\n", tasks.tail(),
+  text += fmt::format("             tail {:.2f} s, from the first idle {} to the last energy\n", tasks.tail(),
                       tasks.gpus > 0 ? "GPU" : "rank");
   if (tasks.gpus > 0) {
     const Shares shares = shares_of(tasks);
@@ -95,8 +98,7 @@ std::string describe_schedule(const Prediction& p) {
   const int waiting = p.job.ranks - std::min(p.job.ranks, p.job.gpus) - tasks.core_ranks;
   if (waiting > 0) {
     text += fmt::format(
-        "             {} wait: their cores would take longer to read operands than they save, or the "
-        "memory is too small\n",
+        "             {} idle: reading operands would cost more than their cores save, or memory is too small\n",
         plural(waiting, "rank"));
   }
   return text;
@@ -122,21 +124,23 @@ const TileSizeTrial& fastest(const PlanReport& report) {
 
 std::string describe_suggestions(const PlanReport& report) {
   const Prediction& efficient = report.largest_efficient();
-  std::string text =
-      fmt::format("\nSuggested    {}: the most of these that keep 90 % of the speed of the first for each\n",
-                  plural(units_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
+  std::string text = fmt::format(
+      "\n"
+      "Suggested    {}: the largest number with a scaling of at least 90 %\n",
+      plural(units_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
   const TileSizeTrial& asked = report.sizes.front();
   const TileSizeTrial& best = fastest(report);
   constexpr double worth_saying = 0.98;
   if (&best == &asked || best.seconds > worth_saying * asked.seconds) {
     const std::string tried = report.sizes.size() > 1 ? fmt::format(" (of {} tried)", report.sizes.size())
-                                                      : std::string(" (no other was tried)");
+                                                      : std::string(" (no other size was tried)");
     return text + fmt::format("             these tiles{}\n", tried);
   }
   return text +
-         fmt::format("             {}: tiles of at most {} holes and {} particles, {:.2f} s in all instead of {:.2f}\n",
-                     best.option ? fmt::format("--tile-size {}", *best.option) : "the default tiles",
-                     best.largest.holes, best.largest.particles, best.seconds, asked.seconds);
+         fmt::format(
+             "             {}: tiles of at most {} holes and {} particles, {:.2f} s in total instead of {:.2f}\n",
+             best.option ? fmt::format("--tile-size {}", *best.option) : "the default tiles", best.largest.holes,
+             best.largest.particles, best.seconds, asked.seconds);
 }
 
 }  // namespace
@@ -168,25 +172,26 @@ std::string describe(const PlanReport& report) {
   text += describe_memory(p, report.machine);
   if (report.rotation) {
     text += fmt::format(
-        "             --rohf semicanonical takes {} more of each rank, and {} before, while it rotates, for {:.2f} s\n",
+        "             --rohf semicanonical takes {} more in each rank, {} during the rotation, which takes {:.2f} s\n",
         amount(report.rotation->kept_bytes), amount(report.rotation->peak_bytes), report.rotation->seconds);
   }
   text += describe_moved(p);
   text += fmt::format(
-      "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} to start, {:.2f} {}, {:.2f} tasks, "
-      "{:.2f} adding up\n",
+      "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} starting, {:.2f} {}, {:.2f} tasks, "
+      "{:.2f} final sum\n",
       p.seconds(), p.seconds_checking, p.seconds_planning, p.seconds_startup, p.seconds_loading,
       p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.tasks.seconds, p.seconds_sum);
   text += describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
   const std::string kernels = p.job.gpus == 0 ? fmt::format("cores of {:.0f} GF/s", report.machine.core_rate * 1e-9)
                               : report.machine.measured
                                   ? "kernels as measured on one H200"
-                                  : "kernels with the shares of peak of an H200, not measured on this GPU";
+                                  : "kernels scaled by data sheets from an H200, not measured on this GPU";
   text += fmt::format(
-      "\nAssumed      {}; {:.0f} GPUs, {:.0f} cores and {} a node, network {:.0f} GB/s a node, files {:.1f} GB/s\n",
+      "\n"
+      "Assumed      {}; {:.0f} GPUs, {:.0f} cores and {} per node, network {:.0f} GB/s per node, files {:.1f} GB/s\n",
       kernels, report.machine.gpus_per_node, report.machine.cores_per_node, amount(report.machine.node_memory),
       report.machine.network * 1e-9, report.machine.read * 1e-9);
-  return text + "             (--assume changes these and others, which --json lists with their sources)\n";
+  return text + "             (--assume changes these numbers; --json lists all numbers with their sources)\n";
 }
 
 std::string describe(const std::vector<ComparedRun>& runs) {
@@ -263,7 +268,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
     const double value = report.machine.*number.value;
     const char* source = value != usual.*number.value ? "given by --assume"
                          : usual.measured             ? number.source
-                                                      : "as for h200, or scaled by data sheets";
+                                                      : "same as h200, or scaled by data sheets";
     machine[number.name] = {{"value", value}, {"unit", number.unit}, {"meaning", number.meaning}, {"source", source}};
   }
   const TileSizes largest = largest_tiles(report.plan.tiles);

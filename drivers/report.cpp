@@ -125,7 +125,7 @@ std::string describe_plan(const Calculation& calculation) {
     return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
                               bytes(calculation.operand_bytes()), rotated,
                               calculation.shares_operands() ? "on all hosts" : "on the host",
-                              options.memory ? "at most " + bytes(*options.memory) : "what is free");
+                              options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
   text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}\n",
                       bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
@@ -144,7 +144,7 @@ std::string kernels_of(const CudaReport& report) {
   if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
   std::string text = "kernels";
   for (const CudaReport::Kernel& kernel : used) {
-    text += fmt::format("{} {} ({:.3g} % of the items)", &kernel == used.data() ? "" : ",", kernel.name,
+    text += fmt::format("{} {} ({:.3g} % of the CTA tiles)", &kernel == used.data() ? "" : ",", kernel.name,
                         100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(items));
   }
   return text;
@@ -160,14 +160,14 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
     }
     text += "\n";
   }
-  text += fmt::format("Panels       {} asked for, {} sent ({:.1f} % hits), {} moved, {} dropped to make room\n",
+  text += fmt::format("Panels       {} requested, {} sent ({:.1f} % cache hits), {} moved, {} evicted\n",
                       report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
                       report.panels_evicted);
   if (report.panels_owned > 0) {
-    text += fmt::format("             {} kept for other GPUs, {} ({}) copied from theirs\n", report.panels_owned,
+    text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
                         report.panels_from_peers, bytes(report.bytes_from_peers));
   }
-  text += fmt::format("             at most {} of the {} allowed on a device\n", bytes(report.bytes_resident),
+  text += fmt::format("             at most {} of the allowed {} used on a device\n", bytes(report.bytes_resident),
                       bytes(report.memory_budget));
   text += fmt::format(
       "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; host threads: {:.2f} waiting, {:.2f} preparing\n",
@@ -188,8 +188,8 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
     sum.panels_hit += rank.panels_hit;
   }
   std::string text = fmt::format(
-      "Operands     in Global Arrays: at most {} in a rank, and {} of others' panels\n"
-      "Fetched      {} from other ranks, at most {} by one; {:.1f} % of others' panels were there when wanted\n",
+      "Operands     in Global Arrays: at most {} in a rank, and a cache of {} for panels of other ranks\n"
+      "Fetched      {} from other ranks, at most {} by one rank; {:.1f} % cache hits\n",
       bytes(most.own_bytes), bytes(most.cache_bytes), bytes(sum.fetched_bytes), bytes(most.fetched_bytes),
       100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
   if (sum.neighbour_bytes > 0) text += fmt::format("             {} from GPU to GPU\n", bytes(sum.neighbour_bytes));
@@ -233,12 +233,14 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                       result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
-  text += fmt::format("\n             {:.2f} s in all, from the opening of the input to the energies\n", times.whole);
+  text += fmt::format(
+      "\n"
+      "             {:.2f} s in total, from opening the input to the energies\n",
+      times.whole);
   if (!result.traffic.empty()) text += describe_traffic(result.traffic);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
-        "Journal      {} of its tasks were computed on another kind of worker: energies agree to 1e-12, not "
-        "to the last bit\n",
+        "Journal      another kind of device computed {} of its tasks: energies agree to 1e-12, not to the last bit\n",
         result.tasks_from_other_kind);
   }
   if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));

@@ -43,10 +43,10 @@ void expect_same_numbers(Communicator& communicator, const TileSource& source) {
   const std::vector<double> all = allgather(communicator, mine);
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (all[n] == all[n % mine.size()]) continue;
-    throw InputError(fmt::format(
-        "{}: ranks 0 and {} read different numbers under this name; give all of them the same files, and let nothing "
-        "write to these meanwhile.",
-        source.info().path, n / mine.size()));
+    throw InputError(
+        fmt::format("{}: ranks 0 and {} read different numbers under this name; give all ranks the same file, and make "
+                    "sure that no program writes to it during the run.",
+                    source.info().path, n / mine.size()));
   }
 }
 

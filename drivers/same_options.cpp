@@ -66,10 +66,11 @@ void expect_same_wish(Communicator& communicator, Wish wish, const Given& option
   std::size_t which = 0;
   const std::size_t rank = first_other(allgather(communicator, mine), mine.size(), which);
   if (rank == 0) return;
-  throw UsageError(which == 0 ? fmt::format("Of ranks 0 and {} only one was given --help.", rank)
-                              : fmt::format("Ranks 0 and {} are different versions of this program; start the same "
-                                            "one on all of them.",
-                                            rank));
+  throw UsageError(
+      which == 0
+          ? fmt::format("Only one of ranks 0 and {} was given --help.", rank)
+          : fmt::format("Ranks 0 and {} run different versions of this program; start the same version on all ranks.",
+                        rank));
 }
 
 }  // namespace
@@ -81,8 +82,8 @@ void expect_same_options(Communicator& communicator, const CLI::App& command) {
   const std::size_t rank = first_other(allgather(communicator, mine.values), mine.values.size(), which);
   if (rank == 0) return;
   throw UsageError(
-      fmt::format("Ranks 0 and {} compute different things: they were not given the same {}; give it to all ranks "
-                  "or to none (only --threads, --memory, --device, --devices and --kernel are for each by itself).",
+      fmt::format("Ranks 0 and {} were not given the same {}; give it to all ranks or to none (only --threads, "
+                  "--memory, --device, --devices and --kernel may differ between ranks).",
                   rank, mine.names[which]));
 }
 

@@ -14,9 +14,9 @@
 namespace trifuse::cli {
 
 void SourceOptions::add_to(CLI::App& command, bool required) {
-  command.add_option("PATH", path, "Amplitudes: a Trifuse dump (HDF5), or the prefix or directory of NWChem's files")
+  command.add_option("PATH", path, "Amplitudes: a Trifuse dump (HDF5), or prefix or directory of NWChem's files")
       ->required(required);
-  const std::string group = "NWChem files (only where they cannot be found or deduced)";
+  const std::string group = "NWChem files (if Trifuse does not find them)";
   command.add_option("--nwchem-output", nwchem_output, "NWChem's output file")->group(group);
   command.add_option("--nwchem-movecs", nwchem_movecs, "NWChem's movecs file")->group(group);
   command.add_option("--nwchem-tile-size", nwchem_tile_size, "Tile size that NWChem used")->group(group);
@@ -46,8 +46,7 @@ std::int64_t parse_memory(const std::string& text) {
 }
 
 void add_overwrite(CLI::App& command, bool& overwrite) {
-  command.add_flag("--overwrite", overwrite,
-                   "Replace existing files that are no earlier output; never an input or a journal");
+  command.add_flag("--overwrite", overwrite, "Replace any existing output file; never an input or a journal");
 }
 
 void SourceOptions::protect_in(Outputs& outputs) const {
@@ -63,8 +62,8 @@ void SourceOptions::expect_nwchem_files(const std::string& left_path) const {
                                                   {"--frozen-virtual", frozen_virtual.has_value()}};
   for (const auto& [option, given] : options) {
     if (!given) continue;
-    throw UsageError(fmt::format(
-        "{} is for NWChem's files, but {} is an HDF5 file, in which it changes nothing; leave it out.", option, path));
+    throw UsageError(
+        fmt::format("{} is for NWChem's files, but {} is an HDF5 file; leave the option out.", option, path));
   }
 }
 
@@ -80,52 +79,35 @@ std::unique_ptr<TileSource> SourceOptions::open_left(const std::string& left_pat
 }
 
 void CalculationFlags::add_to(CLI::App& command) {
-  command.add_option("--left", left,
-                     "Amplitudes that stand on the left: regularised ones for Reg-CCSD(T), Lambda for Lambda-CCSD(T)");
+  command.add_option("--left", left, "Left-hand amplitudes: regularised (Reg-CCSD(T)) or Lambda (Lambda-CCSD(T))");
   command
-      .add_option(
-          "--omega2", options.omega2,
-          "Values of omega2 in hartree, e.g. 0,0.1,0.2; all come from one pass. With --left the default is that of its "
-          "regularised amplitudes, else 0. Without --left only the denominators are shifted")
+      .add_option("--omega2", options.omega2,
+                  "Values of omega2 in hartree, for example 0,0.1,0.2; default: that of --left, else 0")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--form", formulation, "How the energy is written")
+  command.add_option("--form", formulation, "Spin formulation of the energy")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
       ->capture_default_str();
   command
-      .add_option("--rohf", rohf,
-                  "Which (T) an ROHF reference gets: as in the program that made the amplitudes, or the standard one")
+      .add_option("--rohf", rohf, "(T) of an ROHF reference: as in the program of the amplitudes, or the standard one")
       ->check(CLI::IsMember({"nwchem", "semicanonical"}))
       ->capture_default_str();
-  command.add_option("--tile-size", options.tile_size, "Largest tile; default: chosen for caches, or for the devices")
+  command.add_option("--tile-size", options.tile_size, "Largest tile in orbitals; default: chosen for the device")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  command
-      .add_option("--threads", options.threads,
-                  "Threads; default: as many as the process may use. With CUDA they only read operands")
+  command.add_option("--threads", options.threads, "Threads of each process; default: all cores that it may use")
       ->check(CLI::Range(1, most_threads));
-  command.add_option(
-      "--memory", memory,
-      "Scratch memory beyond amplitudes and integrals, default 2GiB. With CUDA the memory of each device, "
-      "default what is free there. Under mpirun, where processes on cores share amplitudes and integrals: all that "
-      "each "
-      "of them keeps, default its part of what the host has free");
+  command.add_option("--memory", memory, "Memory of each GPU, or on CPU cores of each process, for example 8GiB");
   command
-      .add_option(
-          "--device", device,
-          "Where to compute. auto: on the GPUs if CUDA sees any and the work is worth it, else on CPU cores. With "
-          "cuda a GPU that fails its self-test ends the run; with auto, and later, cores do what it should have")
+      .add_option("--device", device, "Where to compute; auto: on GPUs if there are any and the work is large enough")
       ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
       ->capture_default_str();
-  command
-      .add_option("--devices", options.devices,
-                  "Numbers of the GPUs to use, e.g. 0,1 (`trifuse --version` lists them); default: all. Means --device "
-                  "cuda. Under mpirun: which the processes of each host take in turn, one each")
+  command.add_option("--devices", options.devices, "GPUs to use, for example 0,1; default: all; implies --device cuda")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
   command.add_option("--kernel", options.kernel,
-                     "Kernel configuration for --device cuda; default: the best for the device");
-  command.add_option("--executor", executor, "cpu, as --device cpu, or the plain and slow reference evaluation")
+                     "Kernel configuration for --device cuda; default: the best for the GPU");
+  command.add_option("--executor", executor, "cpu, the same as --device cpu, or the slow reference executor")
       ->check(CLI::IsMember({"cpu", "reference"}));
 }
 
@@ -144,11 +126,12 @@ CalculationOptions CalculationFlags::resolve() const {
     throw UsageError("--devices names GPUs, but --device cpu uses none; leave one of them out.");
   }
   if (!asks_for_cuda()) {
-    if (!options.kernel.empty()) throw UsageError("--kernel goes with --device cuda or --devices.");
+    if (!options.kernel.empty()) throw UsageError("--kernel needs --device cuda or --devices.");
     return resolved;
   }
   if (!executor.empty()) {
-    throw UsageError(fmt::format("--executor {} uses no GPU; leave it or the request for one out.", executor));
+    throw UsageError(
+        fmt::format("--executor {} uses no GPU; leave out --executor, or the options that ask for GPUs.", executor));
   }
   // Checked here, before anything is read.
   choose_devices(visible_devices(), options.devices);

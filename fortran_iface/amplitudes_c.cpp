@@ -81,13 +81,14 @@ const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const st
   if (block == nullptr && tensor == TRIFUSE_V2) block = exchange_block(handle, key);
   if (block == nullptr) {
     throw trifuse::UsageError(
-        "There is no block of these tiles; trifuse_get_block_tiles lists those that exist by spin and symmetry.");
+        "There is no block of these tiles; trifuse_get_block_tiles lists the blocks that exist by spin and symmetry.");
   }
   return *block;
 }
 
 [[noreturn]] void throw_no_energy() {
-  throw trifuse::UsageError("These amplitudes have no CCSD energy: they are left-hand ones, or lack integrals.");
+  throw trifuse::UsageError(
+      "These amplitudes have no CCSD energy: they are left-hand amplitudes, or have no integrals.");
 }
 
 /// The witnesses of the last check. Checks the amplitudes first if they have not been checked.
@@ -98,14 +99,15 @@ const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
   if (handle.checks) return handle.checks->witnesses;
   if (handle.source->has_integrals()) return check(handle, handle).witnesses;
   throw trifuse::UsageError(
-      "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right.");
+      "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right-hand "
+      "input.");
 }
 
 /// Throws UsageError if the caller's array does not fit the block.
 void check_size(const trifuse::Block& block, std::int64_t size, const void* numbers) {
   if (numbers == nullptr || size != block.size) {
-    throw trifuse::UsageError(
-        fmt::format("This block has {} numbers; {} were given room for.", block.size, numbers == nullptr ? 0 : size));
+    throw trifuse::UsageError(fmt::format("This block has {} numbers, but the array has room for {}.", block.size,
+                                          numbers == nullptr ? 0 : size));
   }
 }
 
@@ -210,7 +212,7 @@ void trifuse_get_block_tiles(trifuse_status* status, trifuse_amplitudes amplitud
   guarded(status, [&] {
     const auto held = checked(amplitudes);
     const auto& blocks = blocks_of(*held, tensor).blocks();
-    if (index < 0 || index >= std::ssize(blocks)) throw trifuse::UsageError("There is no block of this number.");
+    if (index < 0 || index >= std::ssize(blocks)) throw trifuse::UsageError("There is no block with this number.");
     const trifuse::Block& block = blocks[static_cast<std::size_t>(index)];
     if (tiles != nullptr) std::copy(block.tiles.begin(), block.tiles.end(), tiles);
     if (size != nullptr) *size = block.size;
@@ -225,7 +227,7 @@ void trifuse_get_tile(trifuse_status* status, trifuse_amplitudes amplitudes, int
   guarded(status, [&] {
     const auto held = checked(amplitudes);
     const trifuse::TileSpace& space = held->source->tiles();
-    if (index < 0 || index >= space.size()) throw trifuse::UsageError("There is no tile of this number.");
+    if (index < 0 || index >= space.size()) throw trifuse::UsageError("There is no tile with this number.");
     const trifuse::Tile& found = space[static_cast<int>(index)];
     if (tile != nullptr) *tile = {static_cast<int32_t>(found.orbital_class), found.irrep, found.size};
   });
@@ -237,8 +239,8 @@ void trifuse_get_orbital_energies(trifuse_status* status, trifuse_amplitudes amp
     const auto held = checked(amplitudes);
     const std::span<const double> found = held->source->orbital_energies();
     if (energies == nullptr || count != std::ssize(found)) {
-      throw trifuse::UsageError(fmt::format("There are {} orbital energies; room was given for {}.", found.size(),
-                                            energies == nullptr ? 0 : count));
+      throw trifuse::UsageError(fmt::format("There are {} orbital energies, but the array has room for {}.",
+                                            found.size(), energies == nullptr ? 0 : count));
     }
     std::copy(found.begin(), found.end(), energies);
   });
@@ -269,7 +271,7 @@ void trifuse_get_witness(trifuse_status* status, trifuse_amplitudes amplitudes, 
   guarded(status, [&] {
     const auto held = checked(amplitudes);
     const auto& all = witnesses(*held);
-    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no witness of this number.");
+    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no witness with this number.");
     if (witness == nullptr) return;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     const trifuse::Witness& found = all[static_cast<std::size_t>(index)];

@@ -183,7 +183,7 @@ void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation
   guarded(status, [&] {
     const auto setup = checked(calculation);
     const std::vector<std::string>& all = setup->warnings;
-    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no warning of this number.");
+    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no warning with this number.");
     if (warning != nullptr) copy_text(all[static_cast<std::size_t>(index)], warning, TRIFUSE_MESSAGE_LENGTH);
   });
 }
@@ -199,7 +199,7 @@ void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation,
     const auto setup = checked(calculation);
     const auto& energies = setup->result.energies;
     if (index < 0 || index >= static_cast<int64_t>(energies.size())) {
-      throw trifuse::UsageError("There is no energy of this number; run the calculation first and count from 0.");
+      throw trifuse::UsageError("There is no energy with this number; run the calculation first and count from 0.");
     }
     const trifuse::TriplesEnergy& energy = energies[static_cast<std::size_t>(index)];
     if (omega2 != nullptr) *omega2 = energy.omega2;

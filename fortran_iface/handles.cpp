@@ -45,7 +45,7 @@ std::string text(const char* path) {
   const std::size_t length = strnlen(path, PATH_MAX);
   if (length == 0) throw UsageError("A path is needed, but it is empty.");
   if (length == PATH_MAX) {
-    throw UsageError(fmt::format("This path has more than the {} characters that a path can have.", PATH_MAX - 1));
+    throw UsageError(fmt::format("This path has more than {} characters, the longest that is possible.", PATH_MAX - 1));
   }
   return {path, length};
 }

@@ -101,8 +101,8 @@ class Lines {
         known = known || name == one.setting;
       }
       if (!known) {
-        throw UsageError(
-            fmt::format("There is no setting trifuse:{}; there are device, omega2, form, memory and tile_size.", name));
+        throw UsageError(fmt::format(
+            "There is no setting trifuse:{}; the settings are device, omega2, form, memory and tile_size.", name));
       }
     }
   }

@@ -63,7 +63,7 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
   std::int64_t all = 0;
   for (const std::int64_t count : {job.noa, job.nob, job.nva, job.nvb}) {
     if (count < 0 || count > max_spin_orbitals) {
-      throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
+      throw InputError(fmt::format("NWChem's table says that a class has {} tiles; this is impossible.", count));
     }
     all += count;
   }

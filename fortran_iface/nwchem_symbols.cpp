@@ -84,7 +84,7 @@ std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
   const auto candidates = trifuse::devices_of_rank(usable, rank_on_node(), gpus_per_node);
   if (candidates.empty())
-    throw trifuse::UsageError(fmt::format("Rank {} of its node is to use no GPU.", rank_on_node()));
+    throw trifuse::UsageError(fmt::format("Rank {} of its node must not use a GPU.", rank_on_node()));
   const char* shown = std::getenv("CUDA_VISIBLE_DEVICES");
   const auto unclaimed = std::find_if(candidates.begin(), candidates.end(), [&](const trifuse::DeviceInfo& each) {
     return trifuse::claim_device(trifuse::device_identity(each, shown));
@@ -95,7 +95,7 @@ std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
                                        trifuse::device_identity(device, shown));
   const std::string rank = fmt::format("rank {} of {}", rank_on_node(), trifuse::host_of_this_process());
   trifuse::print_output("Trifuse: {} computes on {}{}\n", trifuse::printable(rank), trifuse::printable(name),
-                        shared ? " -- WARNING: another process computes there as well" : "");
+                        shared ? " -- WARNING: another process computes on it too" : "");
   trifuse::flush_output();
   return {device.number, fmt::format("{} of {}", name, rank)};
 }
@@ -224,7 +224,7 @@ void compute_en_(const double* factor, double* energy, const double* eps_h1, con
   guarded([&] {
     trifuse::TaskRecorder& all = recorder();
     if (all.task().complete() && all.task().extent() != task_extents(h1, h2, h3, p4, p5, p6)) {
-      throw trifuse::UsageError("Energies were asked for with tiles that are not those of the task.");
+      throw trifuse::UsageError("Energies were requested for other tiles than those of the task.");
     }
     const auto found = all.execute(*factor, {eps_p4, eps_p5, eps_p6, eps_h1, eps_h2, eps_h3});
     energy[0] = found.e_bracket_t;

@@ -97,11 +97,11 @@ void BlockSums::refuse(std::int64_t block) const {
   if (origin_ == Origin::seal) {
     throw InputError(
         where +
-        " is not what was sealed; the file was damaged or changed after it was written; copy or write it again.");
+        " does not match the seal; the file was damaged or changed after it was written; copy or write it again.");
   }
   throw InputError(where +
-                   " has changed since it was checked; let nothing write to the file while it is in use, and "
-                   "begin again.");
+                   " has changed since it was checked; make sure that no program writes to the file during the run, "
+                   "and start again.");
 }
 
 void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> offset,

@@ -141,8 +141,8 @@ std::string element_text(std::span<const std::int64_t> element) {
 void throw_forbidden(const std::string& path, const std::string& dataset, std::span<const std::int64_t> element,
                      double value) {
   throw InputError(
-      fmt::format("{}: element {} of dataset '{}' is {:.6g}, but the irreps of its orbitals make it zero; correct "
-                  "the irrep datasets or leave them out.",
+      fmt::format("{}: element {} of dataset '{}' is {:.6g}, but by the irreps of its orbitals it must be zero; "
+                  "correct the irrep datasets or leave them out.",
                   path, element_text(element), dataset, value));
 }
 
@@ -280,11 +280,11 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];
-                throw InputError(fmt::format(
-                    "{}: dataset '{}' breaks its symmetry, element {} is {:.10g} and {} is {:.10g} where {} are "
-                    "needed; check the order of its indices and write it again.",
-                    path_, spec_.name, element_text(element), a[k], element_text(image(symmetry, element)), b[k],
-                    symmetry.sign > 0 ? "equal numbers" : "opposite numbers"));
+                throw InputError(
+                    fmt::format("{}: dataset '{}' breaks its symmetry: element {} is {:.10g} and element {} is "
+                                "{:.10g}, but {} are needed; check the order of its indices and write it again.",
+                                path_, spec_.name, element_text(element), a[k], element_text(image(symmetry, element)),
+                                b[k], symmetry.sign > 0 ? "equal numbers" : "opposite numbers"));
               }
             }
           }

@@ -116,7 +116,7 @@ void read_all_irreps(const Hdf5File& file, DumpHeader& header) {
   }
   if (!present.empty() && !absent.empty()) {
     throw InputError(
-        fmt::format("{}: dataset '{}' is missing although '{}' is there; write all irrep datasets or none.",
+        fmt::format("{}: dataset '{}' is missing although '{}' is present; write all irrep datasets or none.",
                     file.path(), absent.front(), present.front()));
   }
   unsigned seen = 0;
@@ -192,7 +192,7 @@ std::optional<ArraySpec> present_form(const Hdf5File& file, const ArraySpec& spe
   const bool plain = file.has(spec.name);
   if (!alternative || !file.has(alternative->name)) return plain ? std::optional(spec) : std::nullopt;
   if (!plain) return alternative;
-  throw InputError(fmt::format("{}: both '{}' and '{}' are there; write only one of them.", file.path(), spec.name,
+  throw InputError(fmt::format("{}: both '{}' and '{}' are present; write only one of them.", file.path(), spec.name,
                                alternative->name));
 }
 
@@ -219,8 +219,8 @@ void expect_dump(const Hdf5File& file) {
   const auto format = file.attributes().string("format");
   if (!format || *format != "trifuse-dump") {
     throw InputError(
-        fmt::format("{}: this HDF5 file is no Trifuse dump: attribute 'format' of the root group is {} instead "
-                    "of 'trifuse-dump'; name a Trifuse dump.",
+        fmt::format("{}: this HDF5 file is not a Trifuse dump: attribute 'format' of the root group is {} instead of "
+                    "'trifuse-dump'; name a Trifuse dump.",
                     file.path(), format ? "'" + *format + "'" : "absent"));
   }
   const auto version = file.attributes().integer("version");
@@ -303,8 +303,7 @@ std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, co
   if (present.empty()) return std::nullopt;
   const auto alternative = antisymmetrised_alternative(absent.front());
   throw InputError(fmt::format(
-      "{}: dataset '{}'{} is missing although '{}' is there; write all integrals, or none in a "
-      "left-hand dump.",
+      "{}: dataset '{}'{} is missing although '{}' is present; write all integrals, or none in a left-hand dump.",
       file.path(), absent.front().name, alternative ? " (or '" + alternative->name + "')" : "", present.front().name));
 }
 

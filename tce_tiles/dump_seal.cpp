@@ -131,7 +131,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
   if (!sealed_) {
     // A damaged attribute name must not make a sealed dump look unsealed.
     if (present || block) {
-      throw damaged("the dump has a seal, but attribute 'minor_version' of the root group is not there or 0");
+      throw damaged("the dump has a seal, but attribute 'minor_version' of the root group is missing or 0");
     }
     return;
   }
@@ -159,10 +159,10 @@ void DumpSeal::read_seal(const Hdf5File& file) {
   double sum = -1.0;
   if (header.size() == 1) header.read_all(std::span(&sum, 1));
   if (sum != crc_of(header_)) {
-    throw InputError(fmt::format(
-        "{}: the attributes of the root group, or the shapes of the datasets, are not what was sealed; the file was "
-        "damaged or changed after it was written; copy or write it again.",
-        path_));
+    throw InputError(
+        fmt::format("{}: the attributes of the root group, or the shapes of the datasets, do not match the seal; the "
+                    "file was damaged or changed after it was written; copy or write it again.",
+                    path_));
   }
   for (const auto& [sums, name] : tables) {
     const Hdf5Dataset table = file.dataset(name);
@@ -189,10 +189,10 @@ std::shared_ptr<BlockSums> DumpSeal::sums_of(const Hdf5Dataset& dataset) {
   const auto found = sums_.find(dataset.name());
   if (found != sums_.end()) return found->second;
   if (sealed_) {
-    throw InputError(fmt::format(
-        "{}: dataset '{}' has no seal, as if it had been added later; write the dump again, or seal it as the format "
-        "page says.",
-        path_, dataset.name()));
+    throw InputError(
+        fmt::format("{}: dataset '{}' has no seal and may have been added later; write the dump again, or seal it as "
+                    "the format page says.",
+                    path_, dataset.name()));
   }
   auto sums = std::make_shared<BlockSums>(path_, dataset.name(), dataset.size(), dataset.is_integer(),
                                           block_for(dataset.size()));

@@ -87,7 +87,7 @@ class DumpSource final : public TileSource {
     const std::size_t spins = header_.restricted ? 1 : 2;
     for (std::size_t s = 0; s < spins; ++s) fock[s] = open_fock(file_, header_, s == 0 ? Spin::alpha : Spin::beta);
     if (spins == 2 && fock[0].has_value() != fock[1].has_value()) {
-      throw InputError(fmt::format("{}: only one of the datasets 'fock_a' and 'fock_b' is there; write both or none.",
+      throw InputError(fmt::format("{}: only one of the datasets 'fock_a' and 'fock_b' is present; write both or none.",
                                    file_.path()));
     }
     has_fock_ = fock[0].has_value();
@@ -119,7 +119,7 @@ class DumpSource final : public TileSource {
     for (const int t : tiles) expected *= tiles_[t].size;
     if (exists && size == static_cast<std::size_t>(expected)) return;
     throw std::logic_error(
-        fmt::format("Block {} of {} numbers was asked for, which does not exist.", fmt::join(tiles, " "), size));
+        fmt::format("Block {} of {} numbers was requested, but it does not exist.", fmt::join(tiles, " "), size));
   }
 
   /// Checks a request and sets the block to zero.
@@ -149,7 +149,7 @@ class DumpSource final : public TileSource {
 
 void DumpSource::read_fock(int g6, int g5, std::span<double> block) const {
   if (!has_fock_) {
-    throw InputError(fmt::format("{}: there is no Fock matrix in this dump; write dataset '{}'.", file_.path(),
+    throw InputError(fmt::format("{}: this dump has no Fock matrix; write dataset '{}'.", file_.path(),
                                  fock_dataset(Spin::alpha, header_.restricted)));
   }
   check_request(block_exists(tiles_, g6, g5), {g6, g5}, block.size());
@@ -188,10 +188,9 @@ void DumpSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block
 
 void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
   if (!has_integrals_) {
-    throw InputError(
-        fmt::format("{}: there are no integrals in this dump, it can only serve as a left-hand one; name a dump "
-                    "with ovvv, ovoo and ovov.",
-                    file_.path()));
+    throw InputError(fmt::format(
+        "{}: this dump has no integrals and can only be a left-hand dump; name a dump with ovvv, ovoo and ovov.",
+        file_.path()));
   }
   const auto particle = [&](int g) { return tiles_[g].space() == Space::particle; };
   const auto spin = [&](int g) { return tiles_[g].spin(); };
@@ -201,8 +200,8 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                : particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
   if (!delivered) {
     throw InputError(
-        fmt::format("{}: a dump holds only the integrals <pp||hh>, <hp||hh> and <pp||hp> (p virtual, h occupied), and "
-                    "those <hp||hp> that its arrays of (ij|ab) give, but others were asked for.",
+        fmt::format("{}: the requested integrals are not in a dump; it has only <pp||hh>, <hp||hh> and <pp||hp> (p "
+                    "virtual, h occupied), and the <hp||hp> that follow from its arrays of (ij|ab).",
                     file_.path()));
   }
   const TargetBlock t = target({g3, g4, g1, g2}, block);

@@ -198,7 +198,7 @@ const Hdf5Attribute* Hdf5Attributes::find(const std::string& name) const {
 
 void Hdf5Attributes::wrong_kind(const std::string& name, const Hdf5Attribute& attribute, const char* wanted,
                                 const char* cure) const {
-  throw InputError(fmt::format("{}: attribute '{}' holds {} where {} is needed; write it as {}.", path_, name,
+  throw InputError(fmt::format("{}: attribute '{}' holds {}, but {} is needed; write it as {}.", path_, name,
                                hdf5_type_text(attribute.type_class), wanted, cure));
 }
 

@@ -19,7 +19,7 @@ Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
   // Without O_NONBLOCK the open call of a named pipe waits for a writer.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor_ < 0) {
-    if (errno == ENOENT) throw InputError(fmt::format("{}: there is no such file; check the name.", path_));
+    if (errno == ENOENT) throw InputError(fmt::format("{}: this file does not exist; check the name.", path_));
     throw InputError(
         fmt::format("{}: the file cannot be read ({}); check its permissions.", path_, std::strerror(errno)));
   }
@@ -36,7 +36,7 @@ Hdf5Bytes::Hdf5Bytes(std::string path) : path_(std::move(path)) {
   if (known && S_ISDIR(status.st_mode)) {
     throw InputError(fmt::format("{}: this is a directory; name the dump file in it.", path_));
   }
-  throw InputError(fmt::format("{}: this is no regular file; name a Trifuse dump.", path_));
+  throw InputError(fmt::format("{}: this is not a regular file; name a Trifuse dump.", path_));
 }
 
 Hdf5Bytes::~Hdf5Bytes() {
@@ -59,7 +59,7 @@ const char* Hdf5Bytes::read_into(std::uint64_t address, std::span<char> into) co
     const ssize_t got = ::pread(descriptor_, into.data(), std::min(into.size(), most), static_cast<off_t>(address));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::strerror(errno);
-    if (got == 0) return "it has become shorter while it was read";
+    if (got == 0) return "it became shorter while it was read";
     address += static_cast<std::uint64_t>(got);
     into = into.subspan(static_cast<std::size_t>(got));
   }

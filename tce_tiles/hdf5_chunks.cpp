@@ -31,7 +31,7 @@ bool Hdf5ChunkList::is_partial(std::uint64_t n) const {
 
 void Hdf5ChunkList::check(std::uint64_t n, Hdf5Chunk& chunk) const {
   const auto wrong_size = [&] {
-    structure_.file().damaged(fmt::format("a chunk of dataset '{}' has a wrong size or place", name_));
+    structure_.file().damaged(fmt::format("a chunk of dataset '{}' has a wrong size or position", name_));
   };
   if (structure_.undefined(chunk.address)) refuse_missing();
   if (!structure_.contains(chunk.address, chunk.stored)) wrong_size();
@@ -90,10 +90,9 @@ void Hdf5ChunkList::finish() {
 }
 
 void Hdf5ChunkList::refuse_missing() const {
-  throw InputError(
-      fmt::format("{}: dataset '{}' was written in part only, at least one of its chunks is missing; write "
-                  "the dump again.",
-                  structure_.file().path(), name_));
+  throw InputError(fmt::format(
+      "{}: dataset '{}' was written only in part: at least one of its chunks is missing; write the dump again.",
+      structure_.file().path(), name_));
 }
 
 }  // namespace trifuse

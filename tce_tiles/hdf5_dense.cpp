@@ -18,8 +18,8 @@ constexpr std::uint64_t most_total_bytes = std::uint64_t{1} << 24;
 
 [[noreturn]] void unsupported(const Hdf5Structure& structure) {
   throw InputError(
-      fmt::format("{}: a group has too many or too long names or attributes to be checked; leave out those "
-                  "that a dump does not need.",
+      fmt::format("{}: the names or attributes of a group are too many or too long to be checked; leave out all that a "
+                  "dump does not need.",
                   structure.file().path()));
 }
 

@@ -61,7 +61,8 @@ const std::string* DatasetReader::find(std::uint64_t type) const {
   const std::string* found = nullptr;
   for (const Hdf5Message& message : messages_) {
     if (message.type != type) continue;
-    if (message.shared) refuse("is described in another place of the file; write it without named datatypes");
+    if (message.shared)
+      refuse("has a type that is stored in another place of the file; write it without named datatypes");
     if (found != nullptr) structure_.file().damaged(fmt::format("the description of dataset '{}'", name_));
     found = &message.data;
   }
@@ -80,8 +81,7 @@ void DatasetReader::read_type() {
   number_.bytes = type.number(4);
   number_.big_endian = (bits & 1U) != 0;
   if (type_class != integer_class && type_class != float_class) {
-    refuse(
-        fmt::format("holds {} where real numbers are needed; write it as 64-bit floats", hdf5_type_text(type_class)));
+    refuse(fmt::format("holds {}, but real numbers are needed; write it as 64-bit floats", hdf5_type_text(type_class)));
   }
   const std::uint64_t offset = type.number(2), precision = type.number(2);
   const bool whole = offset == 0 && precision == 8 * number_.bytes;
@@ -99,7 +99,7 @@ void DatasetReader::read_type() {
   const bool is_double = number_.bytes == 8 && layout == std::array<std::uint64_t, 5>{63, 52, 11, 52, 1023};
   const bool is_single = number_.bytes == 4 && layout == std::array<std::uint64_t, 5>{31, 23, 8, 23, 127};
   if (!normal || !(is_double || is_single)) {
-    refuse("holds floating-point numbers that are not IEEE ones of 32 or 64 bits; write it as 64-bit floats");
+    refuse("holds floating-point numbers that are not IEEE numbers of 32 or 64 bits; write it as 64-bit floats");
   }
 }
 
@@ -158,8 +158,8 @@ void DatasetReader::read_filters() {
     if (version == 1 && values % 2 == 1) pipeline.skip(4);
     if (id != deflate && id != shuffle && id != fletcher32) {
       refuse(
-          fmt::format("is stored with filter {} of HDF5, which is not read here; write it uncompressed or with gzip "
-                      "(filters shuffle and fletcher32 may be added)",
+          fmt::format("is stored with filter {} of HDF5, which Trifuse does not read; write it uncompressed or with "
+                      "gzip (filters shuffle and fletcher32 may be added)",
                       id));
     }
     const auto kind = id == deflate   ? Hdf5Filter::Kind::deflate
@@ -184,12 +184,12 @@ Hdf5Description DatasetReader::run() {
   if (message == nullptr) refuse("is a group or damaged; store the array itself under this name");
   Hdf5Cursor layout = in(*message, "layout");
   const std::uint64_t version = layout.number(1);
-  if (version < 3) refuse("is stored as HDF5 did before 2004; write the file again with a newer HDF5");
+  if (version < 3) refuse("has the storage layout of HDF5 before 2004; write the file again with a newer HDF5");
   layout.require(version <= 5);
   const std::uint64_t kind = layout.number(1);
-  if (kind == virtual_layout) refuse("is virtual, its data stand in other files; write it as a plain dataset");
+  if (kind == virtual_layout) refuse("is virtual: its data are in other files; write it as a plain dataset");
   if (find(Hdf5Structure::external_files) != nullptr) {
-    refuse("has its data in another file; write them into this one");
+    refuse("has its data in another file; write the data into this file");
   }
   read_type();
   read_space();
@@ -223,7 +223,7 @@ void DatasetReader::read_chunk_shape(Hdf5Cursor& layout, std::size_t extent_byte
     const std::uint64_t extent = layout.number(extent_bytes);
     layout.require(extent > 0);
     if (extent > most_chunk_bytes / chunks_.bytes) {
-      refuse("has chunks of more than 256 MiB; write it with smaller ones");
+      refuse("has chunks of more than 256 MiB; write it with smaller chunks");
     }
     chunks_.bytes *= extent;
     chunks_.shape.push_back(extent);
@@ -287,7 +287,7 @@ std::string hdf5_type_text(std::uint64_t type_class) {
     case 8:
       return "enumerated values (booleans are stored so)";
     default:
-      return "values that are no numbers";
+      return "values that are not numbers";
   }
 }
 

@@ -164,9 +164,9 @@ void Hdf5Structure::read_superblock() {
 void Hdf5Structure::read_extension(std::uint64_t address) {
   for (const Hdf5Message& message : header(address)) {
     if (message.type == driver_info || message.type == cache_image) {
-      throw InputError(
-          fmt::format("{}: the file is one of several, or keeps its metadata apart; make a plain copy with h5repack.",
-                      file_.path()));
+      throw InputError(fmt::format(
+          "{}: the file is one part of several, or has its metadata in another file; make a plain copy with h5repack.",
+          file_.path()));
     }
     if (message.type != tree_sizes) continue;
     Hdf5Cursor in = cursor(message.data, "its superblock");

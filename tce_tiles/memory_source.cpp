@@ -110,10 +110,9 @@ MemorySource::Tensor::Tensor(std::string its_name, BlockIndex its_index)
 const Block& MemorySource::Tensor::find(std::int64_t key) const {
   const Block* block = index.find(key);
   if (!block) {
-    throw UsageError(
-        fmt::format("A block of {} was named that does not exist; its tiles must ascend in each pair and be allowed "
-                    "by spin and symmetry.",
-                    name));
+    throw UsageError(fmt::format(
+        "This block of {} does not exist; its tiles must ascend in each pair and be allowed by spin and symmetry.",
+        name));
   }
   return *block;
 }
@@ -135,7 +134,7 @@ std::span<double> MemorySource::Tensor::writable(const Block& block) {
 void MemorySource::Tensor::set(std::int64_t key, std::span<const double> block) {
   const Block& found = find(key);
   if (static_cast<std::int64_t>(block.size()) != found.size) {
-    throw UsageError(fmt::format("A block of {} was given with {} numbers, but its tiles make it {}.", name,
+    throw UsageError(fmt::format("A block of {} was given with {} numbers, but by its tiles it has {}.", name,
                                  block.size(), found.size));
   }
   std::copy(block.begin(), block.end(), writable(found).begin());
@@ -145,7 +144,7 @@ void MemorySource::Tensor::copy(std::int64_t key, std::span<double> block) const
   const std::span<const double> values = get(key);
   if (values.size() != block.size()) {
     throw UsageError(
-        fmt::format("A block of {} was asked for as {} numbers, but it has {}.", name, block.size(), values.size()));
+        fmt::format("A block of {} was requested with {} numbers, but it has {}.", name, block.size(), values.size()));
   }
   std::copy(values.begin(), values.end(), block.begin());
 }
@@ -224,7 +223,7 @@ void MemorySource::check_complete() const {
     const auto missing = std::find(tensor->is_set.begin(), tensor->is_set.end(), 0);
     if (missing == tensor->is_set.end()) continue;
     const Block& block = tensor->index.blocks()[static_cast<std::size_t>(missing - tensor->is_set.begin())];
-    throw UsageError(fmt::format("{} of the {} blocks of {} were not set, the first of them ({}, {}, {}, {}).",
+    throw UsageError(fmt::format("{} of the {} blocks of {} were not set; the first is ({}, {}, {}, {}).",
                                  std::count(missing, tensor->is_set.end(), 0), tensor->is_set.size(), tensor->name,
                                  block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]));
   }

@@ -53,9 +53,9 @@ std::string_view storage_name(V2Storage storage) {
 /// Throws InputError if a vector has a wrong length. NWChem gives a tensor without blocks a vector of one double.
 void check_length(const std::string& name, std::int64_t expected, std::int64_t found) {
   if (found == expected || (expected == 0 && found == 1)) return;
-  throw InputError(
-      fmt::format("{} of NWChem has {} doubles, but by the tile table it has {}: this NWChem stores it in another way.",
-                  name, found, expected));
+  throw InputError(fmt::format(
+      "{} of NWChem has {} doubles, but by the tile table it must have {}: this NWChem uses another storage layout.",
+      name, found, expected));
 }
 
 void check_spatial_tiles(const NwchemTiles& tiles, const TileSpace& space) {
@@ -64,10 +64,10 @@ void check_spatial_tiles(const NwchemTiles& tiles, const TileSpace& space) {
     const std::int64_t expected = own.spatial_tile[static_cast<std::size_t>(t)] + 1;
     const std::int64_t found = tiles.spatial_tile[static_cast<std::size_t>(t)];
     if (found == expected) continue;
-    throw InputError(fmt::format(
-        "NWChem has the orbitals of tile {} in spatial tile {}, where {} is expected: this NWChem orders orbital "
-        "integrals (2eorb) in another way; take 2espin.",
-        t + 1, found, expected));
+    throw InputError(
+        fmt::format("NWChem has the orbitals of tile {} in spatial tile {}, but {} is expected: this NWChem uses "
+                    "another order of orbital integrals (2eorb); use 2espin.",
+                    t + 1, found, expected));
   }
 }
 
@@ -79,7 +79,7 @@ TileSpace nwchem_tile_space(const NwchemTiles& table) {
   std::int64_t all = 0;
   for (const std::int64_t count : counts) {
     if (count < 0 || count > max_tiles) {
-      throw InputError(fmt::format("NWChem's table says that a class has {} tiles; that cannot be.", count));
+      throw InputError(fmt::format("NWChem's table says that a class has {} tiles; this is impossible.", count));
     }
     all += count;
   }
@@ -88,8 +88,8 @@ TileSpace nwchem_tile_space(const NwchemTiles& table) {
   if (all == 0 || table.spin.size() != entries || table.irrep.size() != entries || table.size.size() != entries ||
       table.spatial_tile.size() != (spatial ? entries : 0)) {
     throw InputError(
-        fmt::format("NWChem's table has {} + {} + {} + {} tiles, but spins, irreps, sizes or spatial tiles "
-                    "of another number of them.",
+        fmt::format("NWChem's table has {} + {} + {} + {} tiles, but its lists of spins, irreps, sizes or spatial "
+                    "tiles have another length.",
                     counts[0], counts[1], counts[2], counts[3]));
   }
   std::vector<Tile> tiles;
@@ -98,13 +98,13 @@ TileSpace nwchem_tile_space(const NwchemTiles& table) {
       const std::size_t t = tiles.size();
       const auto orbital_class = orbital_classes[c];
       if (table.spin[t] != spin_number(spin_of(orbital_class))) {
-        throw InputError(fmt::format("Tile {} of NWChem's table is among the {} ones, but its spin is {}.", t + 1,
+        throw InputError(fmt::format("Tile {} of NWChem's table is in the class {}, but its spin is {}.", t + 1,
                                      to_string(orbital_class), table.spin[t]));
       }
       if (table.irrep[t] < 0 || table.irrep[t] > 7) {
         throw InputError(
-            fmt::format("Tile {} of NWChem's table has irrep {}; Trifuse knows Abelian groups, with 0 to 7.", t + 1,
-                        table.irrep[t]));
+            fmt::format("Tile {} of NWChem's table has irrep {}; Trifuse supports Abelian groups, with irreps 0 to 7.",
+                        t + 1, table.irrep[t]));
       }
       tiles.push_back({orbital_class, static_cast<int>(table.irrep[t]), table.size[t], 0, 0});
     }

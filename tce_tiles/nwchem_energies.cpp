@@ -97,9 +97,9 @@ std::optional<std::vector<double>> energies_from_list(const TileSpace& space, co
 std::vector<double> energies_from_movecs(const TileSpace& space, const NwchemMovecs& movecs,
                                          std::span<const double> fock, const std::string& fock_path) {
   const auto refuse = [&](const std::string& why) {
-    throw InputError(
-        fmt::format("The orbitals in {} are of another calculation: {}; name the right file with --nwchem-movecs FILE.",
-                    movecs.path, why));
+    throw InputError(fmt::format(
+        "The orbitals in {} belong to another calculation: {}; name the right file with --nwchem-movecs FILE.",
+        movecs.path, why));
   };
   std::vector<double> energies;
   const bool symmetry =
@@ -142,8 +142,9 @@ std::vector<double> energies_from_movecs(const TileSpace& space, const NwchemMov
   if (!fock.empty()) {
     const double difference = largest_difference(energies, fock);
     if (difference > energy_agreement) {
-      refuse(fmt::format("its orbital energies differ from those of the Fock matrix in {} by up to {:.2g} hartree",
-                         fock_path, difference));
+      refuse(
+          fmt::format("its orbital energies differ from the diagonal of the Fock matrix in {} by up to {:.2g} hartree",
+                      fock_path, difference));
     }
   }
   return energies;
@@ -157,11 +158,10 @@ ChosenEnergies choose_energies(const TileSpace& space, const EnergySources& sour
     if (auto list = energies_from_list(space, *sources.calculation)) {
       const double difference = sources.fock.empty() ? 0.0 : largest_difference(*list, sources.fock);
       if (difference > energy_agreement) {
-        throw InputError(
-            fmt::format("The orbital energies in {} differ from those of the Fock matrix in {} by up to {:.2g} "
-                        "hartree; the output or that file is of "
-                        "another calculation: name the right output with --nwchem-output FILE.",
-                        sources.output_path, sources.fock_path, difference));
+        throw InputError(fmt::format(
+            "The orbital energies in {} differ from the diagonal of the Fock matrix in {} by up to {:.2g} hartree; the "
+            "output and that file belong to different calculations: name the right output with --nwchem-output FILE.",
+            sources.output_path, sources.fock_path, difference));
       }
       return {std::move(*list), fmt::format("list in {}", sources.output_path)};
     }
@@ -169,9 +169,8 @@ ChosenEnergies choose_energies(const TileSpace& space, const EnergySources& sour
   if (!orbitals.empty()) return {std::move(orbitals), sources.movecs->path};
   if (sources.fock.empty()) {
     throw InputError(
-        "There are no orbital energies: neither a Fock matrix, nor a movecs file, nor the list of `print tile`; name "
-        "the movecs file with "
-        "--nwchem-movecs FILE.");
+        "No orbital energies were found: there is no Fock matrix, no movecs file and no list of `print tile`; name the "
+        "movecs file with --nwchem-movecs FILE.");
   }
   return {{sources.fock.begin(), sources.fock.end()}, fmt::format("Fock matrix in {}", sources.fock_path)};
 }

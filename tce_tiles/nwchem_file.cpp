@@ -23,7 +23,8 @@ namespace {
       throw InputError(fmt::format("The file {} does not exist; check the path.", path));
     case EACCES:
     case EPERM:
-      throw InputError(fmt::format("The file {} may not be read; change its permissions (chmod u+r).", path));
+      throw InputError(
+          fmt::format("The file {} is not readable for this user; change its permissions (chmod u+r).", path));
     case ELOOP:
       throw InputError(fmt::format("The file {} is a symbolic link that leads to itself; check the path.", path));
     case ENAMETOOLONG: {
@@ -41,7 +42,7 @@ namespace {
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   const auto expect_regular = [this](const struct stat& status) {
     if (S_ISDIR(status.st_mode)) {
-      throw InputError(fmt::format("{} is a directory where a file is needed; check the path.", path_));
+      throw InputError(fmt::format("{} is a directory, but a file is needed; check the path.", path_));
     }
     if (!S_ISREG(status.st_mode)) {
       throw InputError(fmt::format("{} is not a regular file; copy its contents to one.", path_));
@@ -83,8 +84,8 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
     }
     if (n == 0) {
       throw InputError(
-          fmt::format("The file {} ends at byte {} where more is needed; it is truncated or was changed while "
-                      "being read: copy it again.",
+          fmt::format("The file {} ends at byte {}, but more is needed; it is truncated or was changed while being "
+                      "read: copy it again.",
                       path_, offset + static_cast<std::int64_t>(done)));
     }
     done += static_cast<std::size_t>(n);
@@ -95,7 +96,7 @@ LineReader::LineReader(const std::string& path) : file_(path) {
   constexpr std::int64_t max_bytes = std::int64_t{1} << 32;
   if (file_.size() <= max_bytes) return;
   throw InputError(
-      fmt::format("The file {} has {} bytes, more than any output; name the right one.", path, file_.size()));
+      fmt::format("The file {} has {} bytes, more than an output can have; name the right file.", path, file_.size()));
 }
 
 bool LineReader::fill() {

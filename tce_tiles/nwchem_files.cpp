@@ -70,7 +70,7 @@ std::string find_prefix(const std::string& where) {
       throw InputError(fmt::format(
           "The file {} is {}, and there are no NWChem amplitudes {}.t1amp.000000; name a dump, or the prefix of "
           "NWChem's files.",
-          where, file.size() == 0 ? "empty" : "no Trifuse dump (HDF5)", where));
+          where, file.size() == 0 ? "empty" : "not a Trifuse dump (HDF5)", where));
     }
     throw InputError(fmt::format(
         "There are no NWChem amplitudes {0}.t1amp.000000 or {0}.t1_copy.40000; check the path, and run NWChem "
@@ -105,7 +105,7 @@ std::optional<NwchemPayload> open_tensor(const std::string& prefix, const std::s
     const std::string start = path.filename().string() + ".";
     if (!file.starts_with(start) || file.size() == start.size()) continue;
     if (file.find_first_not_of("0123456789", start.size()) != std::string::npos) continue;
-    throw InputError(fmt::format("The file {}.{} is missing, though {} is there; copy all files of the tensor.", stem,
+    throw InputError(fmt::format("The file {}.{} is missing, although {} exists; copy all files of the tensor.", stem,
                                  std::string(file.size() - start.size(), '0'), file));
   }
   std::error_code error;

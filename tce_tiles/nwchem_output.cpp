@@ -259,7 +259,7 @@ std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const
     const std::size_t begin = counts[0] + counts[1] + (s == 0 ? 0 : counts[2]);
     std::int64_t left = *calculation.orbitals - *calculation.electrons[s] - *calculation.frozen_virtual[s];
     for (std::size_t k = begin; k < begin + counts[2 + s]; ++k) left -= rows[k].size;
-    if (left < 0) damaged(path, "its virtual tiles are more than the orbitals that are neither occupied nor frozen");
+    if (left < 0) damaged(path, "its virtual tiles hold more orbitals than the occupied and frozen ones leave");
   }
   if (!counted && std::find(counts.begin(), counts.end(), 0u) != counts.end()) {
     damaged(path, "the numbers of electrons and frozen cores (General Information) are missing");
@@ -324,7 +324,7 @@ TileSpace tiles_of(const TceCalculation& calculation, const std::string& path) {
         damaged(path, fmt::format("tile {} has an impossible size", row + 1));
       }
       const std::optional<int> irrep = irrep_number(rows[row].irrep, d2);
-      if (!irrep) damaged(path, fmt::format("the irrep of tile {} is none of an Abelian group", row + 1));
+      if (!irrep) damaged(path, fmt::format("the irrep of tile {} is not an irrep of an Abelian group", row + 1));
       tiles.push_back({orbital_classes[c], *irrep, rows[row].size, 0, 0});
       orbitals += rows[row].size;
     }

@@ -121,7 +121,7 @@ NwchemPayload NwchemPayload::open_numbered(const std::string& stem) {
         (last && (header.doubles < share || header.doubles - share >= files))) {
       throw InputError(
           fmt::format("The headers of {} and {} do not belong to one tensor ({} files, {} doubles in the first; {} "
-                      "files, {} doubles); the files are of different runs: write them again.",
+                      "files, {} doubles); the files come from different runs: write them again.",
                       first, path, files, share, header.files, header.doubles));
     }
     payload.add(std::move(file), header_bytes, header.doubles);

@@ -108,11 +108,9 @@ RebuiltTiles rebuild_tiles(const RebuildRequest& request) {
   }
   if (agreeing.empty()) {
     throw InputError(
-        fmt::format("{}, and the orbital energies in {} differ from those of the Fock matrix in {}.* by up to {:.2g} "
-                    "hartree, as if the "
-                    "calculation used symmetry or that file were of another one; name NWChem's output with "
-                    "--nwchem-output FILE or the "
-                    "right orbitals with --nwchem-movecs FILE.",
+        fmt::format("{}, and the orbital energies in {} differ from the diagonal of the Fock matrix in {}.* by up to "
+                    "{:.2g} hartree: either the calculation used symmetry, or the file belongs to another calculation; "
+                    "name NWChem's output with --nwchem-output FILE or the right orbitals with --nwchem-movecs FILE.",
                     request.reason, request.movecs.path, request.prefix, least));
   }
   if (agreeing.size() > 1) {
@@ -121,7 +119,7 @@ RebuiltTiles rebuild_tiles(const RebuildRequest& request) {
                          t.frozen_virtual);
     };
     throw InputError(fmt::format(
-        "{}, and the tile table cannot be told from the sizes of the files {}.* ({}; or {}); name NWChem's output with "
+        "{}, and the sizes of the files {}.* do not determine the tile table ({}; or {}); name NWChem's output with "
         "--nwchem-output FILE, or give --nwchem-tile-size N, --frozen-core N and --frozen-virtual N.",
         request.reason, request.prefix, describe(agreeing[0]), describe(agreeing[1])));
   }

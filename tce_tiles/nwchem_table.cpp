@@ -55,10 +55,10 @@ NwchemTensors open_tensors(const NwchemLocation& location) {
   if (!first_numbered_file(files.prefix + ".v2int").empty()) {
     files.v2 = NwchemPayload::open_numbered(files.prefix + ".v2int");
   } else if (location.integrals_needed) {
-    throw InputError(fmt::format(
-        "The file {}.v2int.000000 does not exist; run NWChem with `set tce:writeint T`, and with `2emet 13` where "
-        "`2eorb` is used.",
-        files.prefix));
+    throw InputError(
+        fmt::format("The file {}.v2int.000000 does not exist; run NWChem with `set tce:writeint T`, and with `2emet "
+                    "13` if `2eorb` is used.",
+                    files.prefix));
   }
   return files;
 }
@@ -104,7 +104,7 @@ std::string disagreement(const NwchemTensors& files, const TileSpace& space, con
   if (wrong.empty()) return {};
   if (wrong.size() == present) {
     return fmt::format(
-        "The tile table of {} does not fit any of the files {}.* (T2 should have {} doubles and has {}); it is of "
+        "The tile table of {} does not fit any of the files {}.* (T2 should have {} doubles and has {}); it belongs to "
         "another calculation: name the right output with --nwchem-output FILE.",
         table, files.prefix, sizes.t2, files.t2.doubles());
   }
@@ -119,7 +119,7 @@ std::string disagreement(const NwchemTensors& files, const TileSpace& space, con
                                 entry.payload->doubles(), entry.expected, entry.tensor));
   }
   return fmt::format(
-      "By the tile table of {}, these files have a wrong size: {}; they are exchanged, incomplete or of another "
+      "By the tile table of {}, these files have a wrong size: {}; they are exchanged, incomplete or from another "
       "calculation: write them again, or name the right output with --nwchem-output FILE.",
       table, fmt::join(parts, ", "));
 }
@@ -140,8 +140,8 @@ void refuse_unsuitable(const TceCalculation& calculation, const std::string& pat
   if (calculation.reference == Reference::uhf && calculation.symmetry && calculation.orbitals &&
       calculation.ao_functions && *calculation.orbitals < *calculation.ao_functions) {
     throw InputError(fmt::format(
-        "The calculation in {} is UHF with symmetry and with linearly dependent basis functions removed ({} of {}), "
-        "where NWChem mistakes the irreps of beta orbitals; repeat it with `symmetry c1`.",
+        "The calculation in {} is UHF with symmetry and with linearly dependent basis functions removed ({} of {}); in "
+        "this case NWChem assigns wrong irreps to beta orbitals; repeat it with `symmetry c1`.",
         path, *calculation.ao_functions - *calculation.orbitals, *calculation.ao_functions));
   }
 }
@@ -166,7 +166,7 @@ void refuse_contradiction(const TceCalculation& calculation, const std::string& 
     if (std::abs(*sum - expected) <= agreement_of_sums) continue;
     throw InputError(
         fmt::format("The output {} contradicts itself: it prints a {} of {:.12f} hartree, but the parts that it prints "
-                    "add up to {:.12f}; take the output as NWChem wrote it.",
+                    "add up to {:.12f}; use the output as NWChem wrote it.",
                     path, name, *sum, expected));
   }
 }
@@ -294,7 +294,7 @@ NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& file
   const NwchemOutput output = read_nwchem_output(paths[0]);
   if (output.calculations.empty()) {
     throw InputError(fmt::format(
-        "The file {} is no NWChem output with a TCE calculation; name the right one with --nwchem-output FILE.",
+        "The file {} is not an NWChem output with a TCE calculation; name the right output with --nwchem-output FILE.",
         paths[0]));
   }
   if (auto table = table_from_output(files, output)) {

@@ -11,7 +11,7 @@ namespace trifuse {
 namespace {
 
 [[noreturn]] void refuse_orbitals() {
-  throw InputError(fmt::format("These tiles have more than {} spin orbitals, more than there can be amplitudes for.",
+  throw InputError(fmt::format("These tiles have more than {} spin orbitals, which is the largest possible number.",
                                max_spin_orbitals));
 }
 
@@ -177,9 +177,9 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
     const std::size_t s = spin_of(c) == Spin::alpha ? 0 : 1;
     if (counts.frozen_core[s] > counts.occupied[s] ||
         counts.occupied[s] + counts.frozen_virtual[s] > counts.orbitals[s]) {
-      throw InputError(
-          fmt::format("{} orbitals cannot hold {} occupied ones with {} frozen core and {} frozen virtual ones.",
-                      counts.orbitals[s], counts.occupied[s], counts.frozen_core[s], counts.frozen_virtual[s]));
+      throw InputError(fmt::format(
+          "{} orbitals are too few for {} occupied orbitals with {} frozen core and {} frozen virtual orbitals.",
+          counts.orbitals[s], counts.occupied[s], counts.frozen_core[s], counts.frozen_virtual[s]));
     }
     const std::int64_t top = counts.orbitals[s] - counts.frozen_virtual[s];
     // The singly occupied orbitals are [occupied[1], occupied[0]).

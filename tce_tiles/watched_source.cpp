@@ -46,11 +46,11 @@ void WatchedSource::watch(Tensor tensor, std::array<int, 4> tiles, std::span<con
   constexpr std::array<const char*, 4> names = {"F1", "T1", "T2", "V2"};
   const bool matrix = tensor == Tensor::fock || tensor == Tensor::t1;
   for (int& tile : tiles) ++tile;
-  throw InputError(fmt::format(
-      "{} delivered other numbers for {} block ({}), tiles counted from 1, than when they were checked; nothing may "
-      "change amplitudes and integrals before the calculation has ended: run it again.",
-      info().path, names[static_cast<std::size_t>(tensor)],
-      fmt::join(tiles.begin(), tiles.begin() + (matrix ? 2 : 4), " ")));
+  throw InputError(
+      fmt::format("{}: the numbers of {} block ({}), tiles counted from 1, changed after they were checked; amplitudes "
+                  "and integrals must stay unchanged until the calculation has ended: run it again.",
+                  info().path, names[static_cast<std::size_t>(tensor)],
+                  fmt::join(tiles.begin(), tiles.begin() + (matrix ? 2 : 4), " ")));
 }
 
 void WatchedSource::read_fock(int g6, int g5, std::span<double> block) const {

@@ -56,11 +56,12 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
   if (!amplitudes.correlation_energy) return unknown(name, "the maker's CCSD correlation energy is not known");
   const double printed = *amplitudes.correlation_energy, found = *measured.ccsd_energy;
   const double limit = energy_tolerance + (measured.fock_in_energy ? 0.0 : max_unknown_gradient * measured.largest_t1);
-  return failed_if(!(std::abs(printed - found) <= limit), name, std::abs(printed - found), limit,
-                   fmt::format("The numbers in {} give a CCSD correlation energy of {:.12f} hartree, but {:.12f} was "
-                               "printed when they were made; amplitudes, integrals and output do not belong together "
-                               "(for example T1 of another run).",
-                               files_of(amplitudes, integrals), found, printed));
+  return failed_if(
+      !(std::abs(printed - found) <= limit), name, std::abs(printed - found), limit,
+      fmt::format(
+          "The numbers in {} give a CCSD correlation energy of {:.12f} hartree, but the program that made them printed "
+          "{:.12f}; amplitudes, integrals and output do not belong together (for example T1 of another run).",
+          files_of(amplitudes, integrals), found, printed));
 }
 
 /// The element with the largest step, as the dump format names it.
@@ -79,10 +80,10 @@ Witness complete_equation(const SinglesResidual& found, const std::string& files
       found.step <= max_step) {
     return {
         name, WitnessStatus::failed, found.step, std::max(min_spike, spike * others),
-        fmt::format("{}: the CCSD equation of the single excitations holds everywhere (to {:.2g}) but near {}, where "
-                    "it is off by {:.2g}; single numbers of the integrals or amplitudes are damaged, copy or write "
-                    "the file again.",
-                    files, others, element_of(found, restricted), found.step)};
+        fmt::format(
+            "{}: the CCSD equation of the single excitations holds everywhere (to {:.2g}) except near {}; the error "
+            "there is {:.2g}; single numbers of the integrals or amplitudes are damaged: copy or write the file again.",
+            files, others, element_of(found, restricted), found.step)};
   }
   return failed_if(!(found.step <= max_step), name, found.step, max_step,
                    fmt::format("{}: the numbers do not satisfy the CCSD equation of the single excitations: the next "
@@ -122,8 +123,8 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
   const double ratio = measured.t2_d_t2 / measured.t2_v;
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
   return failed_if(wrong, name, ratio, max_first_order,
-                   fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, where "
-                               "converged CCSD has about 1 and {:g} to {:g} are possible; orbital energies may be in "
+                   fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, but "
+                               "converged CCSD has about 1, and {:g} to {:g} are possible; orbital energies may be in "
                                "another unit (eV instead of hartree) or order, or t2 has another sign or factor.",
                                files_of(amplitudes, integrals), ratio, min_first_order, max_first_order));
 }
@@ -147,30 +148,30 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   const std::string files = files_of(amplitudes, integrals);
   if (measured.gap && *measured.gap < min_gap) {
     found.push_back(
-        fmt::format("{}: the lowest virtual orbital lies {:.3g} hartree above the highest occupied one; "
-                    "perturbative triples are not reliable there.",
+        fmt::format("{}: the lowest virtual orbital lies {:.3g} hartree above the highest occupied one; perturbative "
+                    "triples are not reliable for such a small gap.",
                     files, *measured.gap));
   }
   if (measured.largest_t2 > usual_t2 || measured.largest_t1 > usual_t1) {
     found.push_back(
-        fmt::format("{}: amplitudes are large (t1 up to {:.2g}, t2 up to {:.2g}); coupled cluster theory "
-                    "breaks down there, or the numbers are wrong.",
+        fmt::format("{}: amplitudes are large (t1 up to {:.2g}, t2 up to {:.2g}); coupled cluster theory is not "
+                    "reliable for this molecule, or the numbers are wrong.",
                     files, measured.largest_t1, measured.largest_t2));
   }
   if (!measured.singles) return found;
   const SinglesResidual& singles = *measured.singles;
   if (singles.complete && singles.step > usual_step) {
     found.push_back(
-        fmt::format("{}: the amplitudes are loosely converged, or few numbers are damaged: the next "
-                    "iteration would change t1 by up to {:.2g}.",
+        fmt::format("{}: the amplitudes are loosely converged, or some numbers are damaged: the next iteration would "
+                    "change t1 by up to {:.2g}.",
                     files, singles.step));
   }
   const bool unusual =
       singles.along_t1 < usual_min_along || singles.along_t1 > usual_max_along || singles.across_t1 > usual_across;
   if (!singles.complete && singles.singles && unusual) {
     found.push_back(
-        fmt::format("{}: what the CCSD equation of the single excitations leaves without (ij|ab), {:.2g} "
-                    "along and {:.2g} across t1, is unusual; write the dump with oovv for a sharp test.",
+        fmt::format("{}: without (ij|ab) the CCSD equation of the single excitations has an unusual residual, {:.2g} "
+                    "along t1 and {:.2g} across t1; write the dump with oovv for a sharp test.",
                     files, singles.along_t1, singles.across_t1));
   }
   return found;
@@ -260,7 +261,7 @@ void enforce_witnesses(CheckReport& report, bool trust_input) {
     if (witness.status != WitnessStatus::failed) continue;
     if (!trust_input) throw InputError(witness.note);
     report.warnings.push_back(
-        fmt::format("A witness failed ({}), and the input was trusted all the same.", witness.name));
+        fmt::format("A witness failed ({}), but the input is trusted as requested.", witness.name));
   }
 }
 

@@ -111,7 +111,7 @@ int threads_with_blas_memory(int wanted, std::int64_t bytes) {
   mapped.clear();
   if (threads == 0) {
     throw SystemError(
-        "There is not enough memory for matrix products; allow this process more (ulimit -v), or take smaller tiles.");
+        "There is not enough memory for matrix products; allow this process more (ulimit -v), or use smaller tiles.");
   }
   if (of_library > 0 && address_space_is_limited()) {
     allocate_openblas_buffers(threads);

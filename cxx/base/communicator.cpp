@@ -12,7 +12,7 @@
 namespace trifuse {
 
 std::unique_ptr<SharedArray> Communicator::make_array(std::span<const SharedSegment>) {
-  throw Error("These ranks have no arrays in common.");
+  throw Error("These ranks have no shared arrays.");
 }
 
 std::vector<double> allgather(Communicator& communicator, std::span<const double> mine) {
@@ -57,7 +57,7 @@ void expect_same(Communicator& communicator, std::span<const double> mine) {
     const double first = all[n % mine.size()];
     if (std::abs(all[n] - first) <= rounding * std::max(1.0, std::abs(first))) continue;
     throw InputError(
-        fmt::format("Ranks 0 and {} compute different things; all must have the same options, and read the same files.",
+        fmt::format("Ranks 0 and {} have different calculations; give all ranks the same options and the same files.",
                     n / mine.size()));
   }
 }

@@ -114,8 +114,8 @@ bool OutputFile::may_replace() const {
     fail(errno);
   }
   if (S_ISLNK(status.st_mode)) {
-    throw UsageError(fmt::format(
-        "{}: this is a symbolic link, and outputs do not follow links; name the file that is meant.", path_));
+    throw UsageError(
+        fmt::format("{}: this is a symbolic link, and outputs do not follow links; name the file itself.", path_));
   }
   // The finished file replaces the existing one. A device like /dev/null must not be replaced.
   if (!S_ISREG(status.st_mode)) {
@@ -188,7 +188,7 @@ void OutputFile::finish() {
   }
   if (exists && !existed_ && !rules_.overwrite) {
     throw SystemError(
-        fmt::format("{}: this file appeared while its content was computed, and is kept; {}.", path_, rules_.cure));
+        fmt::format("{}: another program made this file during the run, and it is kept; {}.", path_, rules_.cure));
   }
   if (exists) {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);

@@ -26,8 +26,8 @@ void refuse_in_forked_process() {
   pid_t known = 0;
   if (first.compare_exchange_strong(known, self) || known == self) return;
   throw SystemError(
-      "This process was forked from one that had computed with Trifuse, and its threads are not here; start it as a "
-      "new program (in Python: multiprocessing with the start method \"spawn\"), or fork before anything is computed.");
+      "This process was forked after a calculation with Trifuse and has lost its threads; start it as a new program "
+      "(in Python: multiprocessing with the start method \"spawn\"), or fork before the first calculation.");
 }
 
 /// Address space of a thread besides its stack, bytes: the buffer of BLAS.

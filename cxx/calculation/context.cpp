@@ -59,7 +59,8 @@ CalculationContext::CalculationContext(const TileSource& right, const TileSource
   check_options(options_);
   if (!right.has_integrals()) {
     throw InputError(
-        fmt::format("{} holds amplitudes only; it can stand on the left (--left), but the right needs integrals too.",
+        fmt::format("{} holds amplitudes only; it can be the left-hand input (--left), but the right-hand input needs "
+                    "integrals too.",
                     right.info().path));
   }
   if (left_ != nullptr) check_left();
@@ -145,10 +146,10 @@ void CalculationContext::plan_tasks() {
   if (!begun && !options_.journal.empty()) begun = Journal::tiles_in(options_.journal);
   if (begun) {
     if (options_.tile_size && begun->sizes != tiles_.sizes) {
-      throw UsageError(fmt::format(
-          "The journal {} was begun with tiles of {} occupied and {} virtual orbitals, and --tile-size asks "
-          "for {}; leave --tile-size out, or give another --journal.",
-          options_.journal, begun->sizes.holes, begun->sizes.particles, *options_.tile_size));
+      throw UsageError(
+          fmt::format("The journal {} was started with tiles of {} occupied and {} virtual orbitals, but --tile-size "
+                      "asks for {}; leave --tile-size out, or give another --journal.",
+                      options_.journal, begun->sizes.holes, begun->sizes.particles, *options_.tile_size));
     }
     tiles_ = *begun;
   }
@@ -158,7 +159,7 @@ void CalculationContext::plan_tasks() {
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(fmt::format(
-        "A tile size of {} makes about {:.2g} tasks, whose list alone takes {:.1f} GiB; take larger tiles{}.",
+        "A tile size of {} makes about {:.2g} tasks, and their list alone takes {:.1f} GiB; use larger tiles{}.",
         tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
         cuda ? "" : ", or allow more --memory"));
   }
@@ -319,7 +320,7 @@ void CalculationContext::plan_shared_memory() {
   const std::int64_t kept = kept_of_rotation(), peak = peak_of_rotation();
   if (memory_for_operands() < peak - kept) {
     throw UsageError(
-        fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this one {:.1f} MiB; {}.",
+        fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this rank {:.1f} MiB; {}.",
                     communicator_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
   }
   if (share_.role == TeamShare::Role::waiter) return;
@@ -328,8 +329,8 @@ void CalculationContext::plan_shared_memory() {
   if (memory_for_operands() >= needed()) return;
   const std::int64_t scratch = scratch_bytes();
   throw UsageError(
-      fmt::format("Of {} ranks this one keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but {} "
-                  "allows {:.1f} MiB; {}.",
+      fmt::format("This rank, one of {}, keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but "
+                  "{} allows {:.1f} MiB; {}.",
                   communicator_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
                   mib(memory_for_operands() + kept + scratch), advice));
 }

@@ -49,13 +49,13 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
         fmt::format("{}: {} is {:.12g} hartree, but {:.12g} was printed by the program that made the amplitudes",
                     info.path, name, found, printed);
     if (difference <= tolerated_difference) {
-      sentences.push_back(told + "; the files may hold another step of its iterations.");
+      sentences.push_back(told + "; the files may hold the amplitudes of another iteration.");
     } else if (options.trust_input) {
-      sentences.push_back(told + "; the input was trusted all the same.");
+      sentences.push_back(told + "; the input is trusted as requested.");
     } else {
       throw InputError(told +
-                       "; a file is damaged or of another calculation: copy or write all of them again "
-                       "(--trust-input shows the result all the same).");
+                       "; a file is damaged or belongs to another calculation: copy or write all files again "
+                       "(--trust-input prints the result nevertheless).");
     }
     return;
   }
@@ -71,8 +71,8 @@ void compare_with_ccsd(const Problem& problem, const CalculationOptions& options
     const double triples = std::abs(energy.total.e_paren_t);
     if (triples <= std::max(std::abs(*ccsd), no_energy)) continue;
     sentences.push_back(fmt::format(
-        "{}: the correction for triples, {:.6g} hartree, is larger than the CCSD correlation energy, {:.6g} "
-        "hartree; coupled cluster theory breaks down there, or the numbers are wrong.",
+        "{}: the correction for triples, {:.6g} hartree, is larger than the CCSD correlation energy, {:.6g} hartree; "
+        "coupled cluster theory is not reliable for this molecule, or the numbers are wrong.",
         info.path, energy.total.e_paren_t, *ccsd));
     return;
   }

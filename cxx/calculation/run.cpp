@@ -165,7 +165,7 @@ void CalculationContext::limit_threads_of_blas(RunSettings& settings) const {
       settings.threads = settings.threads_on_cores = threads;
     } else if (threads < threads_) {
       throw SystemError(
-          fmt::format("There is memory for {} of {} threads only; give fewer --threads.", threads, threads_));
+          fmt::format("The memory is enough for only {} of {} threads; give fewer --threads.", threads, threads_));
     }
   });
 }

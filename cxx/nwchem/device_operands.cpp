@@ -15,16 +15,16 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (limit_ && wanted > *limit_ - taken_) {
     throw DeviceMemoryError(
-        fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of the {} MiB that were allowed are left; "
-                    "allow more memory, or give a smaller tile size.",
+        fmt::format("{} of a task need {} MiB more on the GPU, but only {} MiB of the allowed {} MiB are left; allow "
+                    "more memory, or give a smaller tile size.",
                     what, wanted >> 20, (*limit_ - taken_) >> 20, *limit_ >> 20));
   }
   std::size_t free = 0, total = 0;
   TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
   if (bytes + reserve > free) {
     throw DeviceMemoryError(
-        fmt::format("{} of a task need {} MiB more on the GPU, and {} MiB of its {} MiB are free; give a smaller tile "
-                    "size, or let fewer processes share the GPU.",
+        fmt::format("{} of a task need {} MiB more on the GPU, but only {} MiB of its {} MiB are free; give a smaller "
+                    "tile size, or let fewer processes share the GPU.",
                     what, bytes >> 20, free >> 20, total >> 20));
   }
   taken_ += wanted;

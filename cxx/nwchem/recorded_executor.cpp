@@ -8,13 +8,14 @@ namespace trifuse {
 
 void RecordedExecutor::check_complete(const RecordedTask& task) {
   if (!task.complete()) {
-    throw UsageError("The energies of a task were asked for before the memory of its singles and doubles.");
+    throw UsageError("The energies of a task were requested before the memory of its singles and doubles.");
   }
 }
 
 RecordedExecutor::Energies RecordedExecutor::checked(Energies energies) {
   if (!std::isfinite(energies.e_bracket_t) || !std::isfinite(energies.e_paren_t)) {
-    throw InputError("A task has an energy that is not finite: its amplitudes, integrals or orbital energies are not.");
+    throw InputError(
+        "The energy of a task is not finite, because its amplitudes, integrals or orbital energies are not finite.");
   }
   return energies;
 }

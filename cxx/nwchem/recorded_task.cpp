@@ -86,11 +86,11 @@ void RecordedTask::begin(const Extents& extent, bool& begun) {
 void RecordedTask::add(const Term& term, const CallExtents& call, const double* t, const double* v) {
   const bool begun = term.kind == TermKind::singles ? singles_begun_ : doubles_begun_;
   if (!begun) {
-    throw UsageError(fmt::format("Kernel {}_{} was called before the memory of its task was asked for.",
+    throw UsageError(fmt::format("Kernel {}_{} was called before the memory of its task was requested.",
                                  kernel_family(term.kind), term.number));
   }
   if (call.inner < 1 || call.inner > most_orbitals || call != call_extents(term, extent_, call.inner)) {
-    throw UsageError(fmt::format("Kernel {}_{} was called with tiles that are not those of its task.",
+    throw UsageError(fmt::format("Kernel {}_{} was called with other tiles than those of its task.",
                                  kernel_family(term.kind), term.number));
   }
   if (t == nullptr || v == nullptr) {

@@ -41,8 +41,9 @@ auto TaskRecorder::asking_device(Body body) {
     throw;
   } catch (const DeviceError& error) {
     failure_ = fmt::format(
-        "{} failed, and with it the operands that NWChem had handed over are lost; run again without this GPU (hide it "
-        "by CUDA_VISIBLE_DEVICES, or give cuda a smaller number), or link the routine, which goes on with cores. {}",
+        "{} failed, and the operands that NWChem had sent to it are lost; run again without this GPU (hide it with "
+        "CUDA_VISIBLE_DEVICES, or give a smaller number in the line `cuda n`), or link the routine, which continues on "
+        "CPU cores. {}",
         where_, error.what());
     throw DeviceError(failure_);
   }
@@ -83,7 +84,7 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   on_host_ = true;
   too_large_ = host_task_.extent();
   if (!std::exchange(warned_of_boxes_, true)) {
-    warn_(fmt::format("{}: {} Such tasks are computed there in pieces, which takes longer.", where_, why.what()));
+    warn_(fmt::format("{}: {} The GPU computes such tasks in parts, which takes longer.", where_, why.what()));
   }
 }
 
@@ -125,7 +126,7 @@ RecordedExecutor::Energies TaskRecorder::execute_in_boxes(double factor, const s
     return execute_box(whole, sum, *executor_, task_);
   } catch (const DeviceMemoryError& why) {
     if (!std::exchange(warned_of_core_, true)) {
-      warn_(fmt::format("{}: {} Such a task is computed by a core, which takes far longer.", where_, why.what()));
+      warn_(fmt::format("{}: {} A CPU core computes such tasks, which takes far longer.", where_, why.what()));
     }
   }
   if (!core_) core_ = make_recorded_cpu_executor();

@@ -55,7 +55,7 @@ TeamOperands::TeamOperands(Communicator& communicator, const Problem& problem, c
       const TileSpace cut_tiles =
           plan_tiles.refined(static_cast<std::int64_t>(cut.first), static_cast<std::int64_t>(cut.second));
       if (cut == mine && !(cut_tiles == *tiles))
-        throw Error("The tiles of an executor are no refinement of the plan's.");
+        throw Error("The tiles of an executor do not refine the tiles of the plan.");
       store = std::make_shared<PanelStore>(problem, cut_tiles, communicator.rank(), shares);
     });
     std::unique_ptr<SharedArray> array = communicator.make_array(store->pieces());

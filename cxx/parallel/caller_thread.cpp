@@ -73,7 +73,7 @@ void CallerThread::request(const std::function<void()>& function) {
   if (served == this) return function();
   const std::lock_guard turn(turns_);
   std::unique_lock lock(mutex_);
-  if (!serving_) throw Error("A call was made for a thread that does not serve.");
+  if (!serving_) throw Error("A call was sent to a thread that does not process calls.");
   Request request{function, {}, false};
   pending_ = &request;
   changed_.notify_all();

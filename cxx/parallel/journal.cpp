@@ -78,8 +78,8 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
   if (communicator != nullptr) communicator->allreduce_sum(std::span(&unlocked, 1));
   if (unlocked > 0.0) {
     warning_ = fmt::format(
-        "The file system of the journal {} has no locks (flock), so nothing keeps two runs from using it at the same "
-        "time; see to it that only one does.",
+        "The file system of the journal {} has no locks (flock), so two runs could use it at the same time; make sure "
+        "that only one run uses it.",
         path);
   }
   if (communicator != nullptr) agree_on_finished(*communicator);

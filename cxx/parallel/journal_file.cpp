@@ -58,8 +58,8 @@ std::optional<Header> header_in(const std::string& path, const char* data, std::
   if (kept == sizeof header && header.magic == magic && header.checksum == checksum_of(header)) return header;
   if (kept >= magic.size() && header.magic == old_magic) {
     throw UsageError(
-        fmt::format("The journal {} was written by an older version of Trifuse, and only that one can go on from it; "
-                    "give another --journal, or delete it to start afresh.",
+        fmt::format("The journal {} was written by an older version of Trifuse, and only that version can resume it; "
+                    "give another --journal, or delete it to start again.",
                     path));
   }
   if (kept < sizeof header && std::memcmp(&header, magic.data(), std::min(kept, magic.size())) == 0) return {};
@@ -83,7 +83,7 @@ void JournalFile::fail(const std::string& action) const {
   throw SystemError(
       fmt::format("The journal {} cannot be {}: {}. {}", path_, action, std::strerror(code),
                   code == ENOSPC || code == EDQUOT
-                      ? "Free some space and start the run again with the same journal; it goes on where it stopped."
+                      ? "Free some space and start the run again with the same journal; it resumes where it stopped."
                       : "Give a file that can be written with --journal."));
 }
 
@@ -118,10 +118,10 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : p
 void JournalFile::refuse_link() const {
   struct stat status {};
   if (::lstat(path_.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return;
-  throw UsageError(fmt::format(
-      "The journal {} is a symbolic link to a file that does not exist, and a journal does not begin behind "
-      "a link; name the file that is meant with --journal.",
-      path_));
+  throw UsageError(
+      fmt::format("The journal {} is a symbolic link to a file that does not exist, and Trifuse does not create a "
+                  "journal through a link; name the file itself with --journal.",
+                  path_));
 }
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& found)
@@ -200,10 +200,10 @@ bool JournalFile::read_header() {
   if (!header) return false;
   const Header wanted = header_of(key_);
   if (std::memcmp(&*header, &wanted, sizeof wanted) != 0) {
-    throw UsageError(fmt::format(
-        "The journal {} belongs to a calculation with other input, options or program version; give another "
-        "--journal, or delete it to start afresh.",
-        path_));
+    throw UsageError(
+        fmt::format("The journal {} belongs to a calculation with other input, options or program version; give "
+                    "another --journal, or delete it to start again.",
+                    path_));
   }
   end_ = sizeof(Header);
   return true;

@@ -178,9 +178,10 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
     const Memory::Host& host = memory.of_host(ranks[r].host);
     const double left = host.memory - host.pieces;
     if (left < 0.0) {
-      throw UsageError(fmt::format(
-          "The {} ranks on the host {} keep {:.1f} GiB of the operands, for which it has no room; use more hosts.",
-          host.ranks, ranks[r].host, host.pieces / 0x1p30));
+      throw UsageError(
+          fmt::format("The {} ranks on the host {} need {:.1f} GiB for operands, but the memory of the host is too "
+                      "small; use more hosts.",
+                      host.ranks, ranks[r].host, host.pieces / 0x1p30));
     }
     const bool waits = shares[r].role == TeamShare::Role::waiter;
     shares[r].memory = memory.pieces(r) + (waits ? 0.0 : left / computing[ranks[r].host]);
@@ -338,7 +339,7 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   std::vector<int> on_cores = ranks_that_fit(ranks, memory);
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
-        "The operands take {:.1f} GiB{}, and no host has so much memory free; use more hosts or GPUs.",
+        "The operands take {:.1f} GiB{}, but no host has that much free memory; use more hosts or GPUs.",
         ranks.front().operand_bytes / 0x1p30, operands == Operands::of_each ? " for each rank" : " in all"));
   }
   set_rates(ranks, on_cores, shares);

@@ -148,7 +148,7 @@ void run_in_team(TaskRun& run, std::vector<bool> finished) {
     if (done == tasks) break;
     // In each round a rank finishes a task or switches to cores after its devices have failed.
     if (done > tasks || (done == done_before && sums[1] == failed_before)) {
-      throw Error(fmt::format("The ranks did {} of {} tasks; their shared counter does not count.", done, tasks));
+      throw Error(fmt::format("The ranks computed {} of {} tasks; their shared counter does not work.", done, tasks));
     }
     done_before = done;
     failed_before = sums[1];

@@ -28,10 +28,10 @@ std::string describe(const Task& task) {
 /// Stores the energies of a finished task. Requires that the caller holds `mutex`. Throws Error if they are not finite.
 void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
   if (!finite(energies)) {
-    throw Error(fmt::format(
-        "A task ({}) has no finite energy: the amplitudes, integrals or orbital energies are not sound; check "
-        "them with trifuse info.",
-        describe(run.plan.tasks[task])));
+    throw Error(
+        fmt::format("A task ({}) has no finite energy: the amplitudes, integrals or orbital energies are wrong; check "
+                    "them with trifuse info.",
+                    describe(run.plan.tasks[task])));
   }
   std::copy(energies.begin(), energies.end(),
             run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * energies.size()));
@@ -49,11 +49,12 @@ void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) 
 void check_batches(const Batches& batches, std::vector<bool> taken) {
   for (const std::vector<std::size_t>& batch : batches) {
     for (const std::size_t task : batch) {
-      if (task >= taken.size() || taken[task]) throw Error("An executor wants a task twice, or one that is not there.");
+      if (task >= taken.size() || taken[task])
+        throw Error("An executor requested a task twice, or a task that does not exist.");
       taken[task] = true;
     }
   }
-  if (std::find(taken.begin(), taken.end(), false) != taken.end()) throw Error("An executor leaves a task out.");
+  if (std::find(taken.begin(), taken.end(), false) != taken.end()) throw Error("An executor left out a task.");
 }
 
 }  // namespace
@@ -155,7 +156,7 @@ void warn_of_device(TaskRun& run, const std::string& why) {
   run.mine.device_failed = true;
   if (!run.warning.empty()) return;
   const Communicator* const communicator = run.settings.communicator;
-  run.warning = fmt::format("A GPU{} is given up, and its tasks are done by other workers or by cores: {}",
+  run.warning = fmt::format("A GPU{} is no longer used, and other GPUs or CPU cores compute its tasks: {}",
                             communicator != nullptr ? fmt::format(" of rank {}", communicator->rank()) : "", why);
   if (run.settings.warn) run.settings.warn(run.warning);
 }
@@ -255,11 +256,11 @@ void go_on_with_cores(TaskRun& run) {
 void throw_interrupted(const TaskRun& run) {
   const Journal* journal = run.settings.journal;
   const std::size_t tasks = run.plan.tasks.size();
-  const std::string done = run.claims ? fmt::format("Stopped before all of {} tasks were done; ", tasks)
+  const std::string done = run.claims ? fmt::format("Stopped before all {} tasks were finished; ", tasks)
                                       : fmt::format("Stopped after {} of {} tasks; ", run.progress.tasks_done, tasks);
   throw Interrupted(done + (journal != nullptr
-                                ? fmt::format("the same command goes on from the journal {}.", journal->path())
-                                : "nothing was kept (use --journal FILE to be able to go on)."));
+                                ? fmt::format("the same command resumes from the journal {}.", journal->path())
+                                : "nothing was saved (use --journal FILE to be able to resume)."));
 }
 
 }  // namespace trifuse

@@ -66,8 +66,8 @@ void require_listable(const TileSpace& tiles, SpinFormulation formulation, doubl
   const double tasks = estimated_tasks(tiles, formulation);
   if (tasks <= most_tasks && triples(holes) * triples(particles) <= most_sextets) return;
   throw UsageError(
-      fmt::format("{} tiles of occupied and {} of virtual orbitals make about {:.2g} tasks, too many to be listed (at "
-                  "most {:.2g}); take a larger --tile-size.",
+      fmt::format("{} tiles of occupied and {} of virtual orbitals make about {:.2g} tasks, too many to list (at "
+                  "most {:.2g}); use a larger --tile-size.",
                   holes, particles, tasks, most_tasks));
 }
 

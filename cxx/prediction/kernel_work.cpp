@@ -64,10 +64,9 @@ const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   constexpr int most_holes = 255 * gpu::hole_block;  // largest hole tile that a CTA tile can address
   if (cta_tiles > most_of_task || cta_tiles_ > most_in_all ||
       std::max({extent[3], extent[4], extent[5]}) > most_holes) {
-    throw UsageError(
-        fmt::format("A prediction for tiles of {} occupied and {} virtual orbitals would take too long; take a smaller "
-                    "--tile-size.",
-                    std::max({extent[3], extent[4], extent[5]}), std::max({extent[0], extent[1], extent[2]})));
+    throw UsageError(fmt::format(
+        "A prediction for tiles of {} occupied and {} virtual orbitals would take too long; use a smaller --tile-size.",
+        std::max({extent[3], extent[4], extent[5]}), std::max({extent[0], extent[1], extent[2]})));
   }
   return known_.emplace(signature, cut(program, k_steps)).first->second;
 }

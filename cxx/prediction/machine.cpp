@@ -104,41 +104,48 @@ double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation form
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
   static constexpr std::array<MachineNumber, 28> numbers = {{
-      {"multiprocessors", &M::multiprocessors, "", "of a GPU", "data sheet"},
-      {"rate-zeros", &M::rate_zeros, "op/s", "products with padding", "measured: matrix instruction from registers"},
-      {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "products, spin-orbital form",
+      {"multiprocessors", &M::multiprocessors, "", "multiprocessors of a GPU", "data sheet"},
+      {"rate-zeros", &M::rate_zeros, "op/s", "rate of products of padding zeros",
+       "measured: matrix instruction from registers"},
+      {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "rate of products, spin-orbital form",
        "fitted to five measured runs"},
-      {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", "products, spin-adapted form",
+      {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", "rate of products, spin-adapted form",
        "fitted to four measured runs"},
-      {"target-spin-orbital", &M::target_spin_orbital, "s", "of a multiprocessor for a block besides its products",
+      {"target-spin-orbital", &M::target_spin_orbital, "s",
+       "time of a multiprocessor for each computed target of a CTA tile besides its products, spin-orbital form",
        "measured: parts left out in turn"},
       {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
        "fitted to four measured runs"},
       {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},
-      {"launch", &M::launch, "s", "of a launch besides its kernel", "estimate"},
-      {"prepare-task", &M::prepare_task, "s", "of a host thread for each task", "measured: a plan with tiles of 4"},
+      {"launch", &M::launch, "s", "time of a launch besides its kernel", "estimate"},
+      {"prepare-task", &M::prepare_task, "s", "time of a host thread for each task",
+       "measured: a plan with tiles of 4"},
       {"gpus-per-node", &M::gpus_per_node, "", "", "usual node"},
       {"cores-per-node", &M::cores_per_node, "", "", "usual node"},
-      {"core-rate", &M::core_rate, "op/s", "of one core", "estimate"},
+      {"core-rate", &M::core_rate, "op/s", "rate of one core", "estimate"},
       {"node-memory", &M::node_memory, "B", "", "usual node"},
       {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
-      {"fill", &M::fill, "B/s", "panels made of tiles by a process", "fitted to ten measured runs with made-up tiles"},
-      {"fill-cores", &M::fill_cores, "", "cores that a process needs for this", "measured with so many"},
-      {"fill-node", &M::fill_node, "B/s", "the same by all processes of a node, at most",
+      {"fill", &M::fill, "B/s", "panels that a process makes from tiles",
+       "fitted to ten measured runs with made-up tiles"},
+      {"fill-cores", &M::fill_cores, "", "cores that a process needs for the rate fill",
+       "measured with this number of cores"},
+      {"fill-node", &M::fill_node, "B/s", "panels that all processes of a node make from tiles, at most",
        "measured: two, four and eight ranks"},
       {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each file", "measured: one file, and eight"},
       {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank",
        "measured: two, four ranks"},
-      {"keep", &M::keep, "B/s", "panels that the GPUs of a node keep for each other", "measured: two, four GPUs"},
+      {"keep", &M::keep, "B/s", "panels sent to the GPUs of a node to be kept for their peers",
+       "measured: two, four GPUs"},
       {"neighbour", &M::neighbour, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
       {"check", &M::check, "B/s", "amplitudes and integrals checked by a node, from memory",
        "measured: one, two and four ranks, 64 threads"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
       {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
       {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},
-      {"network", &M::network, "B/s", "of a node", "half of 8 x 400 Gbit/s by data sheet"},
-      {"counter-latency", &M::counter_latency, "s", "of a claim", "assumed: remote atomic of MPI"},
-      {"counter-service", &M::counter_service, "s", "that a claim keeps the counter", "assumed: remote atomic of MPI"},
+      {"network", &M::network, "B/s", "network of a node", "assumed: half of 8 x 400 Gbit/s by data sheet"},
+      {"counter-latency", &M::counter_latency, "s", "time until a claim is answered", "assumed: remote atomic of MPI"},
+      {"counter-service", &M::counter_service, "s", "time that the counter needs for each claim",
+       "assumed: remote atomic of MPI"},
   }};
   return numbers;
 }
@@ -154,7 +161,8 @@ MachineModel machine_model(const std::string& gpu) {
   for (const DataSheet& sheet : other_gpus) {
     if (gpu == sheet.name) return scaled(sheet);
   }
-  throw UsageError(fmt::format("There is no model of a GPU \"{}\"; known are {}.", gpu, fmt::join(gpu_models(), ", ")));
+  throw UsageError(
+      fmt::format("There is no model of a GPU \"{}\"; the known models are {}.", gpu, fmt::join(gpu_models(), ", ")));
 }
 
 void assume(MachineModel& machine, const std::string& assignment) {
@@ -168,7 +176,7 @@ void assume(MachineModel& machine, const std::string& assignment) {
     const auto [least, most] = limits_of(number.unit);
     if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
       throw UsageError(
-          fmt::format("--assume {} needs a number from {:g} to {:g} after the sign of equality, for example {}={:g}.",
+          fmt::format("--assume {} needs a number from {:g} to {:g} after the equals sign, for example {}={:g}.",
                       assignment, least, most, name, machine.*number.value));
     }
     machine.*number.value = value;
@@ -176,7 +184,8 @@ void assume(MachineModel& machine, const std::string& assignment) {
   }
   std::string names;
   for (const MachineNumber& number : machine_numbers()) names += (names.empty() ? "" : ", ") + std::string(number.name);
-  throw UsageError(fmt::format("--assume {} names no number of the model; there are {}.", assignment, names));
+  throw UsageError(
+      fmt::format("--assume {} does not name a number of the model; the names are {}.", assignment, names));
 }
 
 }  // namespace trifuse

@@ -89,17 +89,17 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   const GpuMemory& gpu = prediction.gpu;
   if (prediction.job.gpus > 0 && gpu.working_set > gpu.panels) {
     prediction.obstacles.push_back(
-        fmt::format("The panels of one task take {:.1f} GiB and a GPU has {:.1f} GiB for them: a run will cut tiles "
-                    "further, and be slower than predicted; take a smaller --tile-size.",
+        fmt::format("The panels of one task take {:.1f} GiB, but a GPU has {:.1f} GiB for them: a run would cut the "
+                    "tiles further and be slower than predicted; use a smaller --tile-size.",
                     gpu.working_set / gib, gpu.panels / gib));
   }
   if (prediction.node_bytes > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
-        "Operands take {:.0f} GiB on each of {} node{}, which have {:.0f} GiB: it does not fit; {}.",
+        "Operands do not fit: they take {:.0f} GiB on each of {} node{}, and a node has {:.0f} GiB; {}.",
         prediction.node_bytes / gib, nodes, nodes == 1 ? "" : "s", machine.node_memory / gib,
         prediction.shared_operands
-            ? fmt::format("take at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / machine.node_memory))
-            : "have them shared between ranks (--operands shared), or fewer ranks on a node"));
+            ? fmt::format("use at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / machine.node_memory))
+            : "share them between ranks (--operands shared), or use fewer ranks on a node"));
   }
 }
 

@@ -251,7 +251,7 @@ double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index
 void RotatedTensor::read(std::int64_t key, std::span<double> block) const {
   const Block* const found = index_.find(key);
   if (found == nullptr || static_cast<std::size_t>(found->size) != block.size()) {
-    throw std::logic_error("A block was asked for that a rotated tensor does not have.");
+    throw std::logic_error("The requested block does not exist in a rotated tensor.");
   }
   blocks_->read(static_cast<std::size_t>(found - index_.blocks().data()), block);
 }

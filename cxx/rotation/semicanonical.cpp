@@ -163,7 +163,7 @@ void SemicanonicalSource::read_t2(int p1, int p2, int h3, int h4, std::span<doub
 }
 
 void SemicanonicalSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
-  if (!numbers().v2) throw std::logic_error("Integrals were asked for that are not there.");
+  if (!numbers().v2) throw std::logic_error("The requested integrals do not exist.");
   numbers().v2->read(v2_key(tiles(), g3, g4, g1, g2), block);
 }
 

@@ -145,7 +145,7 @@ TEST_F(Witnesses, OtherTriplesThanThePrintedOnesCanBeTrusted) {
   trifuse_set_trust_input(&open.status, open.calculation, 1);
   EXPECT_NEAR(open.energy(), -0.000996423158747, 1e-10);
   ASSERT_EQ(warnings_of(open.calculation).size(), 1U);
-  EXPECT_NE(warnings_of(open.calculation)[0].find("was trusted"), std::string::npos);
+  EXPECT_NE(warnings_of(open.calculation)[0].find("is trusted as requested"), std::string::npos);
 }
 
 TEST_F(Witnesses, OfBlocksOfTheCallerCanBeReadAndTrusted) {

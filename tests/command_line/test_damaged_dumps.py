@@ -53,7 +53,7 @@ class DamagedDump(DumpTest):
                 damaged[generator.choice(places) + generator.randrange(8)] ^= 1 << generator.randrange(8)
                 self.write(damaged)
                 with self.subTest(name):
-                    self.assertIn(f"of dataset '{name}' (elements 0 to {len(places) - 1}) is not what was sealed",
+                    self.assertIn(f"of dataset '{name}' (elements 0 to {len(places) - 1}) does not match the seal",
                                   self.assert_refused(self.dump, naming=self.dump).err)
 
     def test_truncated_anywhere(self):

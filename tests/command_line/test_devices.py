@@ -74,8 +74,8 @@ class Options(ProgramTest):
         for arguments, part in ((["--device", "cpu", "--devices", "0"], "--device cpu uses none"),
                                 (["--device", "cuda", "--executor", "cpu"], "--executor cpu uses no GPU"),
                                 (["--devices", "0", "--executor", "reference"], "--executor reference uses no GPU"),
-                                (["--device", "cpu", "--kernel", "x"], "--kernel goes with --device cuda"),
-                                (["--kernel", "x"], "--kernel goes with --device cuda")):
+                                (["--device", "cpu", "--kernel", "x"], "--kernel needs --device cuda"),
+                                (["--kernel", "x"], "--kernel needs --device cuda")):
             with self.subTest(arguments):
                 self.assert_one_sentence(trifuse("run", WATER, *arguments), 2, part)
 

@@ -184,7 +184,7 @@ class Stopped(JournalTest):
         while not process.stdout.readline().startswith("Memory"):
             self.assertIsNone(process.poll())
         time.sleep(0.1)
-        self.assert_one_sentence(self.end(process, signal.SIGTERM), 130, "nothing was kept", "--journal FILE")
+        self.assert_one_sentence(self.end(process, signal.SIGTERM), 130, "nothing was saved", "--journal FILE")
 
     def test_a_signal_while_files_are_read_ends_the_run_with_130(self):
         # A full pipe holds the run up where it describes its input.
@@ -232,7 +232,7 @@ class Foreign(JournalTest):
         self.finish(*OPTIONS)
         common = (self.source, *OMEGA2, "--form", "spin-orbital", "--journal", self.journal, "--quiet")
         outcome = trifuse("run", *common, "--tile-size", 4, "--json", self.folder / "other.json")
-        self.assert_one_sentence(outcome, 2, self.journal, "was begun with tiles of 2", "--tile-size asks for 4")
+        self.assert_one_sentence(outcome, 2, self.journal, "was started with tiles of 2", "--tile-size asks for 4")
         self.succeed("run", *common, "--json", self.report)
         self.assertEqual((energies_as_text(self.report), read_report(self.report)["tasks"]["from_journal"]), (expected, total))
 
@@ -282,7 +282,7 @@ class AnotherKindOfWorker(JournalTest):
         self.interrupt(200, signal.SIGKILL, *SLOW_OPTIONS)
         kept = tasks_in(self.journal)
         out = self.succeed(*(argument for argument in self.arguments(*OPTIONS) if argument != "--quiet")).out
-        self.assertIn(f"\nJournal      {kept} of its tasks were computed on another kind of worker", out)
+        self.assertIn(f"\nJournal      another kind of device computed {kept} of its tasks", out)
         report = read_report(self.report)
         self.assertEqual(report["tasks"]["from_other_kind"], kept)
         for found, wanted in zip(report["energies"], json.loads(expected), strict=True):

@@ -127,7 +127,7 @@ class Journal(LaunchedRun):
         os.kill(self.processes[1], signal.SIGTERM)
         self.let_go()
         outcome = self.wait_for_end()
-        self.assert_told_once(outcome, 130, "goes on from the journal", self.journal)
+        self.assert_told_once(outcome, 130, "resumes from the journal", self.journal)
         kept = self.tasks()
         self.assertEqual(self.finish(1), kept)
 

@@ -7,7 +7,7 @@ import unittest
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import ProgramTest, energies_as_text, environment, has_mpi, mpirun, preloading, read_report, trifuse
 
-WARNING = "has no locks (flock), so nothing keeps two runs from using it at the same time"
+WARNING = "has no locks (flock), so two runs could use it at the same time"
 
 
 class JournalWithoutLocks(ProgramTest):

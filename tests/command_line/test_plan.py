@@ -103,7 +103,7 @@ class Prediction(PlanTest):
         self.assertFalse(own["prediction"]["memory"]["operands_shared"])
         shared, text = self.plan(*SIZES, "--gpus", 8)
         self.assertTrue(shared["prediction"]["memory"]["operands_shared"])
-        self.assertIn("stay there for all GPUs of its node", text)
+        self.assertIn("of the cached panels are owned for all GPUs of the node", text)
         self.assertGreater(shared["prediction"]["memory"]["kept_for_other_gpus"], 0.0)
         self.assertAlmostEqual(own["prediction"]["memory"]["rank_bytes"], 8 * shared["prediction"]["memory"]["rank_bytes"],
                                delta=8)

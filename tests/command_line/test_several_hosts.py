@@ -110,7 +110,7 @@ class Endings(TwoHosts):
             self.end_of_two.unlink()
         with self.subTest("a rank is stopped"):
             stopped = outcome_after(2, 1, lambda: os.kill(self.processes[2], signal.SIGTERM))
-            self.assert_told_once(stopped, 130, "goes on from the journal", journal)
+            self.assert_told_once(stopped, 130, "resumes from the journal", journal)
         self.assertFalse(report.exists())
         self.assertEqual(self.run_on_hosts(1, 1, *arguments, "--journal", journal, "--quiet"), (0, "", ""))
         self.assertEqual(energies_as_text(report), expected)

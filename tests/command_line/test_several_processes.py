@@ -83,7 +83,7 @@ class Dumps(SeveralProcesses):
         damaged[begin + size - 8] ^= 1
         self.dump.write_bytes(damaged)
         outcome = mpirun((3, ("run", self.dump, "--device", "cpu")), limit=REFUSAL_TIME_LIMIT)
-        self.assert_told_once(outcome, 1, self.dump, "block 3 of dataset 'ovvv'", "is not what was sealed")
+        self.assert_told_once(outcome, 1, self.dump, "block 3 of dataset 'ovvv'", "does not match the seal")
 
     def test_ranks_that_read_different_dumps_end(self):
         # Both are sound, have equally many numbers and one CCSD energy, to which integrals (ia|bc) add nothing.
@@ -148,9 +148,9 @@ class SharedOperands(SeveralProcesses):
             self.assertLessEqual(rank["own_bytes"] + rank["cache_bytes"], limit)
         self.assertGreater(sum(rank["fetched_bytes"] for rank in limited), sum(rank["fetched_bytes"] for rank in operands))
         refused = ("run", *arguments, "--memory", operands[0]["own_bytes"] // 2)
-        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "Of 4 ranks this one keeps")
+        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "This rank, one of 4, keeps")
         self.assert_told_once(mpirun((2, ("run", *arguments)), (1, refused), (1, ("run", *arguments)), limit=REFUSAL_TIME_LIMIT),
-                              2, "Rank 2 failed: Of 4 ranks this one keeps")
+                              2, "Rank 2 failed: This rank, one of 4, keeps")
 
     def test_a_number_that_only_some_ranks_read_ends_all(self):
         molecule = MadeUpMolecule(occupied=4, virtual=8)
@@ -170,7 +170,7 @@ class SharedOperands(SeveralProcesses):
     def test_what_moved_is_told(self):
         outcome = mpirun((3, ("run", WATER, "--device", "cpu", "--threads", 1, "--tile-size", 3)))
         self.assertEqual((outcome.code, outcome.err), (0, ""))
-        self.assertRegex(outcome.out, r"\nOperands     in Global Arrays: at most \S+ \S+ in a rank, and \S+ \S+ of others' panels\n"
+        self.assertRegex(outcome.out, r"\nOperands     in Global Arrays: at most \S+ \S+ in a rank, and a cache of \S+ \S+ for panels of other ranks\n"
                                       r"Fetched      \S+ \S+ from other ranks, at most ")
 
 
@@ -241,7 +241,7 @@ class Refusals(SeveralProcesses):
 
     def test_a_journal_of_some_ranks_only_is_refused(self):
         outcome = mpirun((1, ("run", WATER, "--journal", self.folder / "journal")), (1, ("run", WATER)), limit=REFUSAL_TIME_LIMIT)
-        self.assert_told_once(outcome, 2, "Ranks 0 and 1 compute different things", "--journal")
+        self.assert_told_once(outcome, 2, "Ranks 0 and 1 were not given the same", "--journal")
         self.assert_nothing_but()
 
     def test_options_that_some_ranks_were_not_given_are_named(self):
@@ -251,7 +251,7 @@ class Refusals(SeveralProcesses):
                         ["--nwchem-tile-size", 5], ["--nwchem-output", WATER.with_suffix(".out")]):
             for ranks in ([(2, ("run", WATER)), (1, ("run", WATER, *options))], [(1, ("run", WATER, *options)), (1, ("run", WATER))]):
                 with self.subTest(options, first=ranks[0]):
-                    self.assert_told_once(mpirun(*ranks, limit=REFUSAL_TIME_LIMIT), 2, "compute different things", options[0])
+                    self.assert_told_once(mpirun(*ranks, limit=REFUSAL_TIME_LIMIT), 2, "were not given the same", options[0])
         self.assert_nothing_but("dump")
 
     def test_options_with_other_values_are_named(self):
@@ -260,7 +260,7 @@ class Refusals(SeveralProcesses):
         for first, second in ((["--tile-size", 3], ["--tile-size", 2]), (["--omega2", "0,0.1"], ["--omega2", "0.1,0"]), journals, reports):
             with self.subTest(first=first, second=second):
                 outcome = mpirun((2, ("run", WATER, *first)), (1, ("run", WATER, *second)), limit=REFUSAL_TIME_LIMIT)
-                self.assert_told_once(outcome, 2, "Ranks 0 and 2 compute different things", first[0])
+                self.assert_told_once(outcome, 2, "Ranks 0 and 2 were not given the same", first[0])
         self.assert_nothing_but()
 
     def test_help_for_one_rank_is_not_waited_for(self):

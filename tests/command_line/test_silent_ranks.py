@@ -45,15 +45,15 @@ class SilentRanks(LaunchedRun):
         time.sleep(STOPPED)
         os.kill(self.processes[rank], signal.SIGCONT)
         said = self.end()
-        silent = rf"\Atrifuse: warning: Rank {rank} on host \S+ has not been heard of for \d+ s: .*; waiting goes on\.\Z"
-        back = rf"\Atrifuse: warning: Rank {rank} on host \S+ is heard of again, after \d+ s\.\Z"
-        about = [line for line in said if f"Rank {rank} on host" in line and "heard of" in line]
+        silent = rf"\Atrifuse: warning: Rank {rank} on host \S+ has not answered for \d+ s \(.*\); the job keeps waiting\.\Z"
+        back = rf"\Atrifuse: warning: Rank {rank} on host \S+ answers again, after \d+ s\.\Z"
+        about = [line for line in said if f"Rank {rank} on host" in line and "answer" in line]
         self.assertRegex(about[0], silent)
         self.assertRegex(about[-1], back)
         # Again after twice the time, and no sooner.
         self.assertLessEqual(len(about), 3, said)
         for other in set(range(self.RANKS)) - {rank}:
-            self.assertEqual([line for line in said if f"Rank {other} on host" in line and "has not been heard" in line], [])
+            self.assertEqual([line for line in said if f"Rank {other} on host" in line and "has not answered" in line], [])
 
     def test_a_stopped_rank_is_named_until_it_is_back(self):
         self.stop_for_a_while(2)
@@ -67,8 +67,8 @@ class SilentRanks(LaunchedRun):
         said = self.end()
         behind = [line for line in said if "Rank 1 on host" in line]
         self.assertGreaterEqual(len(behind), 1, said)
-        self.assertRegex(behind[0], r"The others wait for \d+ s now: Rank 1 on host \S+ is there, but not done")
-        self.assertEqual([line for line in said if "heard of" in line], [])
+        self.assertRegex(behind[0], r"The other ranks have waited for \d+ s: Rank 1 on host \S+ is running, but not finished")
+        self.assertEqual([line for line in said if "answer" in line], [])
 
     def test_nobody_is_named_where_nobody_asks(self):
         self.begin("--journal", self.folder / "journal", **preloading(os.environ["TRIFUSE_TEST_NO_LOCKS"]), TRIFUSE_TEST_SLOW_RANK="1",

@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   expect(paren_energy(&status, read) == expected, "numbers that were refused and then corrected");
   data.add = 1e-12;
   paren_energy(&status, read);
-  expect_failure(&status, TRIFUSE_BAD_INPUT, "other numbers for V2 block", "other numbers than those that were checked");
+  expect_failure(&status, TRIFUSE_BAD_INPUT, "the numbers of V2 block", "other numbers than those that were checked");
   data.add = 0.0;
   trifuse_delete_amplitudes(&read);
   description.correlation_energy += 1e-3;
@@ -139,7 +139,8 @@ int main(int argc, char** argv) {
   }
   block = (double*)malloc((size_t)largest * sizeof *block);
   for (tensor = TRIFUSE_T1; tensor <= TRIFUSE_V2; ++tensor) {
-    expect(trifuse_block_count(&status, filled, tensor) == trifuse_block_count(&status, held, tensor), "the same blocks");
+    expect(trifuse_block_count(&status, filled, tensor) == trifuse_block_count(&status, held, tensor),
+           "the same blocks");
     for (n = 0; n < trifuse_block_count(&status, filled, tensor); ++n) {
       trifuse_get_block_tiles(&status, filled, tensor, n, block_tiles, &size);
       trifuse_get_block(&status, held, tensor, block_tiles, size, block);

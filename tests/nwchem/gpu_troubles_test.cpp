@@ -57,8 +57,7 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
-const std::string in_pieces = "Such tasks are computed there in pieces",
-                  by_a_core = "Such a task is computed by a core";
+const std::string in_pieces = "The GPU computes such tasks in parts", by_a_core = "A CPU core computes such tasks";
 
 /// With so little memory on the GPU as TRIFUSE_MEMORY says, and afterwards as before.
 class LittleGpuMemory : public GpuTroubles {
@@ -84,7 +83,7 @@ TEST_F(LittleGpuMemory, CutsLargeTasks) {
     std::fputs(printed.c_str(), stdout);
     EXPECT_EQ(count(printed, "WARNING"), 1);
     EXPECT_EQ(count(printed, in_pieces), 1);
-    EXPECT_NE(printed.find("that were allowed are left; allow more memory"), std::string::npos);
+    EXPECT_NE(printed.find("MiB are left; allow more memory"), std::string::npos);
     EXPECT_EQ(execute_large_and_small_task(), "") << "a rank warns once";
   }
 }
@@ -112,7 +111,7 @@ TEST_F(LittleGpuMemory, LeavesATaskToACoreWhereNoPieceFits) {
 
 TEST_F(LittleGpuMemory, IsRefusedWhereNothingFits) {
   EXPECT_EQ(begin_with("1MiB"), 30) << "NWChem's sign of failure";
-  expect_failure("of the 1 MiB that were allowed are left");
+  expect_failure("of the allowed 1 MiB are left");
 }
 
 // Another process has taken the memory: this one, here.
@@ -192,8 +191,8 @@ class FailingGpu : public GpuTroubles, public ::testing::WithParamInterface<Mome
 TEST_P(FailingGpu, EndsTheHostProgramWithASentence) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(compute_with_failing_gpu(GetParam()), ::testing::ExitedWithCode(0),
-              "trap 0, heard: Trifuse: GPU .* of rank 0 of .* failed, and with it the operands that NWChem had handed "
-              "over are lost; run again without this GPU .*CUDA refused a call");
+              "trap 0, heard: Trifuse: GPU .* of rank 0 of .* failed, and the operands that NWChem had sent to it "
+              "are lost; run again without this GPU .*CUDA refused a call");
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, FailingGpu,

@@ -98,12 +98,12 @@ TEST_F(WrongUse, OfExtents) {
   }
   begin(two);
   sd_t_d1_2_cuda_(&two, &two, &two, &two, &two, &three, &two, nullptr, numbers.data(), numbers.data());
-  expect_failure("Kernel d1_2 was called with tiles");
+  expect_failure("Kernel d1_2 was called with other tiles");
   expect_no_energy(two);
   expect_failure("before the memory");
   begin(two);
   expect_no_energy(three);
-  expect_failure("tiles that are not those");
+  expect_failure("other tiles than those");
 }
 
 TEST_F(WrongUse, OfNothing) {

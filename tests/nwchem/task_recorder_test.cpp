@@ -185,7 +185,7 @@ TEST_F(CutTasks, HaveOperandsForWhichThereIsNoRoom) {
     EXPECT_GE(device.launches, 2);
   }
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0], "GPU 3: Operands do not fit. Such tasks are computed there in pieces, which takes longer.");
+  EXPECT_EQ(warnings[0], "GPU 3: Operands do not fit. The GPU computes such tasks in parts, which takes longer.");
 }
 
 TEST_F(CutTasks, HavePanelsForWhichThereIsNoRoom) {
@@ -230,7 +230,7 @@ TEST_F(CutTasks, AreComputedByACoreWhereThereIsNoRoomForAnyPiece) {
   expect_energies(job);
   EXPECT_EQ(device.launches, 0);
   ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_EQ(warnings[1], "GPU 3: Operands do not fit. Such a task is computed by a core, which takes far longer.");
+  EXPECT_EQ(warnings[1], "GPU 3: Operands do not fit. A CPU core computes such tasks, which takes far longer.");
   expect_energies(Job({6, 6, 6, 6, 6, 6}));
   EXPECT_EQ(warnings.size(), 2U);
 }
@@ -253,7 +253,7 @@ TEST_F(CutTasks, AreWholeInTheEyesOfTheirCalls) {
       [&] {
         recorder.add(terms[0], {2, 2, 2, 2, 2, 2}, job.eps[0], job.eps[0]);
       },
-      "tiles that are not those of its task");
+      "other tiles than those of its task");
   recorder.clear();
   expect_failure<UsageError>([&] { recorder.execute(1.0, job.eps); }, "before the memory");
 }
@@ -264,7 +264,7 @@ class LostDevice : public Recorder {
   template <typename Body>
   void expect_loss(Body body) {
     expect_failure<DeviceError>(body,
-                                "GPU 3 failed, and with it the operands that NWChem had handed over are lost; run "
+                                "GPU 3 failed, and the operands that NWChem had sent to it are lost; run "
                                 "again without this GPU");
     expect_failure<DeviceError>(body, "The bus is empty.");
     // Whatever comes next gets the same sentence, and the device is left alone.

@@ -81,7 +81,7 @@ TEST(CallerThread, CallsItselfAtOnce) {
 
 TEST(CallerThread, RefusesCallsWhenItDoesNotServe) {
   CallerThread caller;
-  expect_failure<Error>([&] { caller.call([] {}); }, "does not serve");
+  expect_failure<Error>([&] { caller.call([] {}); }, "does not process calls");
 }
 
 }  // namespace

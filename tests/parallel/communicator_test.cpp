@@ -51,7 +51,8 @@ TEST(Communicator, RefusesToComputeDifferentThings) {
     numbers[1] *= 1.0 + 1e-15 * communicator.rank();
     expect_same(communicator, numbers);
     if (communicator.rank() == 2) numbers[0] += 1e-6;
-    expect_failure<InputError>([&] { expect_same(communicator, numbers); }, "Ranks 0 and 2 compute different things");
+    expect_failure<InputError>([&] { expect_same(communicator, numbers); },
+                               "Ranks 0 and 2 have different calculations");
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
@@ -203,7 +204,7 @@ TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
     if (communicator.rank() == 0) settings.stop = &stop;
     run_tasks(plan, executor, 1, settings);
   });
-  EXPECT_NE(failures[0].find("Stopped before all of"), std::string::npos) << failures[0];
+  EXPECT_NE(failures[0].find("Stopped before all "), std::string::npos) << failures[0];
   EXPECT_NE(failures[1].find("Rank 0 failed: Stopped before"), std::string::npos) << failures[1];
 }
 
@@ -384,7 +385,7 @@ TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
       },
       true);
   for (const std::string& failure : failures) {
-    EXPECT_NE(failure.find("Of 4 ranks this one keeps up to"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("This rank, one of 4, keeps up to"), std::string::npos) << failure;
     EXPECT_NE(failure.find("--memory allows"), std::string::npos) << failure;
   }
 }

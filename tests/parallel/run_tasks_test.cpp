@@ -146,7 +146,7 @@ TEST_P(TaskRun, StopsWhenAsked) {
   expect_failure<Interrupted>([&] { run_tasks(plan, executor, 1, chosen); }, "Stopped after 0 of ");
   EXPECT_EQ(calls, 0u);
   stop = false;
-  expect_failure<Interrupted>([&] { run_tasks(plan, executor, 1, chosen); }, "nothing was kept");
+  expect_failure<Interrupted>([&] { run_tasks(plan, executor, 1, chosen); }, "nothing was saved");
   EXPECT_LT(calls, plan.tasks.size());
 }
 
@@ -174,7 +174,7 @@ TEST_P(TaskRun, GoesOnFromAJournalToTheSameBits) {
       EXPECT_EQ(outcome.from_journal, before);
       break;
     } catch (const Interrupted& message) {
-      EXPECT_NE(std::string(message.what()).find("goes on from the journal " + path), std::string::npos);
+      EXPECT_NE(std::string(message.what()).find("resumes from the journal " + path), std::string::npos);
     }
   }
   EXPECT_GT(stops, 1u);
@@ -302,9 +302,9 @@ TEST_P(TaskRun, RefusesBatchesThatAreNotThePlan) {
     expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings()); }, part);
     EXPECT_TRUE(executor.sizes.empty());
   };
-  refuse([](auto& batches) { batches.pop_back(); }, "leaves a task out");
+  refuse([](auto& batches) { batches.pop_back(); }, "left out a task");
   refuse([](auto& batches) { batches.push_back({0}); }, "a task twice");
-  refuse([&](auto& batches) { batches.push_back({plan.tasks.size()}); }, "one that is not there");
+  refuse([&](auto& batches) { batches.push_back({plan.tasks.size()}); }, "a task that does not exist");
 }
 
 INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto& test) {
@@ -340,7 +340,7 @@ TEST_F(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
   refused(*source, other.get(), nothing);
   refused(*source, nullptr, [](CalculationOptions& o) { o.omega2 = {0.1}; });
   refused(
-      *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was begun with tiles of 4 occupied and 16");
+      *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was started with tiles of 4 occupied and 16");
   refused(*source, nullptr, [](CalculationOptions& o) { o.formulation = SpinFormulation::spin_orbital; });
   CalculationOptions more_threads = options;
   more_threads.threads = 3;  // no bit depends on them

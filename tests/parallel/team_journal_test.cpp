@@ -223,7 +223,7 @@ TEST_F(ATeamWithAJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
       continue;
     }
     for (const std::string& failure : failures) {
-      EXPECT_NE(failure.find("the same command goes on from the journal " + path), std::string::npos) << failure;
+      EXPECT_NE(failure.find("the same command resumes from the journal " + path), std::string::npos) << failure;
     }
   }
   // Nothing was in flight when a run stopped, so nothing is repeated.

@@ -233,7 +233,7 @@ class Seals(Dumps):
                         done = self.run_trifuse("run", self.path())
                         self.assertEqual(done.returncode, 1, done.stdout)
                         if name not in ("version", "format", "seal_block"):
-                            self.assertIn("not what was sealed", done.stderr)
+                            self.assertIn("not match the seal", done.stderr)
 
     def test_the_function_of_the_format_page(self):
         with open(os.path.join(HERE, "..", "..", "tce_tiles", "docs", "dump-format.md")) as page:

@@ -139,7 +139,7 @@ TEST_F(DumpWriter, KeepsWhatIsKnownAboutTheSource) {
 TEST_F(DumpWriter, RefusesToOverwrite) {
   write_dump(source_, file("dump.h5"));
   EXPECT_EQ(message<UsageError>([&] { write_dump(source_, file("dump.h5")); }),
-            file("dump.h5") + ": this file exists already; give another name, or allow that it is overwritten.");
+            file("dump.h5") + ": this file exists already; give another name, or allow replacing it.");
   EXPECT_NE(message<UsageError>([&] { write_dump(source_, directory_.string()); }).find("is a directory"),
             std::string::npos);
 }
@@ -237,8 +237,9 @@ TEST_F(DumpWriter, OtherClassesOfIntegralsAreRefused) {
   write_dump(source_, file("dump.h5"));
   const auto dump = open_dump(file("dump.h5"), 3, 4);
   std::vector<double> block(81);
-  EXPECT_NE(message<InputError>([&] { dump->read_v2(0, 0, 0, 0, block); }).find("but others were asked for"),
-            std::string::npos);
+  EXPECT_NE(
+      message<InputError>([&] { dump->read_v2(0, 0, 0, 0, block); }).find("the requested integrals are not in a dump"),
+      std::string::npos);
   EXPECT_THROW(dump->read_t2(dump->tiles().hole_tiles(), dump->tiles().hole_tiles(), 0, 0, block), std::logic_error);
 }
 

@@ -161,7 +161,7 @@ TEST_F(Seal, EveryByteOfEveryDatasetIsSealed) {
         flip(at, bits);
         const std::string text = refusal([&] { MemorySource::copy_of(*open_dump(path_, 2, 2)); });
         EXPECT_NE(
-            text.find(extent.name == "seal/header" ? "not what was sealed" : "is not what was sealed; the file was"),
+            text.find(extent.name == "seal/header" ? "do not match the seal" : "does not match the seal; the file was"),
             std::string::npos)
             << extent.name << ": " << text;
         flip(at, bits);
@@ -190,11 +190,10 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
   };
   const double energy = -0.25;
   const std::int64_t one = 1, zero = 0, block = 2048;
-  EXPECT_NE(change("correlation_energy", H5T_NATIVE_DOUBLE, &energy).find("are not what was sealed"),
-            std::string::npos);
-  EXPECT_NE(change("scf_energy", H5T_NATIVE_DOUBLE, &energy).find("are not what was sealed"), std::string::npos);
-  EXPECT_NE(change("fock_in_triples", H5T_NATIVE_INT64, &one).find("are not what was sealed"), std::string::npos);
-  EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &block).find("are not what was sealed"), std::string::npos);
+  EXPECT_NE(change("correlation_energy", H5T_NATIVE_DOUBLE, &energy).find("do not match the seal"), std::string::npos);
+  EXPECT_NE(change("scf_energy", H5T_NATIVE_DOUBLE, &energy).find("do not match the seal"), std::string::npos);
+  EXPECT_NE(change("fock_in_triples", H5T_NATIVE_INT64, &one).find("do not match the seal"), std::string::npos);
+  EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &block).find("do not match the seal"), std::string::npos);
   EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &one).find("must be a power of two"), std::string::npos);
   EXPECT_NE(change("minor_version", H5T_NATIVE_INT64, &zero).find("the dump has a seal, but"), std::string::npos);
 
@@ -208,7 +207,7 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
   };
   EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "fock", H5P_DEFAULT); }).find("'fock' was sealed, but is missing"),
             std::string::npos);
-  EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "seal/fock", H5P_DEFAULT); }).find("are not what was sealed"),
+  EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "seal/fock", H5P_DEFAULT); }).find("do not match the seal"),
             std::string::npos);
   EXPECT_NE(changed([](hid_t f) { H5Ldelete(f, "seal", H5P_DEFAULT); }).find("group 'seal' is missing"),
             std::string::npos);
@@ -217,7 +216,7 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
   EXPECT_NE(changed([](hid_t f) {
               H5Ldelete(f, "seal/fock", H5P_DEFAULT);
               H5Ldelete(f, "fock", H5P_DEFAULT);
-            }).find("are not what was sealed"),
+            }).find("do not match the seal"),
             std::string::npos);
 }
 
@@ -253,7 +252,7 @@ TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
       take_checksums(*used);
       std::filesystem::copy_file(file("other.h5"), path_, std::filesystem::copy_options::overwrite_existing);
       const std::string text = refusal([&] { MemorySource::copy_of(*used); });
-      EXPECT_NE(text.find(seal ? "is not what was sealed" : "has changed since it was checked"), std::string::npos)
+      EXPECT_NE(text.find(seal ? "does not match the seal" : "has changed since it was checked"), std::string::npos)
           << text;
     }
   }

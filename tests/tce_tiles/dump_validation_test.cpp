@@ -68,7 +68,7 @@ class DumpValidation : public DumpTest {
 };
 
 TEST_F(DumpValidation, Files) {
-  expect_open("there is no such file");
+  expect_open("this file does not exist");
   EXPECT_FALSE(is_hdf5(path_));
 
   std::ofstream(path_) << "c.out of NWChem, not a dump\n";
@@ -156,7 +156,7 @@ TEST_F(DumpValidation, MissingDatasets) {
   expect_refused(dump, "both 'ovoo_aaaa' and 'asym_ovoo_aaaa' are there");
   dump = uhf();
   dump.datasets["fock_a"] = {{6, 6}, Values(36, 0.0)};
-  expect_refused(dump, "only one of the datasets 'fock_a' and 'fock_b' is there");
+  expect_refused(dump, "only one of the datasets 'fock_a' and 'fock_b' is present");
   dump = uhf();
   dump.datasets.erase("irrep_occ_b");
   expect_refused(dump, "dataset 'irrep_occ_b' is missing although 'irrep_occ_a' is there");
@@ -248,9 +248,9 @@ TEST_F(DumpValidation, TypesOfDatasets) {
   H5Tinsert(complex, "i", sizeof(double), H5T_NATIVE_DOUBLE);
   replace_t1(complex);
   H5Tclose(complex);
-  expect_open("dataset 't1' holds compound values (complex numbers are stored so) where real numbers are needed");
+  expect_open("dataset 't1' holds compound values (complex numbers are stored so), but real numbers are needed");
   replace_t1(H5T_C_S1);
-  expect_open("dataset 't1' holds strings where real numbers are needed");
+  expect_open("dataset 't1' holds strings, but real numbers are needed");
 
   // Any other kind of number is converted.
   for (const hid_t type : {H5T_IEEE_F32LE, H5T_IEEE_F64BE}) {
@@ -285,7 +285,7 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
       RawDump::Dataset& data = dump.datasets[name];
       const auto& n = data.shape;
       data.values[static_cast<std::size_t>((n[1] + 0) * n[2] * n[3] + 1)] += 3e-7;
-      expect_check(dump, "dataset '" + name + "' breaks its symmetry, element [", true);
+      expect_check(dump, "dataset '" + name + "' breaks its symmetry: element [", true);
       if (!name.starts_with("t2")) {
         EXPECT_NO_THROW(check_dump(path_, {.integrals = false}));
       }
@@ -294,9 +294,10 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
   RawDump dump = rhf();
   dump.datasets["ovvv"].values[1] = 0.5;
   dump.datasets["ovvv"].values[3] = 0.25;
-  expect_check(dump,
-               "dataset 'ovvv' breaks its symmetry, element [0,0,0,1] is 0.5 and [0,0,1,0] is 0.25 where equal numbers "
-               "are needed; check the order of its indices and write it again.");
+  expect_check(
+      dump,
+      "dataset 'ovvv' breaks its symmetry: element [0,0,0,1] is 0.5 and element [0,0,1,0] is 0.25, but equal numbers "
+      "are needed; check the order of its indices and write it again.");
   dump = rhf();
   dump.datasets["fock"] = {{5, 5}, Values(25, 0.0)};
   dump.datasets["fock"].values[1] = 0.5;
@@ -310,7 +311,7 @@ TEST_F(DumpValidation, WhatTheEnergyIsMadeOfHasItsSymmetryToRounding) {
     RawDump::Dataset& data = dump.datasets[name];
     data.values[static_cast<std::size_t>(data.shape[1] * data.shape[2] * data.shape[3] + 1)] += 1e-8;
     if (strict) {
-      expect_check(dump, "dataset '" + std::string(name) + "' breaks its symmetry, element [", true);
+      expect_check(dump, "dataset '" + std::string(name) + "' breaks its symmetry: element [", true);
     } else {
       dump.write(path_);
       EXPECT_NO_THROW(check_dump(path_));
@@ -384,11 +385,12 @@ TEST_F(DumpValidation, ElementsThatTheIrrepsForbid) {
     RawDump dump = raw_dump(m);
     // All but one index in irrep 0; the tied elements are spoiled alike.
     for (double& x : dump.datasets[name].values) x += 0.125;
-    expect_check(dump, "of dataset '" + std::string(name) + "' is 0.125, but the irreps of its orbitals make it zero");
+    expect_check(dump,
+                 "of dataset '" + std::string(name) + "' is 0.125, but by the irreps of its orbitals it must be zero");
   }
   RawDump dump = raw_dump(m);
   dump.datasets["t1"].values[2] = 0.125;
-  expect_check(dump, "element [0,2] of dataset 't1' is 0.125, but the irreps");
+  expect_check(dump, "element [0,2] of dataset 't1' is 0.125, but by the irreps");
 }
 
 TEST_F(DumpValidation, TileSizes) {

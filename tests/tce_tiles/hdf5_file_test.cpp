@@ -174,7 +174,7 @@ TEST_F(Hdf5FileTest, AFileThatBecomesShorterOrABoxOutsideOfItIsASentence) {
       << sentence(1);
   std::filesystem::resize_file(file("e.h5"), std::filesystem::file_size(file("e.h5")) - 8000);
   EXPECT_EQ(sentence(0), file("e.h5") +
-                             ": reading dataset 'x' failed (it has become shorter while it was read); write "
+                             ": reading dataset 'x' failed (it became shorter while it was read); write "
                              "or copy the file again.");
 }
 

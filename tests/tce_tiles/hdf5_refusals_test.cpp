@@ -92,9 +92,9 @@ TEST_F(Hdf5Refusals, DatasetsThatWereNotWrittenInFull) {
       make([&](hid_t raw) { dataset(raw, {7, 5}, {}, H5T_IEEE_F64LE, chunks({2, 2}, compressed)); }, format);
       expect_refused("dataset 'x' was never written");
       make([&](hid_t raw) { dataset(raw, {7, 5}, {7, 4}, H5T_IEEE_F64LE, chunks({2, 2}, compressed)); }, format);
-      expect_refused("dataset 'x' was written in part only");
+      expect_refused("dataset 'x' was written only in part");
       make([&](hid_t raw) { dataset(raw, {7, 5}, {6, 5}, H5T_IEEE_F64LE, chunks({2, 2}, compressed)); }, format);
-      expect_refused("dataset 'x' was written in part only");
+      expect_refused("dataset 'x' was written only in part");
       make([&](hid_t raw) { dataset(raw, {7, 5}, {7, 5}, H5T_IEEE_F64LE, chunks({2, 2}, compressed)); }, format);
       EXPECT_EQ(values()[34], 35.0);
     }
@@ -151,7 +151,7 @@ TEST_F(Hdf5Refusals, FiltersThatLoseDigitsOrLoadCode) {
       H5Pset_scaleoffset(creation, H5Z_SO_INT, 0);
     });
   });
-  expect_refused("dataset 'x' is stored with filter 6 of HDF5, which is not read here");
+  expect_refused("dataset 'x' is stored with filter 6 of HDF5, which Trifuse does not read");
   make([](hid_t raw) {
     dataset(raw, {64}, {}, H5T_STD_I32LE, [](hid_t creation) {
       chunks({8})(creation);
@@ -179,7 +179,7 @@ TEST_F(Hdf5Refusals, NumbersOfUnusualKinds) {
   H5Tset_ebias(half, 15);
   for (const hid_t type : {half, H5T_NATIVE_LDOUBLE, H5T_VAX_F64}) {
     make([&](hid_t raw) { dataset(raw, {3}, {}, type); });
-    expect_refused("dataset 'x' holds floating-point numbers that are not IEEE ones");
+    expect_refused("dataset 'x' holds floating-point numbers that are not IEEE numbers");
   }
   H5Tclose(half);
   for (const hid_t type : {H5T_IEEE_F32BE, H5T_IEEE_F64BE, H5T_STD_I16BE, H5T_STD_U8LE, H5T_STD_U64LE}) {
@@ -195,7 +195,7 @@ TEST_F(Hdf5Refusals, SizesThatTheFileCannotHold) {
       const hsize_t huge = hsize_t{1} << 24;
       make([&](hid_t raw) { dataset(raw, {1, huge}, {1, 8}, H5T_IEEE_F64LE, chunks({1, 8}, compressed)); }, format);
       expect_refused(!(compressed && format == Format::newest) ? "claims more numbers than this file of"
-                                                               : "was written in part only");
+                                                               : "was written only in part");
     }
   }
   make([](hid_t raw) { dataset(raw, {1, 1 << 26}, {}, H5T_IEEE_F64LE, chunks({1, 1 << 26}, true)); });
@@ -227,10 +227,11 @@ TEST_F(Hdf5Refusals, NamesThatNoWriterCanWrite) {
 TEST_F(Hdf5Refusals, WhatIsNoRegularFile) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   EXPECT_EQ(message<InputError>([&] { Hdf5File::open(file("pipe")); }),
-            file("pipe") + ": this is no regular file; name a Trifuse dump.");
+            file("pipe") + ": this is not a regular file; name a Trifuse dump.");
   std::filesystem::create_symlink("loop", file("loop"));
   EXPECT_NE(message<InputError>([&] { Hdf5File::open(file("loop")); }).find("cannot be read"), std::string::npos);
-  EXPECT_NE(message<InputError>([&] { Hdf5File::open(file("absent")); }).find("no such file"), std::string::npos);
+  EXPECT_NE(message<InputError>([&] { Hdf5File::open(file("absent")); }).find("file does not exist"),
+            std::string::npos);
 }
 
 /// Strings of variable length as h5py writes them: `others` numbers beside them lead to another kind of storage.

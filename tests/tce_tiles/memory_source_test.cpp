@@ -71,7 +71,7 @@ TEST(MemorySource, RefusesBlocksThatDoNotExist) {
   EXPECT_EQ(out, one);
   EXPECT_EQ(source.t1(4, 0).front(), 1.0);
   EXPECT_EQ(message<UsageError>([&] { source.check_complete(); }),
-            "3 of the 4 blocks of T1 were not set, the first of them (4, 1, 0, 0).");
+            "3 of the 4 blocks of T1 were not set; the first is (4, 1, 0, 0).");
   EXPECT_THROW(MemorySource(source.tiles(), {1.0}, {}, {}), UsageError);
 }
 

@@ -103,7 +103,7 @@ TEST_P(EachTensor, Forbidden) {
   const DumpCopy copy(water);
   fs::permissions(copy.file(GetParam()), fs::perms::none);
   const Unprivileged as_anybody;
-  expect_refused(copy, {"c." + GetParam() + ".000000", "may not be read"});
+  expect_refused(copy, {"c." + GetParam() + ".000000", "not readable"});
 }
 
 TEST_P(EachTensor, OppositeByteOrder) {
@@ -242,7 +242,7 @@ TEST(SpoiltOutput, Garbage) {
   const DumpCopy copy(water);
   location.prefix = copy.prefix();
   location.output = copy.file("v2int").string();
-  expect_refusal([&] { open_nwchem(location); }, {"c.v2int.000000", "no NWChem output"});
+  expect_refusal([&] { open_nwchem(location); }, {"c.v2int.000000", "not an NWChem output"});
   location.output = copy.folder().string();
   expect_refusal([&] { open_nwchem(location); }, {copy.folder().string(), "directory"});
   location.output = "/nowhere.out";

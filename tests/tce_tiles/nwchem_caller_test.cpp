@@ -78,7 +78,7 @@ void expect_refused(const char* dump, Change change, const std::string& part) {
 TEST(NwchemCaller, RefusesATableThatIsNone) {
   expect_refused(
       water, [](Caller& caller) { caller.spin[1] = 2; },
-      "Tile 2 of NWChem's table is among the occupied alpha ones, but its spin is 2");
+      "Tile 2 of NWChem's table is in the class occupied alpha, but its spin is 2");
   expect_refused(
       water, [](Caller& caller) { caller.irrep[0] = 8; }, "has irrep 8");
   expect_refused(
@@ -88,15 +88,15 @@ TEST(NwchemCaller, RefusesATableThatIsNone) {
   expect_refused(
       water, [](Caller& caller) { caller.counts[0] = -1; }, "a class has -1 tiles");
   expect_refused(
-      water, [](Caller& caller) { caller.counts[0] += 1; }, "of another number of them");
+      water, [](Caller& caller) { caller.counts[0] += 1; }, "have another length");
   expect_refused(
-      water, [](Caller& caller) { caller.spin.pop_back(); }, "of another number of them");
+      water, [](Caller& caller) { caller.spin.pop_back(); }, "have another length");
 }
 
 TEST(NwchemCaller, RefusesVectorsThatAreNotThoseOfTheTable) {
   for (auto length : {&NwchemLengths::t1, &NwchemLengths::t2, &NwchemLengths::v2}) {
     expect_refused(
-        water, [&](Caller& caller) { caller.lengths.*length += 1; }, "stores it in another way");
+        water, [&](Caller& caller) { caller.lengths.*length += 1; }, "uses another storage layout");
   }
 }
 

@@ -65,8 +65,7 @@ TEST(WatchedSource, RefusesOtherNumbersThanItSawFirst) {
   const Block f = changing.fock_index().blocks().back(), t1 = changing.t1_index().blocks().back(),
               t2 = changing.t2_index().blocks().back(), v2 = changing.v2_index().blocks().back();
   expect_noticed(
-      "random delivered other numbers for F1 block (", f,
-      [&](auto& to) { watched.read_fock(f.tiles[0], f.tiles[1], to); },
+      "random: the numbers of F1 block (", f, [&](auto& to) { watched.read_fock(f.tiles[0], f.tiles[1], to); },
       [&](const auto& from) { changing.set_fock(f.tiles[0], f.tiles[1], from); });
   expect_noticed(
       "T1 block (", t1, [&](auto& to) { watched.read_t1(t1.tiles[0], t1.tiles[1], to); },
@@ -125,7 +124,7 @@ TEST(WatchedSource, StandsBeforeTheFilesOfNwchem) {
   file.seekp(16);
   file.write(reinterpret_cast<const char*>(t1.data()), static_cast<std::streamsize>(8 * t1.size()));
   file.close();
-  expect_failure<InputError>([&] { verify_source(*source, *source); }, "other numbers for T1 block (");
+  expect_failure<InputError>([&] { verify_source(*source, *source); }, "the numbers of T1 block (");
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       if (needed <= limit_) break;
       if (holes <= hole_block && particles <= hole_block) {
         throw UsageError(
-            fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, and {} MiB are left for it; "
-                        "allow more --memory.",
+            fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, but only {} MiB are left; allow "
+                        "more --memory.",
                         needed / mib + 1, std::max<std::int64_t>(limit_, 0) / mib));
       }
       if (holes > particles || particles <= hole_block) {
