@@ -5,6 +5,7 @@
 
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"

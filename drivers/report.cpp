@@ -7,6 +7,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/progress.hpp"
 
@@ -74,6 +75,19 @@ double hit_share(const CudaReport& report) {
 }
 
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
+
+/// One column for each energy.
+std::string columns_of(const EnergyPair& energies) {
+  std::string text;
+  for (const double value : energies.values()) text += fmt::format("  {:21.15f}", value);
+  return text;
+}
+
+nlohmann::ordered_json json_energies(const EnergyPair& energies) {
+  nlohmann::ordered_json json;
+  for (std::size_t n = 0; n < method_energies.size(); ++n) json[method_energies[n].name] = energies.values()[n];
+  return json;
+}
 
 }  // namespace
 
@@ -198,13 +212,15 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
 
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation) {
-  std::string text = fmt::format("\n{:>8}  {:>21}  {:>21}  {}\n", "omega2", "E[T] / Eh", "E(T) / Eh", "method");
+  const std::string correction = method_energies.back().name;
+  std::string text = fmt::format("\n{:>8}", "omega2");
+  for (const MethodEnergy& energy : method_energies)
+    text += fmt::format("  {:>21}", fmt::format("{} / Eh", energy.name));
+  text += "  method\n";
   for (const TriplesEnergy& energy : result.energies) {
-    text += fmt::format("{:8g}  {:21.15f}  {:21.15f}  {}\n", energy.omega2, energy.total.e_bracket_t,
-                        energy.total.e_paren_t, energy.method);
+    text += fmt::format("{:8g}{}  {}\n", energy.omega2, columns_of(energy.total), energy.method);
     for (std::size_t s = 0; s < 4; ++s) {
-      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}\n", spin_case_names[s], energy.spin_cases[s].e_bracket_t,
-                          energy.spin_cases[s].e_paren_t);
+      text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
   }
   // The program that made the amplitudes printed the plain one-sided correction. For ROHF it is that of NWChem.
@@ -222,7 +238,8 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (const auto ccsd = total_ccsd_energy(info, correlation)) {
     text += "\n";
     for (const TriplesEnergy& energy : result.energies) {
-      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + E(T) / Eh\n", energy.omega2, *ccsd + energy.total.e_paren_t);
+      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + {} / Eh\n", energy.omega2, *ccsd + energy.total.e_paren_t,
+                          correction);
     }
   }
   text +=
@@ -345,16 +362,11 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   };
   const std::optional<double> total = total_ccsd_energy(right.info(), ccsd_energy);
   for (const TriplesEnergy& energy : result.energies) {
-    nlohmann::ordered_json entry = {
-        {"omega2", energy.omega2},
-        {"E[T]", energy.total.e_bracket_t},
-        {"E(T)", energy.total.e_paren_t},
-        {"ccsd_t_energy", total ? nlohmann::ordered_json(*total + energy.total.e_paren_t) : nlohmann::ordered_json()},
-        {"method", energy.method}};
-    for (std::size_t s = 0; s < 4; ++s) {
-      entry["spin_cases"][spin_case_names[s]] = {{"E[T]", energy.spin_cases[s].e_bracket_t},
-                                                 {"E(T)", energy.spin_cases[s].e_paren_t}};
-    }
+    nlohmann::ordered_json entry = {{"omega2", energy.omega2}};
+    entry.update(json_energies(energy.total));
+    entry["ccsd_t_energy"] = total ? nlohmann::ordered_json(*total + energy.total.e_paren_t) : nlohmann::ordered_json();
+    entry["method"] = energy.method;
+    for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
     json["energies"].push_back(entry);
   }
   if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;

@@ -153,8 +153,11 @@ class Report {
                       result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,
                       result.operations / seconds / 1e12));
     for (const TriplesEnergy& energy : result.energies) {
-      print(fmt::format("{}, omega2 = {:g}: E[T] = {:.15f}, E(T) = {:.15f}", energy.method, energy.omega2,
-                        energy.total.e_bracket_t, energy.total.e_paren_t));
+      std::string line = fmt::format("{}, omega2 = {:g}", energy.method, energy.omega2);
+      for (std::size_t n = 0; n < method_energies.size(); ++n) {
+        line += fmt::format("{} {} = {:.15f}", n == 0 ? ":" : ",", method_energies[n].name, energy.total.values()[n]);
+      }
+      print(line);
     }
   }
 

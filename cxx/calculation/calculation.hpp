@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cxx/cuda/runtime/cuda_report.hpp"
-#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
@@ -23,6 +22,7 @@ namespace trifuse {
 class CalculationContext;
 class CudaExecutor;
 class Executor;
+struct DeviceInfo;
 
 /// The orbitals of the (T) of an ROHF reference.
 enum class RohfOrbitals {
@@ -74,6 +74,8 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulati
 struct EnergyPair {
   double e_bracket_t = 0.0;  ///< E[T], hartree
   double e_paren_t = 0.0;    ///< E(T), hartree
+  /// The energies in the order of `method_energies`, which has their names.
+  std::array<double, method_energies.size()> values() const { return {e_bracket_t, e_paren_t}; }
 };
 
 /// The energies of one omega2.

@@ -98,7 +98,7 @@ void CalculationContext::choose_orbitals() {
                       "fock (UHF: fock_a and fock_b).",
                       info.path));
     }
-    problem_.fock_in_singles = couples_spaces(*right_);
+    if (couples_spaces(*right_)) problem_.method = ccsd_t_with_fock;
     return;
   }
   if (info.reference != Reference::rohf) {
@@ -107,7 +107,7 @@ void CalculationContext::choose_orbitals() {
   }
   semicanonical_right_ = std::make_unique<SemicanonicalSource>(*right_, *right_);
   if (left_ != nullptr) semicanonical_left_ = std::make_unique<SemicanonicalSource>(*left_, *right_);
-  problem_.fock_in_singles = true;
+  problem_.method = ccsd_t_with_fock;
   // With CUDA, --memory limits the GPUs and not the host. Several ranks know the memory of their hosts and check later.
   const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || of_rank_.sharers == 1);
   if (!limited || peak_of_rotation() <= *options_.memory) return;
@@ -247,36 +247,20 @@ void CalculationContext::plan_memory() {
 }
 
 std::string CalculationContext::method(double omega2) const {
-  const auto shifted = [&](const std::string& name) { return omega2 == 0.0 ? name : "denominator-shifted " + name; };
-  const SourceInfo& right = right_->info();
-  const std::string of_right =
-      right.amplitudes == AmplitudeKind::ccsd ? "" : " of " + to_string(right.amplitudes) + " amplitudes";
-  if (left_ == nullptr) return shifted("CCSD(T)") + of_right;
-  const SourceInfo& left = left_->info();
-  switch (left.amplitudes) {
-    case AmplitudeKind::lambda:
-      return shifted("Lambda-CCSD(T)") + of_right;
-    case AmplitudeKind::regularized_ccsd:
-      if (std::abs(left.omega2 - omega2) < 1e-12) return "Reg-CCSD(T)" + of_right;
-      return shifted(fmt::format("two-sided (T) with left amplitudes regularised at omega2 = {}", left.omega2)) +
-             of_right;
-    case AmplitudeKind::ccsd:
-    case AmplitudeKind::made_up:
-      break;
-  }
-  return shifted("two-sided CCSD(T)") + of_right;
+  return name_of(problem_.method, right_->info(), left_ != nullptr ? &left_->info() : nullptr, omega2);
 }
 
 std::string CalculationContext::reference_note() const {
   if (right_->info().reference != Reference::rohf) return {};
+  const char* const name = problem_.method.name();
   if (options_.rohf == RohfOrbitals::semicanonical) {
-    return "standard ROHF-CCSD(T): semicanonical orbitals, with the f_ov t2 term";
+    return fmt::format("standard ROHF-{}: semicanonical orbitals, with the f_ov t2 term", name);
   }
   const std::string standard = " (the standard one: --rohf semicanonical)";
   if (right_->info().fock_in_triples) {
-    return "PySCF's ROHF-CCSD(T): orbital energies of the dump, with the f_ov t2 term" + standard;
+    return fmt::format("PySCF's ROHF-{}: orbital energies of the dump, with the f_ov t2 term", name) + standard;
   }
-  return "NWChem's ROHF-CCSD(T): ROHF orbital energies for both spins, no f_ov t2 term" + standard;
+  return fmt::format("NWChem's ROHF-{}: ROHF orbital energies for both spins, no f_ov t2 term", name) + standard;
 }
 
 void CalculationContext::join(Communicator& communicator, const TeamShare& share) {

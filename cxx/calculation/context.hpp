@@ -11,6 +11,7 @@
 #include "cxx/base/communicator.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"

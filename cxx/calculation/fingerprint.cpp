@@ -137,8 +137,7 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
   });
   if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;
-  hash.add(fmt::format("trifuse journal 3; {}; fock in singles {}", to_string(problem.formulation),
-                       problem.fock_in_singles));
+  hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());
   if (problem.two_sided()) hash.add(problem.left->orbital_energies());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -37,17 +38,17 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   const SourceInfo& info = problem.right->info();
   const TriplesEnergy* const energy = comparable(problem, options, result);
   if (!info.printed_triples || energy == nullptr) return;
-  const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
-  const std::pair<const char*, std::pair<double, double>> kinds[] = {
-      {"E(T)", {energy->total.e_paren_t, e_paren_t}}, {"E[T]", {energy->total.e_bracket_t, e_bracket_t}}};
-  for (const auto& [name, numbers] : kinds) {
-    const auto [found, printed] = numbers;
+  const std::array<double, method_energies.size()> all_printed = {info.printed_triples->first,
+                                                                  info.printed_triples->second};
+  // The correction of the method comes first: a difference of it is the one to tell of.
+  for (std::size_t n = method_energies.size(); n-- > 0;) {
+    const double found = energy->total.values()[n], printed = all_printed[n];
     const double difference = std::abs(found - printed);
     // NaN fails this comparison, so it is not taken for agreement.
     if (difference <= usual_difference) continue;
     const std::string told =
         fmt::format("{}: {} is {:.12g} hartree, but {:.12g} was printed by the program that made the amplitudes",
-                    info.path, name, found, printed);
+                    info.path, method_energies[n].name, found, printed);
     if (difference <= tolerated_difference) {
       sentences.push_back(told + "; the files may hold the amplitudes of another iteration.");
     } else if (options.trust_input) {

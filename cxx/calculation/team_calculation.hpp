@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
 /// Plans a calculation on all ranks of a communicator.

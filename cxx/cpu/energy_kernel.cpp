@@ -5,6 +5,7 @@
 
 #include "cxx/cpu/vector_clones.hpp"
 #include "cxx/triples/energy.hpp"
+#include "cxx/triples/method.hpp"
 
 namespace trifuse {
 
@@ -199,17 +200,11 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
   for (TaskEnergy& energy : energies) {
     // The kernels return the energies of all spin cases in `mixed`. In the spin-adapted formulation they also return
     // the same-spin part in `same`.
-    if (in.targets == 1 && in.same_spin) {
-      std::swap(energy.e_bracket_t_same, energy.e_bracket_t_mixed);
-      std::swap(energy.e_paren_t_same, energy.e_paren_t_mixed);
-    }
-    if (in.targets == 6) {
-      energy.e_bracket_t_mixed -= energy.e_bracket_t_same;
-      energy.e_paren_t_mixed -= energy.e_paren_t_same;
-    }
-    for (double* value :
-         {&energy.e_bracket_t_same, &energy.e_paren_t_same, &energy.e_bracket_t_mixed, &energy.e_paren_t_mixed}) {
-      *value *= in.factor;
+    for (const auto& [name, same, mixed] : method_energies) {
+      if (in.targets == 1 && in.same_spin) std::swap(energy.*same, energy.*mixed);
+      if (in.targets == 6) energy.*mixed -= energy.*same;
+      energy.*same *= in.factor;
+      energy.*mixed *= in.factor;
     }
   }
 }

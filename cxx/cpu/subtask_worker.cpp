@@ -35,7 +35,7 @@ std::size_t vvoo_block_doubles(const TileSpace& space) {
 
 /// Number of vvoo blocks that a subtask uses at once.
 std::size_t vvoo_blocks(const Problem& problem) {
-  return static_cast<std::size_t>(disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1));
+  return static_cast<std::size_t>(disconnected_terms(problem.formulation) * problem.disconnected_sets());
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
-      indices_(of_pairs + (problem.fock_in_singles ? 2 : 1)) {
+      indices_(of_pairs + problem.method.sets().size()) {
   std::int64_t end = 0;
   std::vector<std::int64_t> begins;
   walk([&](const PanelKey& key) {
@@ -223,7 +223,7 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   std::int64_t doubles = 0;
-  const int sides = problem.two_sided() ? 2 : 1;
+  const int sides = problem.sides();
   for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
     doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total());
   });
@@ -231,15 +231,14 @@ std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpa
     const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
   });
-  for_each_pair_block(tiles, problem.formulation, [&](int, int, int, int, std::int64_t size) {
-    doubles += (problem.fock_in_singles ? 2 : 1) * size;
-  });
+  for_each_pair_block(tiles, problem.formulation,
+                      [&](int, int, int, int, std::int64_t size) { doubles += problem.disconnected_sets() * size; });
   return doubles;
 }
 
 std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
   std::int64_t left = 0, right = 0;
-  const int sides = problem.two_sided() ? 2 : 1;
+  const int sides = problem.sides();
   for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
     left = std::max(left,
                     row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total()));
@@ -249,7 +248,7 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
     right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
   });
   const auto [h, p] = largest_tiles(tiles);
-  const std::int64_t terms = disconnected_terms(problem.formulation) * (problem.fock_in_singles ? 2 : 1);
+  const std::int64_t terms = disconnected_terms(problem.formulation) * problem.disconnected_sets();
   return left + right + terms * h * h * p * p;
 }
 

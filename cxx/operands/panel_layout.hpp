@@ -24,11 +24,11 @@ struct PanelKey {
   enum class Kind : std::uint8_t {
     left,   ///< [h, h', p, x]: left operand of products; x is the contracted index
     right,  ///< [h, p, p', x]: right operand of products
-    pairs,  ///< [h, h', p, p']: vvoo block for t1, or t2 block for f_ov, of the disconnected triples
+    pairs,  ///< [h, h', p, p']: vvoo block of a set of disconnected factors
   };
   Kind kind;
   Side side = Side::right;     ///< for left and right panels
-  std::uint8_t set = 0;        ///< for pairs: 0: with t1, 1: with f_ov
+  std::uint8_t set = 0;        ///< for pairs: number of the set in Method::sets(); else 0
   std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, pairs {p, p', h, h'}; numbers of tiles
 
   static PanelKey left(const PanelTiles& t, Side side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
@@ -76,16 +76,15 @@ class PanelLayout {
   /// Rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
-  /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides and on
-  /// `fock_in_singles`. `tiles`: the tiles of the panels, for the orbitals of the problem. `shares`: shares[rank], the
+  /// Builds the layout. `problem`: the layout depends on its formulation and on its numbers of sides and of
+  /// disconnected sets. `tiles`: the tiles of the panels, for the orbitals of the problem. `shares`: shares[rank], the
   /// part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }
   bool two_sided() const { return two_sided_; }
   const TileSpace& tiles() const { return tiles_; }
-  /// Number of sets of factors of the disconnected triples: t1 with vvoo blocks; with Fock in the singles also f_ov
-  /// with t2 blocks.
+  /// Number of sets of factors of the disconnected triples, see Method::sets().
   std::size_t sets() const { return indices_.size() - of_pairs; }
 
   /// Returns the extent of a panel; null if the problem has no such panel.

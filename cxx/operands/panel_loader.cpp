@@ -354,7 +354,7 @@ bool PanelLoader::place_pairs(const BlockData& block, std::size_t set) {
 }
 
 void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
-                            std::vector<double>& lone) {
+                            double weight, std::vector<double>& lone) {
   const TileSpace& space = source.tiles();
   std::vector<double> block;
   const auto n = static_cast<std::size_t>(space.orbitals());
@@ -368,7 +368,7 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
       for (std::size_t x = 0; x < static_cast<std::size_t>(space[p].size); ++x) {
         for (std::size_t y = 0; y < static_cast<std::size_t>(space[h].size); ++y) {
           lone[(static_cast<std::size_t>(space[h].offset) + y) * n + static_cast<std::size_t>(space[p].offset) + x] =
-              block[x * static_cast<std::size_t>(space[h].size) + y];
+              weight * block[x * static_cast<std::size_t>(space[h].size) + y];
         }
       }
     }
@@ -377,20 +377,22 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
 
 void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   constexpr Space h = Space::hole, p = Space::particle;
-  const TileSource& left = problem.left_source();
-  load_lone(left, &TileSource::read_t1, t1_factors[0]);
-  for_each_block(
-      *problem.right, {p, p, h, h}, {0, 2, 3, 1},
-      [&](const std::array<int, 4>& t, std::span<double> block) {
-        problem.right->read_v2(t[0], t[1], t[2], t[3], block);
-      },
-      [&](const BlockData& block) { return place_pairs(block, 0); });
-  if (!problem.fock_in_singles) return;
-  load_lone(*problem.right, &TileSource::read_fock, t1_factors[1]);
-  for_each_block(
-      left, {p, p, h, h}, {0, 2, 3, 1},
-      [&](const std::array<int, 4>& t, std::span<double> block) { left.read_t2(t[0], t[1], t[2], t[3], block); },
-      [&](const BlockData& block) { return place_pairs(block, 1); });
+  const TileSource &left = problem.left_source(), &right = *problem.right;
+  for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
+    const DisconnectedSet& set = problem.method.sets()[n];
+    if (set.ov == OvFactor::t1) {
+      load_lone(left, &TileSource::read_t1, set.weight, t1_factors[n]);
+    } else {
+      load_lone(right, &TileSource::read_fock, set.weight, t1_factors[n]);
+    }
+    const bool integrals = set.vvoo == VvooFactor::v2;
+    const TileSource& source = integrals ? right : left;
+    const auto read = integrals ? &TileSource::read_v2 : &TileSource::read_t2;
+    for_each_block(
+        source, {p, p, h, h}, {0, 2, 3, 1},
+        [&](const std::array<int, 4>& t, std::span<double> block) { (source.*read)(t[0], t[1], t[2], t[3], block); },
+        [&](const BlockData& block) { return place_pairs(block, n); });
+  }
 }
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {

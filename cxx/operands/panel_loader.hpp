@@ -81,9 +81,9 @@ class PanelLoader {
                    Side side);
   /// The same for blocks of pairs, with the images that the formulation needs.
   bool place_pairs(const BlockData& block, std::size_t set);
-  /// Reads all blocks [p,h] by `read`. Writes them to `lone`, an array [orbitals, orbitals] with the element [hole,
-  /// particle].
-  void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
+  /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `lone`, an array [orbitals, orbitals]
+  /// with the element [hole, particle].
+  void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const, double weight,
                  std::vector<double>& lone);
 
   /// A range of orbitals inside one tile of the panels. `in_tile`, `in_block`: its begin, counted from the begin of the

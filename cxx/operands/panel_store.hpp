@@ -61,8 +61,8 @@ class PanelStore {
   /// True if fetch_others() has been called, so that panels may come from other ranks.
   bool has_others() const { return others_ != nullptr; }
 
-  /// t1 for set 0, f_ov for set 1: an array [orbitals, orbitals] with the element [hole, particle], followed by
-  /// `vector_margin` zeros. f_ov in hartree.
+  /// The factor t1, or f_ov in hartree, of set `set` of the method, multiplied by the weight of the set: an array
+  /// [orbitals, orbitals] with the element [hole, particle], followed by `vector_margin` zeros.
   std::span<const double> t1_factor(std::size_t set) const { return t1_factors_[set]; }
   /// Orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
   std::span<const double> orbital_energies() const { return eps_; }

@@ -78,7 +78,7 @@ KernelWork KernelWorkModel::cut(const gpu::TaskProgram& program, std::int64_t k_
   std::vector<gpu::CtaTile> cta_tiles;
   const double share = gpu::append_cta_tiles(0, program.data, formulation_, shapes_[kernel], tiling, cta_tiles);
   KernelWork work;
-  const int targets = formulation_ == SpinFormulation::spin_adapted ? 6 : 1;
+  const int targets = targets_per_side(formulation_);
   for (const gpu::CtaTile& cta_tile : cta_tiles) {
     const int computed = formulation_ == SpinFormulation::spin_adapted
                              ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, cta_tile))

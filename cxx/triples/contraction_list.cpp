@@ -56,7 +56,7 @@ std::uint8_t particle_slot(int position) {
 void write_spin_orbital(const TileSpace& space, const Task& task, ContractionList& contractions, std::size_t& used) {
   const auto& p = task.particles;
   const auto& h = task.holes;
-  contractions.targets = 1;
+  contractions.targets = targets_per_side(SpinFormulation::spin_orbital);
   for (const Term& term : terms) {
     const auto pp = others(term.particle);
     const auto hh = others(term.hole);
@@ -119,10 +119,10 @@ std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int tar
 /// of the pairs (ia), (jb), (kc).
 void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTargets equivalent_targets,
                         ContractionList& contractions, std::size_t& used) {
-  contractions.targets = 6;
+  contractions.targets = targets_per_side(SpinFormulation::spin_adapted);
   const auto p = [&](int position) { return task.particles[static_cast<std::size_t>(position)]; };
   const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
-  for (int target = 0; target < 6; ++target) {
+  for (int target = 0; target < contractions.targets; ++target) {
     const Permutation& hole_of = assignments[static_cast<std::size_t>(target)];
     for (int lone = 0; lone < 3; ++lone) {
       const auto pp = others(lone);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cxx/triples/method.hpp"
 #include "cxx/triples/task.hpp"
 #include "tce_tiles/tile_space.hpp"
 
@@ -54,7 +55,8 @@ struct Product {
 };
 
 /// A term of the disconnected triples S: sign * t1[p,h] * vvoo[p',p'',h',h'']. The vvoo factor is <p'p''||h'h''>, in
-/// the spin-adapted formulation (p'h'|p''h''). With Fock in the singles f_ov and t2 are a second pair of such factors.
+/// the spin-adapted formulation (p'h'|p''h''). The sets of a method (method.hpp) may have f_ov for t1, and t2 for
+/// <p'p''||h'h''>.
 ///
 /// Positions of particles are 0, 1, 2 for a, b, c; positions of holes are 0, 1, 2 for i, j, k.
 struct DisconnectedTerm {
@@ -83,7 +85,7 @@ struct EquivalentTarget {
 
 /// All products and terms of one task.
 struct ContractionList {
-  int targets = 0;  ///< number of targets: 1 (spin-orbital) or 6 (spin-adapted)
+  int targets = 0;  ///< see targets_per_side()
   std::vector<Product> products;
   std::vector<DisconnectedTerm> disconnected;
   std::vector<EquivalentTarget> equivalent_targets;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cxx/triples/method.hpp"
 #include "cxx/triples/task.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -20,15 +21,15 @@ struct Problem {
   const TileSource* left = nullptr;   ///< left amplitudes; null: the right ones
   SpinFormulation formulation = SpinFormulation::spin_orbital;
   std::vector<double> omega2 = {0.0};  ///< hartree
-  /// Adds f_ov t2 to S. The standard (T) of a semicanonical ROHF reference, or of orbitals that are not fully
-  /// converged, has this term.
-  bool fock_in_singles = false;
+  Method method = ccsd_t;              ///< says what S is
 
   const TileSource& left_source() const { return left != nullptr ? *left : *right; }
   bool two_sided() const { return left != nullptr; }
   int sides() const { return two_sided() ? 2 : 1; }
   /// Number of targets of a task (see contraction_list.hpp), both sides together.
-  int targets() const { return (formulation == SpinFormulation::spin_adapted ? 6 : 1) * sides(); }
+  int targets() const { return targets_per_side(formulation) * sides(); }
+  /// Number of sets of factors of S.
+  int disconnected_sets() const { return static_cast<int>(method.sets().size()); }
 };
 
 }  // namespace trifuse

@@ -46,6 +46,7 @@ struct Tensors {
   std::vector<double> t1, fock;  ///< [upper orbital, lower orbital] over all orbitals
   Dense4 t2;                     ///< [p,p',h,h']
   Dense4 vvoo, ovoo, vvov;       ///< <p p'||h h'>, <l p||h h'>, <p p'||h d>
+  const std::vector<double>& ov(OvFactor factor) const { return factor == OvFactor::t1 ? t1 : fock; }
 };
 
 using Read4 = void (TileSource::*)(int, int, int, int, std::span<double>) const;
@@ -174,9 +175,9 @@ class ReferenceEvaluation::Elements {
       : problem_(problem),
         tiles_(tiles),
         eps_(problem.right->orbital_energies()),
-        right_(expand(*problem.right, *problem.right, problem.fock_in_singles)),
+        right_(expand(*problem.right, *problem.right, problem.method.needs_fock())),
         two_sided_(problem.two_sided()) {
-    if (two_sided_) left_ = expand(*problem.left, *problem.right, problem.fock_in_singles);
+    if (two_sided_) left_ = expand(*problem.left, *problem.right, problem.method.needs_fock());
   }
 
   void evaluate(const Task& task, std::span<TaskEnergy> energies) const {
@@ -214,8 +215,9 @@ class ReferenceEvaluation::Elements {
       switch (term.kind) {
         case TermKind::singles: {
           const auto pair = static_cast<std::size_t>(lone_p * x.orbitals + lone_h);
-          sum = x.t1[pair] * x.vvoo(p1, p2, h1, h2);
-          if (problem_.fock_in_singles) sum += x.fock[pair] * x.t2(p1, p2, h1, h2);
+          for (const DisconnectedSet& set : problem_.method.sets()) {
+            sum += set.weight * x.ov(set.ov)[pair] * (set.vvoo == VvooFactor::v2 ? x.vvoo : x.t2)(p1, p2, h1, h2);
+          }
           s += term.sign * sum;
           break;
         }
@@ -270,8 +272,11 @@ class ReferenceEvaluation::Elements {
       const auto [x1, x2] = others(static_cast<int>(lone));
       const auto q1 = static_cast<std::size_t>(x1), q2 = static_cast<std::size_t>(x2);
       const auto pair = static_cast<std::size_t>(p[lone] * x.orbitals + h[lone]);
-      s += x.t1[pair] * spatial.ovov(h[q1], p[q1], h[q2], p[q2]);
-      if (problem_.fock_in_singles) s += x.fock[pair] * spatial.t(h[q1], h[q2], p[q1], p[q2]);
+      for (const DisconnectedSet& set : problem_.method.sets()) {
+        s += set.weight * x.ov(set.ov)[pair] *
+             (set.vvoo == VvooFactor::v2 ? spatial.ovov(h[q1], p[q1], h[q2], p[q2])
+                                         : spatial.t(h[q1], h[q2], p[q1], p[q2]));
+      }
     }
   }
 

@@ -21,11 +21,6 @@ inline SpinFormulation default_formulation(const TileSpace& orbitals) {
   return orbitals.restricted() ? SpinFormulation::spin_adapted : SpinFormulation::spin_orbital;
 }
 
-/// Number of terms of the disconnected triples of a task. Each has its own vvoo block.
-constexpr int disconnected_terms(SpinFormulation formulation) {
-  return formulation == SpinFormulation::spin_adapted ? 18 : 9;
-}
-
 /// Spins of the three excited electrons, a = alpha, b = beta.
 enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
 

@@ -84,7 +84,7 @@ class CpuExecutorForOpenShells : public CpuExecutorFor {};
 TEST_P(CpuExecutorForOpenShells, AgreesWithTheReferenceWithFockInSingles) {
   for (const bool two_sided : {false, true}) {
     OwnedProblem owned(GetParam().molecule, SpinFormulation::spin_orbital, two_sided);
-    owned.problem.fock_in_singles = true;
+    owned.problem.method = ccsd_t_with_fock;
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 5));
   }
 }
@@ -178,7 +178,7 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
-      owned.problem.fock_in_singles = formulation == SpinFormulation::spin_orbital && !two_sided;
+      if (formulation == SpinFormulation::spin_orbital && !two_sided) owned.problem.method = ccsd_t_with_fock;
       const Plan plan = make_plan(owned.right->tiles().retiled(5, 6), formulation);
       const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, 1);
       // Tiles of the plan, and tiles of which those that the executor would make are no part.

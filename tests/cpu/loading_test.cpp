@@ -72,7 +72,7 @@ class Loading : public ::testing::TestWithParam<SpinFormulation> {
     Problem problem;
     problem.right = &read;
     problem.formulation = GetParam();
-    problem.fock_in_singles = true;
+    problem.method = ccsd_t_with_fock;
     const Plan plan = make_plan(read.tiles().retiled(3, 5), problem.formulation);
     const auto executor = make_cpu_executor(problem, plan.tiles);
     std::vector<TaskEnergy> found(plan.tasks.size());

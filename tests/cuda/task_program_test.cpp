@@ -13,6 +13,7 @@
 #include "cxx/triples/energy.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 
 /// The program of a kernel, executed in the plainest way and compared with the reference. This tests panels, orders,
@@ -120,7 +121,7 @@ class Evaluation {
 
   double singles(const Element& e, int t) const {
     double sum = 0.0;
-    for (int set = 0; set < disconnected_sets(problem_); ++set) {
+    for (int set = 0; set < problem_.disconnected_sets(); ++set) {
       for (int x = 0; x < 3; ++x) {
         if (adapted()) {
           sum += single(e, set, x, assignments[at(t)][at(x)], x * 6 + t);
@@ -221,8 +222,19 @@ TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceWithFockInSingles) {
     for (const bool two_sided : {false, true}) {
       SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
-      owned.problem.fock_in_singles = true;
+      owned.problem.method = ccsd_t_with_fock;
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 5));
+    }
+  }
+}
+
+TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForOtherMethods) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    OwnedProblem owned(GetParam().molecule, formulation);
+    for (const Method& method : other_methods) {
+      SCOPED_TRACE(method.name() + std::string(", ") + to_string(formulation));
+      owned.problem.method = method;
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 4));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
+#include "tests/support/other_methods.hpp"
 
 /// Compares every kernel that the device can run with the reference, and for larger molecules with the CPU, task by
 /// task.
@@ -66,9 +67,20 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithFockInSingles) {
     for (const bool two_sided : {false, true}) {
       SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
-      owned.problem.fock_in_singles = true;
+      owned.problem.method = ccsd_t_with_fock;
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5),
                                        two_sided ? usable_kernels() : std::vector{usable_kernels().front()});
+    }
+  }
+}
+
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceForOtherMethods) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    OwnedProblem owned(GetParam().molecule, formulation);
+    for (const Method& method : other_methods) {
+      SCOPED_TRACE(method.name() + std::string(", ") + to_string(formulation));
+      owned.problem.method = method;
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5), {usable_kernels().front()});
     }
   }
 }
@@ -128,7 +140,7 @@ TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerOpenShellsAndTwoSides) {
     SCOPED_TRACE(std::to_string(irreps) + " irreps");
     OwnedProblem owned(open_shell(Reference::uhf, {8, 6, 22, 25}, irreps), SpinFormulation::spin_orbital, true);
     owned.problem.omega2 = {0.0, 0.2};
-    owned.problem.fock_in_singles = true;
+    owned.problem.method = ccsd_t_with_fock;
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(8, 25));
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 13));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/calculation/fingerprint.hpp"
+#include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_communicator.hpp"
@@ -44,8 +45,13 @@ TEST(FingerprintOfAProblem, TellsCalculationsApart) {
   other_omega2.problem.omega2 = {0.1};
   add(other_omega2);
   OwnedProblem with_fock(molecule, SpinFormulation::spin_adapted);
-  with_fock.problem.fock_in_singles = true;
+  with_fock.problem.method = ccsd_t_with_fock;
   add(with_fock);
+  for (const Method& method : other_methods) {
+    OwnedProblem other(molecule, SpinFormulation::spin_adapted);
+    other.problem.method = method;
+    add(other);
+  }
   ++molecule.seed;
   add(OwnedProblem(molecule, SpinFormulation::spin_adapted));
   std::sort(all.begin(), all.end());

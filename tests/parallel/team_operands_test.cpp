@@ -37,7 +37,7 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
  protected:
   OwnedProblem owned{GetParam().molecule, GetParam().formulation, GetParam().two_sided};
   Plan plan = [&] {
-    owned.problem.fock_in_singles = GetParam().fock;
+    if (GetParam().fock) owned.problem.method = ccsd_t_with_fock;
     owned.problem.omega2 = {0.0, 0.1};
     return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
   }();

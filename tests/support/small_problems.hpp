@@ -27,7 +27,7 @@ void for_each_small_problem(Check check) {
                         {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
   for (const Case& each : cases) {
     OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
-    owned.problem.fock_in_singles = each.fock_in_singles;
+    if (each.fock_in_singles) owned.problem.method = ccsd_t_with_fock;
     SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
                  (each.fock_in_singles ? ", Fock in singles" : ""));
     check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.formulation));

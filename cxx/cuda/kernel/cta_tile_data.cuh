@@ -12,7 +12,7 @@ namespace trifuse::gpu {
 /// in the block]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
 template <SpinFormulation formulation, typename Config>
 struct CtaTileData {
-  static constexpr int targets_per_side = formulation == SpinFormulation::spin_adapted ? 6 : 1;
+  static constexpr int targets_per_side = trifuse::targets_per_side(formulation);
   static constexpr int vvoo_per_set =
       formulation == SpinFormulation::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
@@ -22,7 +22,7 @@ struct CtaTileData {
   CtaTile cta_tile;
   TaskData task;
   double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
-  double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 and f_ov
+  double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 or f_ov
   const double* vvoo[max_sets * vvoo_per_set];                        ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, product]
   WarpView views[Config::warps];                                               ///< [warp]

@@ -42,7 +42,7 @@ class Epilogue {
   static constexpr int vvoo_count = adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
  public:
-  static constexpr int targets_per_side = adapted ? 6 : 1;
+  static constexpr int targets_per_side = trifuse::targets_per_side(formulation);
   static constexpr int sides = two_sided ? 2 : 1;  ///< side 0 is left if there are two
   static constexpr int targets = targets_per_side * sides;
 

@@ -144,7 +144,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
     const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
     const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
-                                          disconnected_sets(problem_) * particles * particles * holes * holes);
+                                          problem_.disconnected_sets() * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
@@ -158,7 +158,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t sides = problem_.sides();
     // Panels of coinciding tiles are packed in both orders.
     const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
-                                      disconnected_sets(problem_) * particles * particles * holes * holes);
+                                      problem_.disconnected_sets() * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
   std::int64_t largest_inner() const {
@@ -192,7 +192,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     upload(device.omega2, std::span<const double>(problem_.omega2));
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
-    for (int set = 0; set < disconnected_sets(problem_); ++set) {
+    for (int set = 0; set < problem_.disconnected_sets(); ++set) {
       const std::span<const double> lone = panels_->t1_factor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
         for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];

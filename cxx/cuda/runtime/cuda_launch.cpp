@@ -87,7 +87,7 @@ void PendingLaunch::resolve(std::span<const double* const> panels) {
 }
 
 KernelParameters PendingLaunch::parameters() const {
-  KernelParameters result = base_parameters(problem_.formulation, problem_.sides(), disconnected_sets(problem_));
+  KernelParameters result = base_parameters(problem_.formulation, problem_.sides(), problem_.disconnected_sets());
   result.eps = device_.eps.data();
   result.omega2 = device_.omega2.data();
   result.ov_factors[0] = device_.ov_factors[0].data();
@@ -118,27 +118,13 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
   const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (results_.size() * omega2_count);
   for (std::size_t n = 0; n < results_.size(); ++n) {
     for (std::size_t w = 0; w < omega2_count; ++w) {
-      add_energy(results_[n].spin_case, energies.data() + (n * omega2_count + w) * sums, results_[n].energies[w]);
+      add_energy_sums(problem_.formulation, results_[n].spin_case,
+                      energies.subspan((n * omega2_count + w) * sums, sums), results_[n].energies[w]);
     }
   }
   const std::int64_t cta_tiles = std::ssize(program_.cta_tiles);
   clear();
   return cta_tiles;
-}
-
-void PendingLaunch::add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const {
-  if (problem_.formulation == SpinFormulation::spin_adapted) {
-    energy.e_bracket_t_same += sum[2];
-    energy.e_paren_t_same += sum[3];
-    energy.e_bracket_t_mixed += sum[0] - sum[2];
-    energy.e_paren_t_mixed += sum[1] - sum[3];
-  } else if (spin_case == SpinCase::aaa || spin_case == SpinCase::bbb) {
-    energy.e_bracket_t_same += sum[0];
-    energy.e_paren_t_same += sum[1];
-  } else {
-    energy.e_bracket_t_mixed += sum[0];
-    energy.e_paren_t_mixed += sum[1];
-  }
 }
 
 void PendingLaunch::clear() {

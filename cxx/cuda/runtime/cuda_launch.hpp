@@ -51,7 +51,6 @@ class PendingLaunch {
   /// Writes products and vvoo blocks with pointers. `panels` [name]: device memory, in the order of `names_`.
   void resolve(std::span<const double* const> panels);
   KernelParameters parameters() const;
-  void add_energy(SpinCase spin_case, const double* sum, TaskEnergy& energy) const;
   void clear();
 
   const Device& device_;

@@ -51,7 +51,7 @@ KernelParameters base_parameters(SpinFormulation formulation, int sides, int set
   KernelParameters parameters{};
   parameters.sides = sides;
   parameters.sets = sets;
-  parameters.targets = adapted ? 6 : 1;
+  parameters.targets = targets_per_side(formulation);
   parameters.vvoo_per_set = disconnected_terms(formulation);
   parameters.product_sign = adapted ? 0u : 0x80000000u;
   return parameters;
@@ -63,8 +63,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
   const auto sums =
-      static_cast<std::size_t>(formulation == SpinFormulation::spin_adapted ? spin_adapted_sums : spin_orbital_sums) *
-      static_cast<std::size_t>(parameters.omega2_count);
+      static_cast<std::size_t>(energy_sums(formulation)) * static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
   send(program, parameters, buffers);
   buffers.warp_sums.reserve(cta_tiles * warps * sums);

@@ -52,16 +52,16 @@ struct CtaTile {
   std::uint8_t hole_block[3];  ///< [i, j, k] block of `hole_block` holes inside the orbital tile
 };
 
-/// Energy sums of a warp for each omega2.
-inline constexpr int spin_orbital_sums = 2;  ///< E[T], E(T)
-inline constexpr int spin_adapted_sums = 4;  ///< E[T], E(T), same-spin part of E[T], same-spin part of E(T)
+/// Energy sums of a warp for each omega2, in the order of energy_sums().
+inline constexpr int spin_orbital_sums = energy_sums(SpinFormulation::spin_orbital);
+inline constexpr int spin_adapted_sums = energy_sums(SpinFormulation::spin_adapted);
 /// Number of vvoo blocks of a task for each set of disconnected factors. They are ordered by the indices of the t1 or
 /// f_ov factor: [particle, hole] in spin-orbital form, [particle, target] in spin-adapted form.
 inline constexpr int spin_orbital_vvoo_blocks = disconnected_terms(SpinFormulation::spin_orbital);
 inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulation::spin_adapted);
 
-inline constexpr int max_sides = 2;               ///< left and right amplitudes
-inline constexpr int max_sets = 2;                ///< t1 with integrals, f_ov with t2
+inline constexpr int max_sides = 2;  ///< left and right amplitudes
+inline constexpr int max_sets = most_disconnected_sets;
 inline constexpr int cta_holes = 3 * hole_block;  ///< holes of a CTA tile, those of i, j and k added up
 
 /// Says which hole blocks of a CTA tile are the same block of one orbital tile. Bit 0: those of i and j. Bit 1: those
@@ -113,16 +113,16 @@ struct KernelParameters {
   const double* eps;              ///< [orbital] orbital energies, hartree
   const double* omega2;           ///< [omega2] regularisation parameters, hartree
   const double*
-      ov_factors[max_sets];      ///< [particle orbital, hole orbital] over all orbitals: t1, and f_ov if it is used
-  double* warp_sums;             ///< [CTA tile, omega2, warp, sum] energies, hartree
-  double* scratch;               ///< [CTA, side, target, accumulator, thread]
+      ov_factors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
+  double* warp_sums;         ///< [CTA tile, omega2, warp, sum] energies, hartree
+  double* scratch;           ///< [CTA, side, target, accumulator, thread]
   std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken; 0 at launch
   std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
   std::int32_t orbitals;         ///< of the orbital space, holes and particles
   std::int32_t omega2_count;     ///< values in `omega2`
-  std::int32_t sets;             ///< of disconnected factors: 1 (t1) or 2 (t1 and f_ov)
+  std::int32_t sets;             ///< of disconnected factors: 1 or 2
   std::int32_t sides;            ///< 1, or 2 if left and right amplitudes differ
-  std::int32_t targets;          ///< of each side: 1 in spin-orbital form, 6 in spin-adapted form
+  std::int32_t targets;          ///< of each side, see targets_per_side()
   std::int32_t vvoo_per_set;     ///< vvoo blocks of a task for each set
   std::uint32_t product_sign;    ///< the sign bit 0x80000000 if signs alternate (spin-orbital form), else 0
 };

@@ -42,10 +42,6 @@ PanelKey PanelName::on_host() const {
   return PanelKey::pairs(set, tiles);
 }
 
-int disconnected_sets(const Problem& problem) {
-  return problem.fock_in_singles ? 2 : 1;
-}
-
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
                    ContractionList& contractions, TaskProgram& program) {
   list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::computed);
@@ -73,10 +69,10 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
     }
   }
   const int terms = disconnected_terms(problem.formulation);
-  program.vvoo.assign(at(terms * disconnected_sets(problem)), {});
+  program.vvoo.assign(at(terms * problem.disconnected_sets()), {});
   for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
-    for (int set = 0; set < disconnected_sets(problem); ++set) {
+    for (int set = 0; set < problem.disconnected_sets(); ++set) {
       const auto particle = [&](std::size_t n) { return task.particles[at(term.vvoo_particles[n])]; };
       const auto hole = [&](std::size_t n) { return task.holes[at(term.vvoo_holes[n])]; };
       program.vvoo[at(set * terms + place)] = {true,

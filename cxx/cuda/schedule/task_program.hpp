@@ -19,7 +19,7 @@ namespace trifuse::gpu {
 struct PanelName {
   PanelKind kind;
   Side side;                 ///< of left and right panels; Side::right for vvoo blocks
-  std::uint8_t set;          ///< of vvoo blocks: the set of disconnected factors, 0 (t1) or 1 (f_ov); else 0
+  std::uint8_t set;          ///< of vvoo blocks: number of the set in Method::sets(); else 0
   bool swapped;              ///< true if the two indices of one kind have positions in the reverse order of `tiles`
   std::array<int, 4> tiles;  ///< orbital tiles in the order of the host's panel; left and right panels use three
   auto operator<=>(const PanelName&) const = default;
@@ -42,9 +42,6 @@ struct TaskProgram {
   std::vector<NamedVvoo> vvoo;         ///< [set, vvoo block]
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
-
-/// Number of sets of disconnected factors: 1 (t1 with integrals), or 2 with Fock in the singles (f_ov with t2, too).
-int disconnected_sets(const Problem& problem);
 
 /// Writes the program of `task` into `program`. `k_step`: contracted indices of one instruction. `contractions`:
 /// storage that is reused from call to call; holds the task's contraction list afterwards.

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "cxx/triples/task.hpp"
+
+/// The description of a triples method: what the executors sum, and how journals and reports name it. Executors on CPU
+/// and GPU, the reference evaluation, the panels, the journal and the report read this description; none of them knows
+/// a method by itself.
+namespace trifuse {
+
+struct SourceInfo;
+
+/// Number of targets of a task for one side: D, or W of the six assignments (see contraction_list.hpp).
+constexpr int targets_per_side(SpinFormulation formulation) {
+  return formulation == SpinFormulation::spin_adapted ? 6 : 1;
+}
+
+/// Number of terms of the disconnected triples of a task for one set of factors. Each has its own vvoo block.
+constexpr int disconnected_terms(SpinFormulation formulation) {
+  return formulation == SpinFormulation::spin_adapted ? 18 : 9;
+}
+
+/// The factor [p,h] of a disconnected term: t1 of the left amplitudes, or f_ov of the Fock matrix, hartree.
+enum class OvFactor : std::uint8_t { t1, f_ov };
+/// The factor [p',p'',h',h''] of a disconnected term: integrals v2, hartree, or t2 of the left amplitudes.
+enum class VvooFactor : std::uint8_t { v2, t2 };
+
+/// One set of factors of the disconnected triples. The set adds
+///
+///     weight * sum over the terms of (sign * ov[p,h] * vvoo[p',p'',h',h''])
+///
+/// to S. The terms and their signs are the singles of terms.hpp.
+struct DisconnectedSet {
+  OvFactor ov;
+  VvooFactor vvoo;
+  double weight = 1.0;
+  bool operator==(const DisconnectedSet&) const = default;
+};
+
+/// The largest number of sets of a method.
+inline constexpr std::size_t most_disconnected_sets = 2;
+
+/// An energy that executors sum for each omega2, hartree. `same` and `mixed`: its parts in the energies of a task.
+struct MethodEnergy {
+  const char* name;  ///< in reports
+  double TaskEnergy::*same;
+  double TaskEnergy::*mixed;
+};
+
+/// The energies of every method. The formulas are in energy.hpp. The last energy is the correction of the method.
+inline constexpr std::array<MethodEnergy, 2> method_energies = {
+    {{"E[T]", &TaskEnergy::e_bracket_t_same, &TaskEnergy::e_bracket_t_mixed},
+     {"E(T)", &TaskEnergy::e_paren_t_same, &TaskEnergy::e_paren_t_mixed}}};
+static_assert(TaskEnergy::numbers == 2 * method_energies.size(), "each energy has two parts");
+
+/// Number of sums of a task for each omega2: the energies in the order of `method_energies`, all spin cases together.
+/// In the spin-adapted formulation their parts with three equal spins follow in the same order.
+constexpr int energy_sums(SpinFormulation formulation) {
+  const auto energies = static_cast<int>(method_energies.size());
+  return formulation == SpinFormulation::spin_adapted ? 2 * energies : energies;
+}
+
+/// Adds the sums of a task to its energies. `spin_case`: of the task. `sums`: sums[energy_sums(formulation)], hartree,
+/// already multiplied by the factor of the task.
+void add_energy_sums(SpinFormulation formulation, SpinCase spin_case, std::span<const double> sums, TaskEnergy& energy);
+
+/// A triples method. A value: problems contain a copy.
+class Method {
+ public:
+  /// `name`: the method, with CCSD amplitudes on both sides. `correction`: the correction alone. Both must be string
+  /// literals. `sets`: 1 to `most_disconnected_sets` sets; another number throws std::logic_error.
+  constexpr Method(const char* name, const char* correction, std::initializer_list<DisconnectedSet> sets)
+      : name_(name), correction_(correction), set_count_(sets.size()) {
+    if (sets.size() < 1 || sets.size() > most_disconnected_sets) {
+      throw std::logic_error("A triples method has one or two sets of disconnected factors.");
+    }
+    std::copy(sets.begin(), sets.end(), sets_.begin());
+  }
+
+  constexpr const char* name() const { return name_; }
+  constexpr const char* correction() const { return correction_; }
+  /// The sets whose contributions make up S.
+  constexpr std::span<const DisconnectedSet> sets() const { return {sets_.data(), set_count_}; }
+  /// True if a set has the factor f_ov, so that the Fock matrix is needed.
+  constexpr bool needs_fock() const {
+    return std::any_of(sets().begin(), sets().end(), [](const DisconnectedSet& x) { return x.ov == OvFactor::f_ov; });
+  }
+
+ private:
+  const char* name_;
+  const char* correction_;
+  std::array<DisconnectedSet, most_disconnected_sets> sets_{};
+  std::size_t set_count_;
+};
+
+/// (T): S = t1 v2.
+inline constexpr Method ccsd_t{"CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}}};
+/// (T) with S = t1 v2 + f_ov t2. The standard (T) of a semicanonical ROHF reference, or of orbitals that are not fully
+/// converged, has the second term.
+inline constexpr Method ccsd_t_with_fock{
+    "CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}, {OvFactor::f_ov, VvooFactor::t2}}};
+
+/// The name of a method with the given amplitudes at one omega2, hartree, e.g. "Lambda-CCSD(T)". `left`: null if there
+/// is one set of amplitudes.
+std::string name_of(const Method& method, const SourceInfo& right, const SourceInfo* left, double omega2);
+
+/// A text that is different for methods with different energies, and the same in all versions of Trifuse. It is part of
+/// the fingerprint of journals.
+std::string journal_text(const Method& method);
+
+}  // namespace trifuse
