@@ -13,7 +13,7 @@ namespace trifuse::cli {
 
 namespace {
 
-void begin_cuda(std::vector<int> devices, bool in_team) {
+void begin_cuda(std::vector<int> devices, bool distributed) {
   if (devices.empty()) {
     devices.resize(static_cast<std::size_t>(visible_device_count()));
     std::iota(devices.begin(), devices.end(), 0);
@@ -21,7 +21,7 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
   // In a job of several ranks, each rank of a host takes one GPU, in the order of the ranks.
   const std::optional<int> place = rank_on_host_by_launcher();
   for (std::size_t n = 0; n < devices.size(); ++n) {
-    if (!in_team || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
+    if (!distributed || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
   }
 }
 
@@ -29,10 +29,10 @@ void begin_cuda(std::vector<int> devices, bool in_team) {
 
 std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
                                               const Communicator* communicator) {
-  return std::async(std::launch::async, [&flags, &right, in_team = communicator != nullptr] {
+  return std::async(std::launch::async, [&flags, &right, distributed = communicator != nullptr] {
     CalculationOptions options = flags.resolve(right);
     try {
-      if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, in_team);
+      if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, distributed);
     } catch (const Error&) {
       // The code that uses the GPUs reports the error.
     }

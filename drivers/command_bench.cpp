@@ -146,8 +146,8 @@ struct BenchCommand {
     print_output("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
     // The model gives the time of a task in full CTA tiles for each multiprocessor. The time of one CTA tile should be
     // about the same for similar tasks.
-    print_output("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "items", "ms", "TF/s",
-                 "DGEMM", "to DGEMM", "us/item", "spill");
+    print_output("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "tiles", "ms", "TF/s",
+                 "DGEMM", "to DGEMM", "us/tile", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
@@ -164,8 +164,8 @@ struct BenchCommand {
         flush_output();
         results.push_back({{"task", which.name},
                            {"kernel", times.kernel},
-                           {"items", times.cta_tiles},
-                           {"modelled_full_items", times.modelled},
+                           {"cta_tiles", times.cta_tiles},
+                           {"modelled_full_tiles", times.modelled},
                            {"seconds", times.seconds},
                            {"operations", which.operations()},
                            {"flops_per_second", rate},
@@ -258,7 +258,7 @@ void add_bench(CLI::App& app, int&) {
                    "Largest tile of the plan; default: the same as in `run`")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   bench->add_option("--threads", command->options.threads, "Threads of Trifuse and of the BLAS library")
-      ->check(CLI::Range(1, most_threads));
+      ->check(CLI::Range(1, max_threads));
   bench->add_option("--device", command->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -267,7 +267,7 @@ void add_bench(CLI::App& app, int&) {
                    "GPUs to use, for example 0,1; default: all; implies --device cuda")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
+      ->check(CLI::Range(0, static_cast<int>(max_devices) - 1));
   bench->add_option("--memory", command->memory,
                     "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");

@@ -10,7 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "drivers/begin_devices.hpp"
@@ -18,12 +18,12 @@
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
+#include "drivers/rank_report.hpp"
 #include "drivers/report.hpp"
 #include "drivers/same_input.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/stop_signals.hpp"
-#include "drivers/team_report.hpp"
 #include "tce_tiles/source_check.hpp"
 
 namespace trifuse::cli {
@@ -86,7 +86,7 @@ struct RunCommand {
     });
     const double checked = wall_seconds();
     times.checking = checked - opened;
-    const auto compute_planned = [&](const Calculation& calculation, const TeamCalculation* planned) {
+    const auto compute_planned = [&](const Calculation& calculation, const DistributedCalculation* planned) {
       times.planning = wall_seconds() - checked;
       compute(calculation, sources, planned, begin, times, *json_file);
     };
@@ -97,8 +97,8 @@ struct RunCommand {
     // If ranks have read different files, this energy differs.
     const double energy = sources.right_check.ccsd_energy.value_or(0.0);
     expect_same(*communicator, std::span(&energy, 1));
-    const TeamCalculation planned =
-        plan_in_team(*communicator, *sources.right, sources.left.get(), team_options(*communicator, options));
+    const DistributedCalculation planned = plan_distributed(*communicator, *sources.right, sources.left.get(),
+                                                            distributed_options(*communicator, options));
     compute_planned(planned.calculation, &planned);
   }
 
@@ -140,16 +140,16 @@ struct RunCommand {
 
   /// The options of this rank in a job of several ranks. Each rank takes one GPU. If the user names GPUs, all ranks of
   /// a host take these GPUs in turn. Collective.
-  TeamOptions team_options(Communicator& communicator, const CalculationOptions& options) const {
+  DistributedOptions distributed_options(Communicator& communicator, const CalculationOptions& options) const {
     std::vector<DeviceInfo> usable;
     run_collectively(&communicator, [&] {
       if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
     });
-    return {options, deal_device(communicator, usable, !options.devices.empty()), options.memory};
+    return {options, assign_device(communicator, usable, !options.devices.empty()), options.memory};
   }
 
   /// `job`: the plan of all ranks, or null for a single process. `begin`: time at which the input was opened.
-  void compute(const Calculation& calculation, const Sources& sources, const TeamCalculation* job, double begin,
+  void compute(const Calculation& calculation, const Sources& sources, const DistributedCalculation* job, double begin,
                RunTimes times, ReportFile& json_file) const {
     const bool silent = quiet || !speaks;
     if (!silent) {

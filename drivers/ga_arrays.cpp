@@ -33,31 +33,31 @@ constexpr std::int64_t line = Buffer::alignment / sizeof(double);
 /// Upper bound of the shared memory that an MPI library uses for each rank of a host, bytes; more than was observed.
 constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
-/// Throws SystemError on all ranks if the segments `pieces` do not fit into memory. Collective. Global Arrays end the
+/// Throws SystemError on all ranks if the segments `segments` do not fit into memory. Collective. Global Arrays end the
 /// program if memory is short, so this function checks before. The arrays of processes of one host are usually in the
 /// shared memory of that host.
-void check_room(Communicator& communicator, std::span<const SharedSegment> pieces) {
+void check_room(Communicator& communicator, std::span<const SharedSegment> segments) {
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   run_collectively(&communicator, [&] {
     const auto mine = static_cast<std::size_t>(communicator.rank());
-    const auto neighbours = std::count(hosts.begin(), hosts.end(), hosts[mine]);
-    std::int64_t of_host = neighbours * of_mpi;
+    const auto ranks_of_host = std::count(hosts.begin(), hosts.end(), hosts[mine]);
+    std::int64_t of_host = ranks_of_host * of_mpi;
     std::size_t own = width;  // mmap needs at least one byte
-    for (const SharedSegment& piece : pieces) {
-      if (hosts[static_cast<std::size_t>(piece.rank)] != hosts[mine]) continue;
-      of_host += piece.doubles * width;
-      if (piece.rank == communicator.rank()) own += static_cast<std::size_t>(piece.doubles * width);
+    for (const SharedSegment& segment : segments) {
+      if (hosts[static_cast<std::size_t>(segment.rank)] != hosts[mine]) continue;
+      of_host += segment.doubles * width;
+      if (segment.rank == communicator.rank()) own += static_cast<std::size_t>(segment.doubles * width);
     }
-    void* const place = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) {
+    void* const memory = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
       throw SystemError(
           fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that a rank keeps.", hosts[mine],
                       static_cast<double>(own) / 0x1p20));
     }
-    munmap(place, own);
+    munmap(memory, own);
     const char* const shared_memory = "/dev/shm";
     struct statvfs room {};
-    if (neighbours < 2 || statvfs(shared_memory, &room) != 0) return;
+    if (ranks_of_host < 2 || statvfs(shared_memory, &room) != 0) return;
     const double free = static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize);
     if (static_cast<double>(of_host) <= free) return;
     throw SystemError(fmt::format(
@@ -72,8 +72,8 @@ void avoid_shared_windows_of_mpich() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
   if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return;
-  constexpr int keep = 0;
-  if (std::string_view(version.data()).starts_with("MPICH")) setenv("ARMCI_USE_WIN_ALLOCATE", "0", keep);
+  constexpr int keep_existing = 0;
+  if (std::string_view(version.data()).starts_with("MPICH")) setenv("ARMCI_USE_WIN_ALLOCATE", "0", keep_existing);
 }
 
 class Arrays;
@@ -87,26 +87,26 @@ struct GlobalArray {
 };
 
 /// A shared array that consists of one or several global arrays. The segments of one host are distributed over at most
-/// `most_files_of_host` global arrays: an MPI library stores the parts of one host in one file of shared memory for
+/// `max_files_of_host` global arrays: an MPI library stores the parts of one host in one file of shared memory for
 /// each array. The system allocates the pages of one file one after another, even if many ranks ask for pages at the
 /// same time.
 class Array final : public SharedArray {
  public:
-  Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> pieces);
+  Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> segments);
   ~Array() override;
 
-  std::span<double> local(std::size_t piece) override {
-    const Place& place = places_[piece];
-    return {global_[place.array].own + place.offset, static_cast<std::size_t>(pieces_[piece].doubles)};
+  std::span<double> local(std::size_t segment) override {
+    const SegmentPosition& position = positions_[segment];
+    return {global_[position.array].own + position.offset, static_cast<std::size_t>(segments_[segment].doubles)};
   }
 
-  void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
+  void get(std::size_t segment, std::int64_t first, std::span<double> values) override {
     // In the layers below Global Arrays, numbers of bytes have 31 bits.
     constexpr std::size_t most = std::size_t{1} << 24;
-    const auto rank = static_cast<std::size_t>(pieces_[piece].rank);
-    const Place& place = places_[piece];
-    GlobalArray& array = global_[place.array];
-    std::int64_t at = array.begins[rank] + array.shifts[rank] + place.offset + first;
+    const auto rank = static_cast<std::size_t>(segments_[segment].rank);
+    const SegmentPosition& position = positions_[segment];
+    GlobalArray& array = global_[position.array];
+    std::int64_t at = array.begins[rank] + array.shifts[rank] + position.offset + first;
     for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
       const auto part = values.first(std::min(most, values.size()));
       std::int64_t last = at + std::ssize(part) - 1, stride = 1;
@@ -126,8 +126,9 @@ class Array final : public SharedArray {
   }
 
  private:
-  /// The place of a segment: the number of its global array, and doubles from the first cache line of its owner's part.
-  struct Place {
+  /// The position of a segment: the number of its global array, and doubles from the first cache line of its owner's
+  /// part.
+  struct SegmentPosition {
     std::size_t array;
     std::int64_t offset;
   };
@@ -146,8 +147,8 @@ class Array final : public SharedArray {
   Arrays& arrays_;
   CallerThread& caller_;
   std::size_t rank_;
-  std::vector<SharedSegment> pieces_;
-  std::vector<Place> places_;
+  std::vector<SharedSegment> segments_;
+  std::vector<SegmentPosition> positions_;
   std::vector<GlobalArray> global_;
 };
 
@@ -155,19 +156,19 @@ class Arrays final : public GlobalArrays {
  public:
   explicit Arrays(CallerThread& caller) : caller_(caller) {}
 
-  std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> pieces) override {
-    check_room(communicator, pieces);
+  std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> segments) override {
+    check_room(communicator, segments);
     run_collectively(&communicator, [&] {
       caller_.call([&] {
         begin();
         free_arrays();
       });
     });
-    return std::make_unique<Array>(*this, caller_, communicator, pieces);
+    return std::make_unique<Array>(*this, caller_, communicator, segments);
   }
 
   /// Marks an array as unused. All ranks free it together in the next `make` or `end`.
-  void let_go(int handle) { unused_.push_back(handle); }
+  void close(int handle) { unused_.push_back(handle); }
 
   void end() override {
     if (!begun_) return;
@@ -195,11 +196,11 @@ class Arrays final : public GlobalArrays {
   std::vector<int> unused_;
 };
 
-Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> pieces)
+Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, std::span<const SharedSegment> segments)
     : arrays_(arrays),
       caller_(caller),
       rank_(static_cast<std::size_t>(communicator.rank())),
-      pieces_(pieces.begin(), pieces.end()) {
+      segments_(segments.begin(), segments.end()) {
   lay_out(communicator);
   run_collectively(&communicator, [&] {
     bool made = true;
@@ -218,19 +219,19 @@ Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, s
 void Array::lay_out(Communicator& communicator) {
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   // Each array costs every rank some memory for each other rank, so the number of arrays is limited.
-  std::map<std::string, std::size_t> pieces_of_host;
-  for (const SharedSegment& piece : pieces_) {
-    places_.push_back({pieces_of_host[hosts[static_cast<std::size_t>(piece.rank)]]++ % most_files_of_host, 0});
-    global_.resize(std::max(global_.size(), places_.back().array + 1));
+  std::map<std::string, std::size_t> segments_of_host;
+  for (const SharedSegment& segment : segments_) {
+    positions_.push_back({segments_of_host[hosts[static_cast<std::size_t>(segment.rank)]]++ % max_files_of_host, 0});
+    global_.resize(std::max(global_.size(), positions_.back().array + 1));
   }
   for (std::size_t n = 0; n < global_.size(); ++n) {
     // Each segment begins on a cache line. Each part has one more cache line, because it may begin at any address.
     std::vector<std::int64_t> sizes(hosts.size(), line);
-    for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
-      if (places_[piece].array != n) continue;
-      std::int64_t& size = sizes[static_cast<std::size_t>(pieces_[piece].rank)];
-      places_[piece].offset = size - line;
-      size += (pieces_[piece].doubles + line - 1) / line * line;
+    for (std::size_t segment = 0; segment < segments_.size(); ++segment) {
+      if (positions_[segment].array != n) continue;
+      std::int64_t& size = sizes[static_cast<std::size_t>(segments_[segment].rank)];
+      positions_[segment].offset = size - line;
+      size += (segments_[segment].doubles + line - 1) / line * line;
     }
     GlobalArray& array = global_[n];
     for (const std::int64_t size : sizes) array.begins.push_back(array.begins.back() + size);
@@ -259,27 +260,27 @@ bool Array::create(GlobalArray& array) {
 }
 
 void Array::expect_one_memory(Communicator& communicator) {
-  const auto mark = [](std::size_t piece) { return 1.0 + static_cast<double>(piece); };
-  std::vector<std::size_t> looked_at = {rank_ % pieces_.size()};
-  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
-    if (pieces_[piece].rank != communicator.rank()) continue;
-    const std::span<double> own = local(piece);
-    own.front() = mark(piece);
-    own.back() = -mark(piece);
-    looked_at.push_back(piece);
-    looked_at.push_back((piece + 1) % pieces_.size());
+  const auto mark = [](std::size_t segment) { return 1.0 + static_cast<double>(segment); };
+  std::vector<std::size_t> looked_at = {rank_ % segments_.size()};
+  for (std::size_t segment = 0; segment < segments_.size(); ++segment) {
+    if (segments_[segment].rank != communicator.rank()) continue;
+    const std::span<double> own = local(segment);
+    own.front() = mark(segment);
+    own.back() = -mark(segment);
+    looked_at.push_back(segment);
+    looked_at.push_back((segment + 1) % segments_.size());
   }
   sync();
   run_collectively(&communicator, [&] {
-    for (const std::size_t piece : looked_at) {
+    for (const std::size_t segment : looked_at) {
       double front = 0.0, back = 0.0;
-      get(piece, 0, {&front, 1});
-      get(piece, pieces_[piece].doubles - 1, {&back, 1});
-      if (front == mark(piece) && back == -mark(piece)) continue;
+      get(segment, 0, {&front, 1});
+      get(segment, segments_[segment].doubles - 1, {&back, 1});
+      if (front == mark(segment) && back == -mark(segment)) continue;
       throw SystemError(fmt::format(
           "Global Arrays returns other numbers than rank {} wrote, so it does not work with this MPI library; use "
           "another MPI library, or build without Global Arrays (-DTRIFUSE_ENABLE_GLOBAL_ARRAYS=OFF).",
-          pieces_[piece].rank));
+          segments_[segment].rank));
     }
   });
   sync();
@@ -287,7 +288,7 @@ void Array::expect_one_memory(Communicator& communicator) {
 
 Array::~Array() {
   for (const GlobalArray& array : global_) {
-    if (array.handle != 0) arrays_.let_go(array.handle);
+    if (array.handle != 0) arrays_.close(array.handle);
   }
 }
 

@@ -32,24 +32,25 @@ struct Word {
 };
 
 sockaddr_in address_of(std::uint32_t address, std::uint16_t port) {
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = address;
-  place.sin_port = htons(port);
-  return place;
+  sockaddr_in socket_address{};
+  socket_address.sin_family = AF_INET;
+  socket_address.sin_addr.s_addr = address;
+  socket_address.sin_port = htons(port);
+  return socket_address;
 }
 
-/// Adds the IPv4 addresses of this host to `place`: the loopback address, and the address in each network.
-void find_addresses(PulsePlace& place) {
-  place.addresses[place.count++] = htonl(INADDR_LOOPBACK);
+/// Adds the IPv4 addresses of this host to `endpoint`: the loopback address, and the address in each network.
+void find_addresses(PulseEndpoint& endpoint) {
+  endpoint.addresses[endpoint.count++] = htonl(INADDR_LOOPBACK);
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return;
-  for (const ifaddrs* each = all; each != nullptr && place.count < place.addresses.size(); each = each->ifa_next) {
+  for (const ifaddrs* each = all; each != nullptr && endpoint.count < endpoint.addresses.size();
+       each = each->ifa_next) {
     const bool up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
     if (!up || each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
     sockaddr_in found{};
     std::copy_n(reinterpret_cast<const char*>(each->ifa_addr), sizeof found, reinterpret_cast<char*>(&found));
-    place.addresses[place.count++] = found.sin_addr.s_addr;
+    endpoint.addresses[endpoint.count++] = found.sin_addr.s_addr;
   }
   ::freeifaddrs(all);
 }
@@ -169,9 +170,9 @@ Heartbeat::Heartbeat(int rank) : rank_(rank) {
   if (::bind(socket_, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) return;
   if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&any), &size) != 0) return;
   std::random_device random;
-  place_.token = std::uint64_t{random()} << 32 | random();
-  place_.port = ntohs(any.sin_port);
-  find_addresses(place_);
+  endpoint_.token = std::uint64_t{random()} << 32 | random();
+  endpoint_.port = ntohs(any.sin_port);
+  find_addresses(endpoint_);
 }
 
 Heartbeat::~Heartbeat() {
@@ -185,9 +186,9 @@ Heartbeat::~Heartbeat() {
   }
 }
 
-void Heartbeat::begin(const PulsePlace& listener, std::vector<std::string> hosts, double silence) {
+void Heartbeat::begin(const PulseEndpoint& listener, std::vector<std::string> hosts, double silence) {
   if (socket_ < 0 || silence <= 0.0 || ::pipe2(wake_.data(), O_CLOEXEC) != 0) return;
-  if (place_.count > 0) watch_ = std::make_unique<Watch>(std::move(hosts), rank_, silence);
+  if (endpoint_.count > 0) watch_ = std::make_unique<Watch>(std::move(hosts), rank_, silence);
   // This thread blocks all signals. Other threads of the program handle them.
   sigset_t all{}, before{};
   sigfillset(&all);
@@ -200,17 +201,17 @@ void Heartbeat::begin(const PulsePlace& listener, std::vector<std::string> hosts
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void Heartbeat::beat(const PulsePlace& listener) const {
+void Heartbeat::beat(const PulseEndpoint& listener) const {
   const Word word{listener.token, rank_, waiting_ ? 1 : 0, steps_};
   for (std::uint32_t n = 0; n < std::min<std::size_t>(listener.count, listener.addresses.size()); ++n) {
-    const sockaddr_in place = address_of(listener.addresses[n], listener.port);
+    const sockaddr_in socket_address = address_of(listener.addresses[n], listener.port);
     // It is not known which addresses can be reached, so the datagram goes to all of them.
     static_cast<void>(
-        ::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&place), sizeof place));
+        ::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address));
   }
 }
 
-void Heartbeat::run(const PulsePlace& listener, double silence) {
+void Heartbeat::run(const PulseEndpoint& listener, double silence) {
   // Datagrams can be lost, so a rank sends at least five within `silence`.
   const double between = std::min(30.0, silence / 5.0);
   double looked = wall_seconds(), next = looked;
@@ -229,7 +230,7 @@ void Heartbeat::run(const PulsePlace& listener, double silence) {
     looked = now;
     Word word{};
     for (ssize_t got = 0; (got = ::recv(socket_, &word, sizeof word, 0)) >= 0;) {
-      if (got == static_cast<ssize_t>(sizeof word) && word.token == place_.token) watch_->hear(word, now);
+      if (got == static_cast<ssize_t>(sizeof word) && word.token == endpoint_.token) watch_->hear(word, now);
     }
     watch_->look(waiting_, now);
   }

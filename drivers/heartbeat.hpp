@@ -10,7 +10,7 @@
 namespace trifuse::cli {
 
 /// The address on which a rank listens for datagrams. Ranks send this struct to each other byte by byte.
-struct PulsePlace {
+struct PulseEndpoint {
   std::uint64_t token = 0;  ///< random number of the listener; the listener ignores datagrams with another token
   std::uint32_t count = 0;  ///< number of addresses; 0: the rank does not listen
   std::uint16_t port = 0, unused = 0;
@@ -33,11 +33,11 @@ class Heartbeat {
   Heartbeat& operator=(const Heartbeat&) = delete;
 
   /// The address on which this rank listens.
-  const PulsePlace& place() const { return place_; }
+  const PulseEndpoint& endpoint() const { return endpoint_; }
   /// Starts the thread. `listener`: the address for the datagrams of this rank. It is the address of rank 0, and on
   /// rank 0 that of rank 1. `hosts`: host names of all ranks, needed if this rank listens. `silence`: see
   /// `silence_asked`; if it is not positive, no thread starts.
-  void begin(const PulsePlace& listener, std::vector<std::string> hosts, double silence);
+  void begin(const PulseEndpoint& listener, std::vector<std::string> hosts, double silence);
 
   /// The state of this rank, which the datagrams contain. `step` counts the requests of this rank to other ranks.
   /// `waits(true)`: from now on this rank waits for all others.
@@ -46,14 +46,14 @@ class Heartbeat {
 
  private:
   class Watch;
-  void beat(const PulsePlace& listener) const;
-  void run(const PulsePlace& listener, double silence);
+  void beat(const PulseEndpoint& listener) const;
+  void run(const PulseEndpoint& listener, double silence);
 
   struct Thread;
   int rank_;
   int socket_ = -1;
   std::array<int, 2> wake_ = {-1, -1};  ///< a pipe that ends the thread
-  PulsePlace place_;
+  PulseEndpoint endpoint_;
   std::atomic<std::int64_t> steps_{0};
   std::atomic<bool> waiting_{false};
   std::unique_ptr<Watch> watch_;

@@ -106,9 +106,9 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
 
 /// The text of a report. The report of a job with many ranks has some megabytes.
 std::string text_of(const std::string& path) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 28;
   const InputFile file(path);
-  if (file.size() > most_bytes) throw InputError(fmt::format("--measured {} is too large to be a report.", path));
+  if (file.size() > max_bytes) throw InputError(fmt::format("--measured {} is too large to be a report.", path));
   std::string text(static_cast<std::size_t>(file.size()), ' ');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
@@ -117,7 +117,7 @@ std::string text_of(const std::string& path) {
 /// Throws InputError if the run has numbers that no real run has. No prediction can be compared with such numbers.
 void expect_possible(const MeasuredRun& run) {
   constexpr int most = 200000;  // largest number of GPUs and of ranks, as for `trifuse plan`
-  constexpr double shortest = 1e-9, longest = 1e12, most_bytes = 1e24;
+  constexpr double shortest = 1e-9, longest = 1e12, max_bytes = 1e24;
   const auto time = [](double seconds) { return seconds >= 0.0 && seconds < longest; };
   if (run.gpus < 1 || run.gpus > most || run.ranks < 0 || run.ranks > most || run.nodes < 0 || run.nodes > most) {
     throw InputError("its numbers of GPUs, ranks or hosts are not possible");
@@ -125,7 +125,7 @@ void expect_possible(const MeasuredRun& run) {
   if (!time(run.seconds_tasks) || run.seconds_tasks < shortest || !time(run.seconds_loading)) {
     throw InputError("its times are not possible");
   }
-  if (!(std::abs(run.bytes_sent.value_or(0.0)) < most_bytes)) throw InputError("its bytes are not possible");
+  if (!(std::abs(run.bytes_sent.value_or(0.0)) < max_bytes)) throw InputError("its bytes are not possible");
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
   int size = 1;
   check(MPI_Comm_size(ranks, &size), "MPI_Comm_size");
   // The addresses of ranks 0 and 1.
-  std::array<PulsePlace, 2> places = {pulse.place(), pulse.place()};
+  std::array<PulseEndpoint, 2> endpoints = {pulse.endpoint(), pulse.endpoint()};
   for (const int listener : {0, 1}) {
-    check(MPI_Bcast(&places[static_cast<std::size_t>(listener)], sizeof(PulsePlace), MPI_BYTE, listener, ranks),
+    check(MPI_Bcast(&endpoints[static_cast<std::size_t>(listener)], sizeof(PulseEndpoint), MPI_BYTE, listener, ranks),
           "MPI_Bcast");
   }
   double silence = Heartbeat::silence_asked();
@@ -89,7 +89,7 @@ void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
   check(MPI_Allgather(mine.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, ranks), "MPI_Allgather");
   std::vector<std::string> hosts;
   for (std::size_t at = 0; at < all.size(); at += longest) hosts.emplace_back(all.substr(at, longest).c_str());
-  pulse.begin(places[rank == 0 ? 1 : 0], std::move(hosts), silence);
+  pulse.begin(endpoints[rank == 0 ? 1 : 0], std::move(hosts), silence);
 }
 
 /// A communicator over MPI. The shared counters are in a window on rank 0.
@@ -148,8 +148,8 @@ class MpiCommunicator final : public Communicator {
   }
 
   bool has_arrays() const override { return arrays_ != nullptr; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
-    return arrays_->make(*this, pieces);
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments) override {
+    return arrays_->make(*this, segments);
   }
 
   /// Lets the MPI library serve requests of other ranks to this rank.

@@ -54,8 +54,8 @@ OpenMpiSettings::OpenMpiSettings() {
   // If all processes are on one host, Open MPI would still choose the component rdma, which also works between hosts
   // (priority 101), and would clear all memory of the windows. The component for one host has priority 100. The
   // component ucx, for several hosts, has priority 60.
-  constexpr int keep = 0;
-  setenv("OMPI_MCA_osc_rdma_priority", "90", keep);
+  constexpr int keep_existing = 0;
+  setenv("OMPI_MCA_osc_rdma_priority", "90", keep_existing);
   if (std::getenv("OMPI_MCA_osc") != nullptr) return;
   int provided = MPI_THREAD_SINGLE;
   begun_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;

@@ -24,8 +24,8 @@ void restart_with_other_openblas(char** arguments) {
   std::error_code error;
   const std::string file = std::filesystem::read_symlink(self, error).filename();
   if (error || file.starts_with("ld-") || file.starts_with("ld.")) return;
-  constexpr int keep = 0, replace = 1;
-  if (!kernels.empty() && setenv("OPENBLAS_CORETYPE", kernels.c_str(), keep) != 0) return;
+  constexpr int keep_existing = 0, replace = 1;
+  if (!kernels.empty() && setenv("OPENBLAS_CORETYPE", kernels.c_str(), keep_existing) != 0) return;
   if (fewer_threads && setenv("OPENBLAS_NUM_THREADS", "1", replace) != 0) return;
   execv(self, arguments);
 }

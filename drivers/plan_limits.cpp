@@ -8,8 +8,8 @@ namespace trifuse::cli {
 
 void require_predictable(const TileSpace& tiles, SpinFormulation formulation) {
   // A task takes about 250 bytes and about ten microseconds.
-  constexpr double most_tasks = 3e6;
-  require_listable(tiles, formulation, most_tasks);
+  constexpr double max_tasks = 3e6;
+  require_listable(tiles, formulation, max_tasks);
 }
 
 bool PlanBudget::take(const Plan& plan, const std::vector<JobShape>& jobs) {

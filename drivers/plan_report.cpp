@@ -17,7 +17,7 @@ constexpr double gib = 0x1p30;
 constexpr double enough_efficiency = 0.9;
 
 /// The number of GPUs of a job, or the number of its ranks if it has no GPU.
-int units_of(const Prediction& prediction) {
+int groups_of(const Prediction& prediction) {
   return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
 }
 
@@ -56,9 +56,9 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                       amount(gpu.budget), amount(gpu.scratch), gpu.workers, amount(gpu.working_set));
   text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
                       amount(gpu.read_ahead), amount(gpu.all_panels));
-  if (p.kept_bytes > 0.0) {
+  if (p.owned_bytes > 0.0) {
     text +=
-        fmt::format("             {} of the cached panels are owned for all GPUs of the node\n", amount(p.kept_bytes));
+        fmt::format("             {} of the cached panels are owned for all GPUs of the node\n", amount(p.owned_bytes));
   }
   return text;
 }
@@ -67,7 +67,7 @@ std::string describe_moved(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   if (tasks.gpus == 0) return "";
   std::string text = fmt::format("Moved        {} to each GPU on average, {} at most",
-                                 amount(tasks.bytes_sent / tasks.gpus), amount(tasks.most_bytes_sent));
+                                 amount(tasks.bytes_sent / tasks.gpus), amount(tasks.max_bytes_sent));
   if (tasks.bytes_needed > 0.0) {
     text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
   }
@@ -110,7 +110,7 @@ std::string describe_curve(const PlanReport& report) {
                                  "in all, s", "schedule", "scaling", "rate");
   for (const Prediction& point : report.curve) {
     text +=
-        fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", units_of(point), point.tasks.seconds,
+        fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", groups_of(point), point.tasks.seconds,
                     point.seconds(), 100.0 * point.tasks.efficiency(), 100.0 * report.scaling(point),
                     rate(point.operations / point.tasks.seconds), point.obstacles.empty() ? "" : "  does not fit");
   }
@@ -127,7 +127,7 @@ std::string describe_suggestions(const PlanReport& report) {
   std::string text = fmt::format(
       "\n"
       "Suggested    {}: the largest number with a scaling of at least 90 %\n",
-      plural(units_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
+      plural(groups_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
   const TileSizeTrial& asked = report.sizes.front();
   const TileSizeTrial& best = fastest(report);
   constexpr double worth_saying = 0.98;
@@ -147,7 +147,7 @@ std::string describe_suggestions(const PlanReport& report) {
 
 double PlanReport::scaling(const Prediction& point) const {
   const Prediction& first = curve.front();
-  return first.seconds() * units_of(first) / (point.seconds() * units_of(point));
+  return first.seconds() * groups_of(first) / (point.seconds() * groups_of(point));
 }
 
 const Prediction& PlanReport::largest_efficient() const {
@@ -173,7 +173,7 @@ std::string describe(const PlanReport& report) {
   if (report.rotation) {
     text += fmt::format(
         "             --rohf semicanonical takes {} more in each rank, {} during the rotation, which takes {:.2f} s\n",
-        amount(report.rotation->kept_bytes), amount(report.rotation->peak_bytes), report.rotation->seconds);
+        amount(report.rotation->rotated_bytes), amount(report.rotation->peak_bytes), report.rotation->seconds);
   }
   text += describe_moved(p);
   text += fmt::format(
@@ -233,20 +233,20 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
             {"kernels", shares.kernels},
             {"idle_at_end", shares.end},
             {"waiting", shares.rest},
-            {"units", tasks.units},
+            {"work_chunks", tasks.chunks},
             {"batches", tasks.batches},
             {"counter_calls", tasks.counter_calls},
             {"counter_waiting_seconds", tasks.counter_waiting},
             {"operations_on_cores", tasks.core_operations}}},
           {"bytes_sent", tasks.bytes_sent},
-          {"most_bytes_sent_to_a_gpu", tasks.most_bytes_sent},
+          {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
           {"bytes_needed",
            tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed) : nlohmann::ordered_json()},
           {"panels_dropped", tasks.panels_dropped},
           {"memory",
            {{"operands_shared", p.shared_operands},
             {"rank_bytes", p.operand_bytes},
-            {"kept_for_other_gpus", p.kept_bytes},
+            {"owned_for_other_gpus", p.owned_bytes},
             {"node_bytes", p.node_bytes},
             {"gpu",
              {{"budget", p.gpu.budget},
@@ -283,7 +283,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                  {"curve", nlohmann::ordered_json::array()},
                                  {"tile_sizes", nlohmann::ordered_json::array()}};
   if (report.rotation) {
-    json["prediction"]["memory"]["rotation"] = {{"kept_rank_bytes", report.rotation->kept_bytes},
+    json["prediction"]["memory"]["rotation"] = {{"rotated_rank_bytes", report.rotation->rotated_bytes},
                                                 {"peak_rank_bytes", report.rotation->peak_bytes}};
     // The seconds of the prediction do not include this time.
     json["prediction"]["rotation_seconds"] = report.rotation->seconds;
@@ -300,7 +300,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                   {"efficiency", trial.efficiency}});
   }
   const TileSizeTrial& best = fastest(report);
-  json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", units_of(report.largest_efficient())},
+  json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", groups_of(report.largest_efficient())},
                        {"tiles", {{"holes", best.largest.holes}, {"particles", best.largest.particles}}}};
   for (const auto& [run, prediction] : runs) {
     json["measured"].push_back(
@@ -320,9 +320,9 @@ std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>&
   Curve predicted{"predicted, in all", "#2a6fb0", true, false, {}},
       tasks{"predicted, tasks", "#3a9e5c", true, false, {}}, ideal{"ideal", "#999999", true, true, {}},
       measured{"measured, tasks", "#d9822b", false, false, {}};
-  const double first = report.curve.front().tasks.seconds * units_of(report.curve.front());
+  const double first = report.curve.front().tasks.seconds * groups_of(report.curve.front());
   for (const Prediction& point : report.curve) {
-    const double x = units_of(point);
+    const double x = groups_of(point);
     predicted.points.push_back({x, point.seconds()});
     tasks.points.push_back({x, point.tasks.seconds});
     ideal.points.push_back({x, first / x});

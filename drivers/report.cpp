@@ -150,16 +150,16 @@ std::string describe_plan(const Calculation& calculation) {
 /// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
 std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;
-  std::int64_t items = 0;
+  std::int64_t cta_tiles = 0;
   for (const CudaReport::Kernel& kernel : report.kernels) {
     if (kernel.cta_tiles > 0) used.push_back(kernel);
-    items += kernel.cta_tiles;
+    cta_tiles += kernel.cta_tiles;
   }
   if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
   std::string text = "kernels";
   for (const CudaReport::Kernel& kernel : used) {
     text += fmt::format("{} {} ({:.3g} % of the CTA tiles)", &kernel == used.data() ? "" : ",", kernel.name,
-                        100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(items));
+                        100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(cta_tiles));
   }
   return text;
 }
@@ -197,7 +197,7 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
     most.cache_bytes = std::max(most.cache_bytes, rank.cache_bytes);
     most.fetched_bytes = std::max(most.fetched_bytes, rank.fetched_bytes);
     sum.fetched_bytes += rank.fetched_bytes;
-    sum.neighbour_bytes += rank.neighbour_bytes;
+    sum.peer_bytes += rank.peer_bytes;
     sum.panels_wanted += rank.panels_wanted;
     sum.panels_hit += rank.panels_hit;
   }
@@ -206,7 +206,7 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
       "Fetched      {} from other ranks, at most {} by one rank; {:.1f} % cache hits\n",
       bytes(most.own_bytes), bytes(most.cache_bytes), bytes(sum.fetched_bytes), bytes(most.fetched_bytes),
       100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
-  if (sum.neighbour_bytes > 0) text += fmt::format("             {} from GPU to GPU\n", bytes(sum.neighbour_bytes));
+  if (sum.peer_bytes > 0) text += fmt::format("             {} from GPU to GPU\n", bytes(sum.peer_bytes));
   return text;
 }
 
@@ -278,7 +278,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
   }
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
   for (const CudaReport::Kernel& kernel : report.kernels)
-    kernels.push_back({{"name", kernel.name}, {"items", kernel.cta_tiles}});
+    kernels.push_back({{"name", kernel.name}, {"cta_tiles", kernel.cta_tiles}});
   const double peak = peak_rate(report);
   const auto known = [&](double value) {
     return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
@@ -292,7 +292,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
            {{"wanted", report.panels_wanted},
             {"sent", report.panels_sent},
             {"from_other_gpus", report.panels_from_peers},
-            {"kept_for_other_gpus", report.panels_owned},
+            {"owned_for_other_gpus", report.panels_owned},
             {"hit_percent", 100.0 * hit_share(report)},
             {"evicted", report.panels_evicted}}},
           {"bytes_sent", report.bytes_sent},

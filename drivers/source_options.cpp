@@ -95,7 +95,7 @@ void CalculationFlags::add_to(CLI::App& command) {
   command.add_option("--tile-size", options.tile_size, "Largest tile in orbitals; default: chosen for the device")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   command.add_option("--threads", options.threads, "Threads of each process; default: all cores that it may use")
-      ->check(CLI::Range(1, most_threads));
+      ->check(CLI::Range(1, max_threads));
   command.add_option("--memory", memory, "Memory of each GPU, or on CPU cores of each process, for example 8GiB");
   command
       .add_option("--device", device, "Where to compute; auto: on GPUs if there are any and the work is large enough")
@@ -104,7 +104,7 @@ void CalculationFlags::add_to(CLI::App& command) {
   command.add_option("--devices", options.devices, "GPUs to use, for example 0,1; default: all; implies --device cuda")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, static_cast<int>(most_devices) - 1));
+      ->check(CLI::Range(0, static_cast<int>(max_devices) - 1));
   command.add_option("--kernel", options.kernel,
                      "Kernel configuration for --device cuda; default: the best for the GPU");
   command.add_option("--executor", executor, "cpu, the same as --device cpu, or the slow reference executor")

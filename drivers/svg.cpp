@@ -108,19 +108,19 @@ std::string log_plot(const std::string& title, const std::string& x_title, const
                      const std::vector<Curve>& curves) {
   constexpr double width = 800.0, height = 520.0;
   Svg svg(width, height);
-  double least_x = 1e300, most_x = 0.0, least_y = 1e300, most_y = 0.0;
+  double least_x = 1e300, max_x = 0.0, least_y = 1e300, max_y = 0.0;
   for (const Curve& curve : curves) {
     for (const CurvePoint& point : curve.points) {
       least_x = std::min(least_x, point.x);
-      most_x = std::max(most_x, point.x);
+      max_x = std::max(max_x, point.x);
       least_y = std::min(least_y, point.y);
-      most_y = std::max(most_y, point.y);
+      max_y = std::max(max_y, point.y);
     }
   }
   LogAxis x, y;
-  if (most_x > 0.0) {
-    x.cover(least_x, most_x);
-    y.cover(least_y, most_y);
+  if (max_x > 0.0) {
+    x.cover(least_x, max_x);
+    y.cover(least_y, max_y);
   }
   x.from = left;
   x.to = width - right;

@@ -60,7 +60,7 @@ int32_t trifuse_delete_calculation(trifuse_calculation* calculation) {
 
 void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2) {
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    options.omega2 = list(omega2, count, trifuse::most_omega2, "values of omega2");
+    options.omega2 = list(omega2, count, trifuse::max_omega2, "values of omega2");
   });
 }
 
@@ -110,7 +110,7 @@ void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, i
   guarded(status, [&] {
     const auto setup = checked(calculation);
     CalculationSetup& handle = *setup;
-    const std::vector<int> numbers = list(gpus, count, trifuse::most_devices, "GPUs");
+    const std::vector<int> numbers = list(gpus, count, trifuse::max_devices, "GPUs");
     trifuse::choose_devices(trifuse::visible_devices(), numbers);
     handle.choose_executor = false;
     handle.options.executor = trifuse::ExecutorKind::cuda;
@@ -121,9 +121,9 @@ void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, i
 
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads) {
   change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    if (threads < 1 || threads > trifuse::most_threads) {
+    if (threads < 1 || threads > trifuse::max_threads) {
       throw trifuse::UsageError(
-          fmt::format("{} threads are not possible; give 1 to {}.", threads, trifuse::most_threads));
+          fmt::format("{} threads are not possible; give 1 to {}.", threads, trifuse::max_threads));
     }
     options.threads = static_cast<int>(threads);
   });

@@ -61,7 +61,7 @@ std::vector<double> parse_omega2(const Choice& choice) {
   for (std::size_t begin = 0; begin <= choice.value.size();) {
     const std::size_t end = std::min(choice.value.find(',', begin), choice.value.size());
     const auto value = number<double>(std::string_view(choice.value).substr(begin, end - begin));
-    if (!value || !std::isfinite(*value) || *value < 0.0 || *value > largest_omega2 || values.size() >= most_omega2) {
+    if (!value || !std::isfinite(*value) || *value < 0.0 || *value > largest_omega2 || values.size() >= max_omega2) {
       refuse(choice, "write one value or several with commas between them, in hartree and not negative, as 0,0.1,0.2");
     }
     values.push_back(*value);
@@ -72,7 +72,7 @@ std::vector<double> parse_omega2(const Choice& choice) {
 
 std::int64_t parse_memory(const Choice& choice) {
   const auto bytes = parse_bytes(choice.value);
-  if (!bytes || *bytes > most_memory) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
+  if (!bytes || *bytes > max_memory) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
   return *bytes;
 }
 

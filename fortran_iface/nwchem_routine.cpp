@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/caller_thread.hpp"
 #include "fortran_iface/handles.hpp"
@@ -47,8 +47,8 @@ void check(const trifuse_nwchem_job* job, const double* bracket_energy, const do
       job->sum == nullptr || job->print == nullptr || (job->spatial_integrals != 0 && job->spatial_tile == nullptr)) {
     throw UsageError("The description of NWChem's calculation has a null pointer.");
   }
-  constexpr std::int64_t most_ranks = 10'000'000;
-  if (job->ranks < 1 || job->ranks > most_ranks || job->rank < 0 || job->rank >= job->ranks) {
+  constexpr std::int64_t max_ranks = 10'000'000;
+  if (job->ranks < 1 || job->ranks > max_ranks || job->rank < 0 || job->rank >= job->ranks) {
     throw UsageError(fmt::format("There is no rank {} of {}.", job->rank, job->ranks));
   }
 }
@@ -110,26 +110,26 @@ std::string checked_settings(const char* settings) {
 /// The input and the plan.
 struct Setup {
   std::unique_ptr<TileSource> source;
-  std::optional<TeamCalculation> of_team;
+  std::optional<DistributedCalculation> distributed;
 };
 
 /// Plans the calculation on all ranks. Collective.
 Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& communicator, CallerThread& caller) {
   Setup setup;
-  TeamOptions team_options;
+  DistributedOptions distributed_options;
   const bool with_gpu = rank_on_host(communicator) < job.gpus_per_node;
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
     const Options options = nwchem::read_options(checked_settings(settings));
     setup.source = make_source(job, caller);
-    team_options.calculation.formulation = options.formulation;
-    team_options.calculation.omega2 = options.omega2;
-    team_options.calculation.tile_size = options.tile_size;
+    distributed_options.calculation.formulation = options.formulation;
+    distributed_options.calculation.omega2 = options.omega2;
+    distributed_options.calculation.tile_size = options.tile_size;
     if (with_gpu) usable = usable_devices(options, setup.source->tiles());
-    team_options.gpu_memory = options.memory;
+    distributed_options.gpu_memory = options.memory;
   });
-  team_options.device = deal_device(communicator, usable, true);
-  setup.of_team.emplace(plan_in_team(communicator, *setup.source, nullptr, team_options));
+  distributed_options.device = assign_device(communicator, usable, true);
+  setup.distributed.emplace(plan_distributed(communicator, *setup.source, nullptr, distributed_options));
   return setup;
 }
 
@@ -139,11 +139,11 @@ class Report {
   Report(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
 
   void begin(const Setup& setup) const {
-    const Calculation& calculation = setup.of_team->calculation;
+    const Calculation& calculation = setup.distributed->calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
                       to_string(calculation.problem().formulation), setup.source->info().format));
-    for (const std::string& line : rank_table(*setup.of_team)) print(line);
+    for (const std::string& line : rank_table(*setup.distributed)) print(line);
   }
 
   void end(const CalculationResult& result) const {
@@ -184,7 +184,7 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       const Report report(*job, caller);
       const Setup setup = set_up(*job, settings, communicator, caller);
       report.begin(setup);
-      const CalculationResult result = setup.of_team->calculation.run();
+      const CalculationResult result = setup.distributed->calculation.run();
       report.end(result);
       *bracket_energy = result.energies.front().total.e_bracket_t;
       *paren_energy = result.energies.front().total.e_paren_t;

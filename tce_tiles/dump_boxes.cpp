@@ -30,7 +30,7 @@ BoxIndex image(const ArraySymmetry& symmetry, const BoxIndex& p) {
 
 /// The axes that boxes cut. Along the other axes a box is as long as the array. With this choice a box consists of long
 /// runs, and all symmetries of the array map a box to itself or to one and the same other box.
-std::array<bool, 4> cut_axes(const ArraySpec& spec) {
+std::array<bool, 4> divided_axes(const ArraySpec& spec) {
   const bool asym = spec.antisymmetrised;
   switch (spec.kind) {
     case ArrayKind::ovvv:
@@ -163,7 +163,7 @@ CheckedArray::CheckedArray(const Hdf5File& file, const DumpHeader& header, const
     for (const OrbitalClass c : spec.axes) irreps_.push_back(header.irreps[static_cast<std::size_t>(c)]);
   }
   std::copy_n(dataset_.shape().begin(), 4, extent_.begin());
-  step_ = steps(cut_axes(spec), symmetries_, extent_, box_doubles);
+  step_ = steps(divided_axes(spec), symmetries_, extent_, box_doubles);
 }
 
 const ArraySymmetry* CheckedArray::to_other_box(const BoxIndex& begin) const {

@@ -14,7 +14,7 @@ namespace {
 
 /// Keys of blocks are four-digit numbers with the number of tiles as base. No memory can hold a dump of so many
 /// orbitals.
-constexpr std::int64_t most_orbitals = 10000;
+constexpr std::int64_t max_orbitals = 10000;
 
 [[noreturn]] void wrong_shape(const Hdf5File& file, const DumpHeader& header, const Hdf5Dataset& dataset,
                               std::span<const OrbitalClass> axes, const std::vector<std::int64_t>& expected,
@@ -46,11 +46,11 @@ std::vector<double> read_vector(const Hdf5File& file, const std::string& name, c
     throw InputError(fmt::format("{}: dataset '{}' has shape {}, but it must be a vector of {}.", file.path(), name,
                                  shape_text(dataset.shape()), what));
   }
-  if (dataset.size() > most_orbitals) {
+  if (dataset.size() > max_orbitals) {
     throw InputError(
         fmt::format("{}: dataset '{}' holds {} numbers, but no more than {} orbitals are possible; check that "
                     "it is a vector of {}.",
-                    file.path(), name, dataset.size(), most_orbitals, what));
+                    file.path(), name, dataset.size(), max_orbitals, what));
   }
   std::vector<double> values(static_cast<std::size_t>(dataset.size()));
   dataset.read_all(values);

@@ -16,9 +16,9 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t most_string_bytes = 65536;
-constexpr std::uint64_t most_collection_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t most_rank = 32;
+constexpr std::uint64_t max_string_bytes = 65536;
+constexpr std::uint64_t max_collection_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_rank = 32;
 
 enum : std::uint64_t { integer_class = 0, float_class = 1, string_class = 3, reference_class = 7, variable_class = 9 };
 
@@ -46,7 +46,7 @@ Datatype parse_datatype(Hdf5Cursor& in) {
 /// The number of elements; 2 stands for any larger number, too.
 std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   const std::uint64_t version = in.number(1), rank = in.number(1);
-  in.require((version == 1 || version == 2) && rank <= most_rank);
+  in.require((version == 1 || version == 2) && rank <= max_rank);
   in.skip(1);
   const std::uint64_t kind = in.number(1);
   if (version == 1) in.skip(4);
@@ -68,7 +68,7 @@ std::string read_from_heap(const Hdf5Structure& structure, const std::string& na
   head.expect({"GCOL\1", 5});
   head.skip(3);
   const std::uint64_t size = head.number(length_bytes);
-  head.require(size >= front.size() && size <= most_collection_bytes && index != 0 && length <= most_string_bytes);
+  head.require(size >= front.size() && size <= max_collection_bytes && index != 0 && length <= max_string_bytes);
   const std::string heap = structure.read(collection, size, what);
   Hdf5Cursor in = structure.cursor(heap, what);
   in.skip(front.size());

@@ -10,7 +10,7 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t most_index = std::uint64_t{1} << 60;
+constexpr std::uint64_t max_index = std::uint64_t{1} << 60;
 
 std::uint64_t chunks_along(std::uint64_t extent, std::uint64_t chunk) {
   return extent / chunk + (extent % chunk == 0 ? 0 : 1);
@@ -44,7 +44,7 @@ void for_each_chunk(const Hdf5Structure& structure, const Hdf5ChunkList& list,
   for (std::size_t k = rank; k-- > 0;) {
     axes[k].index_step = step;
     const std::uint64_t along = k == 0 ? axes[0].count : most[k];
-    Hdf5Cursor(structure.file(), {}, list.what()).require(along <= most_index / step);
+    Hdf5Cursor(structure.file(), {}, list.what()).require(along <= max_index / step);
     step *= std::max<std::uint64_t>(along, 1);
   }
   std::uint64_t index = 0, n = 0;
@@ -286,9 +286,9 @@ void read_places(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint6
     Element element(structure, list);
     element.set_size(in, filtered ? 1 : 0, record.size() - place_bytes);
     const Hdf5Chunk chunk = element.read(in);
-    std::vector<std::uint64_t> place;
-    while (in.left() > 0) place.push_back(in.number(8));
-    list.add(place, chunk);
+    std::vector<std::uint64_t> position;
+    while (in.left() > 0) position.push_back(in.number(8));
+    list.add(position, chunk);
   });
 }
 

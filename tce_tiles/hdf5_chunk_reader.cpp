@@ -11,7 +11,7 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t most_kept_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t max_cached_bytes = std::uint64_t{32} << 20;
 
 /// The part of a box that lies in one chunk, along one axis.
 struct Overlap {
@@ -73,8 +73,8 @@ void Hdf5ChunkReader::read(std::span<const std::int64_t> offset, std::span<const
 
 Hdf5ChunkReader::Bytes Hdf5ChunkReader::chunk(std::uint64_t n) {
   if (const Bytes found = find(n)) return found;
-  const Bytes bytes = read_chunk(std::get<Hdf5Chunks>(description_->storage).places[n]);
-  keep(n, bytes);
+  const Bytes bytes = read_chunk(std::get<Hdf5Chunks>(description_->storage).by_number[n]);
+  add_to_cache(n, bytes);
   return bytes;
 }
 
@@ -92,16 +92,16 @@ Hdf5ChunkReader::Bytes Hdf5ChunkReader::read_chunk(const Hdf5Chunk& chunk) const
 
 Hdf5ChunkReader::Bytes Hdf5ChunkReader::find(std::uint64_t n) {
   const std::lock_guard lock(mutex_);
-  const Bytes* const bytes = kept_.use(n);
+  const Bytes* const bytes = cached_.use(n);
   return bytes == nullptr ? nullptr : *bytes;
 }
 
-void Hdf5ChunkReader::keep(std::uint64_t n, const Bytes& bytes) {
+void Hdf5ChunkReader::add_to_cache(std::uint64_t n, const Bytes& bytes) {
   const std::lock_guard lock(mutex_);
-  if (kept_.contains(n)) return;
-  kept_.add(n, bytes);
-  const std::uint64_t most = std::max<std::uint64_t>(1, most_kept_bytes / std::max<std::size_t>(1, bytes->size()));
-  while (kept_.size() > most) kept_.remove(*kept_.oldest());
+  if (cached_.contains(n)) return;
+  cached_.add(n, bytes);
+  const std::uint64_t most = std::max<std::uint64_t>(1, max_cached_bytes / std::max<std::size_t>(1, bytes->size()));
+  while (cached_.size() > most) cached_.remove(*cached_.oldest());
 }
 
 }  // namespace trifuse

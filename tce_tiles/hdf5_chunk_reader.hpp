@@ -30,13 +30,13 @@ class Hdf5ChunkReader {
   Bytes chunk(std::uint64_t n);
   Bytes read_chunk(const Hdf5Chunk& chunk) const;
   Bytes find(std::uint64_t n);
-  void keep(std::uint64_t n, const Bytes& bytes);
+  void add_to_cache(std::uint64_t n, const Bytes& bytes);
 
   std::shared_ptr<const Hdf5Structure> file_;
   std::string name_;
   std::shared_ptr<const Hdf5Description> description_;
   std::mutex mutex_;
-  LeastRecentlyUsed<std::uint64_t, Bytes> kept_;  ///< by number of the chunk
+  LeastRecentlyUsed<std::uint64_t, Bytes> cached_;  ///< by number of the chunk
 };
 
 }  // namespace trifuse

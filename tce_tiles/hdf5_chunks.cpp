@@ -54,21 +54,21 @@ void Hdf5ChunkList::check(std::uint64_t n, Hdf5Chunk& chunk) const {
   const std::uint64_t checksum = chunks_.has(Hdf5Filter::Kind::fletcher32) ? 4 : 0;
   const bool deflated = compression != 0 && chunk.skipped == 0;
   const std::uint64_t most = deflated ? chunks_.bytes + chunks_.bytes / 512 + 64 : chunks_.bytes + checksum;
-  const std::uint64_t least = deflated ? std::max(checksum + 1, chunks_.bytes / most_compression) : most;
+  const std::uint64_t least = deflated ? std::max(checksum + 1, chunks_.bytes / max_compression) : most;
   if (chunk.stored < least || chunk.stored > most) wrong_size();
 }
 
 void Hdf5ChunkList::set(std::uint64_t n, Hdf5Chunk chunk) {
   check(n, chunk);
-  chunks_.places.resize(std::max<std::size_t>(chunks_.places.size(), n + 1));
-  chunks_.places[n] = chunk;
+  chunks_.by_number.resize(std::max<std::size_t>(chunks_.by_number.size(), n + 1));
+  chunks_.by_number[n] = chunk;
   ++found_;
 }
 
-void Hdf5ChunkList::add(const std::vector<std::uint64_t>& place, Hdf5Chunk chunk) {
-  if (place != next_ || found_ == chunks_.count) {
+void Hdf5ChunkList::add(const std::vector<std::uint64_t>& position, Hdf5Chunk chunk) {
+  if (position != next_ || found_ == chunks_.count) {
     // Chunks come in ascending order, so the writer has left out the expected chunk.
-    if (place > next_ && found_ < chunks_.count) refuse_missing();
+    if (position > next_ && found_ < chunks_.count) refuse_missing();
     structure_.file().damaged(what_);
   }
   set(found_, chunk);
@@ -81,8 +81,8 @@ void Hdf5ChunkList::add(const std::vector<std::uint64_t>& place, Hdf5Chunk chunk
 void Hdf5ChunkList::finish() {
   if (found_ < chunks_.count) refuse_missing();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;
-  pieces.reserve(chunks_.places.size());
-  for (const Hdf5Chunk& chunk : chunks_.places) pieces.emplace_back(chunk.address, chunk.stored);
+  pieces.reserve(chunks_.by_number.size());
+  for (const Hdf5Chunk& chunk : chunks_.by_number) pieces.emplace_back(chunk.address, chunk.stored);
   std::sort(pieces.begin(), pieces.end());
   for (std::size_t n = 1; n < pieces.size(); ++n) {
     if (pieces[n - 1].first + pieces[n - 1].second > pieces[n].first) structure_.file().damaged(what_);

@@ -32,7 +32,7 @@ struct Hdf5Chunks {
   std::vector<Hdf5Filter> filters;    ///< in the order in which the writer applied them
   /// True if chunks that reach beyond the end of the dataset are stored without filters.
   bool partial_unfiltered = false;
-  std::vector<Hdf5Chunk> places;  ///< by number of the chunk, in C order of the grid of chunks
+  std::vector<Hdf5Chunk> by_number;  ///< by number of the chunk, in C order of the grid of chunks
 
   /// True if the chunks have a filter of this kind.
   bool has(Hdf5Filter::Kind kind) const;
@@ -41,7 +41,7 @@ struct Hdf5Chunks {
 /// The largest extent of an axis without a limit.
 inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 /// Deflate compresses bytes by a factor of at most 1032.
-inline constexpr std::uint64_t most_compression = 1032;
+inline constexpr std::uint64_t max_compression = 1032;
 
 /// Collects the places of the chunks of a dataset in `chunks.places` and checks each of them.
 class Hdf5ChunkList {
@@ -54,9 +54,9 @@ class Hdf5ChunkList {
   /// Sets chunk number `n` in C order. Throws InputError if the chunk was never written, does not lie in the file, has
   /// a wrong size, or lacks a filter other than the compression.
   void set(std::uint64_t n, Hdf5Chunk chunk);
-  /// Adds a chunk. `place`: its indices in the grid of chunks. For indexes that store this place: they must name the
+  /// Adds a chunk. `position`: its indices in the grid of chunks. For indexes that store this place: they must name the
   /// chunks in C order. Throws InputError as `set` does, and if the chunk is not the next one.
-  void add(const std::vector<std::uint64_t>& place, Hdf5Chunk chunk);
+  void add(const std::vector<std::uint64_t>& position, Hdf5Chunk chunk);
   /// Call this after the last chunk. Throws InputError if a chunk is missing or if two chunks share bytes of the file.
   void finish();
 

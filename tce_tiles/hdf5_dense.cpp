@@ -13,8 +13,8 @@ namespace trifuse {
 namespace {
 
 constexpr std::string_view what = "the heap of names or attributes of a group";
-constexpr std::uint64_t most_block_bytes = std::uint64_t{1} << 24;
-constexpr std::uint64_t most_total_bytes = std::uint64_t{1} << 24;
+constexpr std::uint64_t max_block_bytes = std::uint64_t{1} << 24;
+constexpr std::uint64_t max_total_bytes = std::uint64_t{1} << 24;
 
 [[noreturn]] void unsupported(const Hdf5Structure& structure) {
   throw InputError(
@@ -37,13 +37,13 @@ class FractalHeap {
     in.skip(4 + l + a + l + a + 8 * l);
     width_ = in.number(2);
     start_bytes_ = in.number(l);
-    most_direct_ = in.number(l);
+    max_direct_ = in.number(l);
     offset_bytes_ = (in.number(2) + 7) / 8;
     in.skip(2);
     root_ = in.number(a);
     rows_ = in.number(2);
-    in.require(width_ > 0 && width_ <= 64 && start_bytes_ > 0 && start_bytes_ <= most_block_bytes &&
-               most_direct_ <= most_block_bytes && rows_ <= 64 && offset_bytes_ >= 1 && offset_bytes_ <= 8 &&
+    in.require(width_ > 0 && width_ <= 64 && start_bytes_ > 0 && start_bytes_ <= max_block_bytes &&
+               max_direct_ <= max_block_bytes && rows_ <= 64 && offset_bytes_ >= 1 && offset_bytes_ <= 8 &&
                id_bytes_ > 1 + offset_bytes_ && id_bytes_ <= 1 + offset_bytes_ + 4);
   }
 
@@ -87,7 +87,7 @@ class FractalHeap {
     for (std::uint64_t row = 0; row < rows_; ++row) {
       // In the first two rows all blocks have the same size. In each further row the size doubles.
       if (row > 1) bytes *= 2;
-      if (bytes > most_direct_) unsupported(structure_);
+      if (bytes > max_direct_) unsupported(structure_);
       for (std::uint64_t column = 0; column < width_; ++column) {
         const std::uint64_t block = in.number(a);
         if (offset - begin < bytes) return block;
@@ -98,7 +98,7 @@ class FractalHeap {
   }
 
   const Hdf5Structure& structure_;
-  std::uint64_t id_bytes_ = 0, width_ = 0, start_bytes_ = 0, most_direct_ = 0, offset_bytes_ = 0, root_ = 0, rows_ = 0;
+  std::uint64_t id_bytes_ = 0, width_ = 0, start_bytes_ = 0, max_direct_ = 0, offset_bytes_ = 0, root_ = 0, rows_ = 0;
   bool checksums_ = false;
   std::optional<std::uint64_t> block_;
   std::string content_;  ///< the bytes of this block
@@ -126,7 +126,7 @@ std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::str
     if (!links && record[heap.id_bytes()] != 0) unsupported(structure);  // shared with other objects
     messages.push_back(heap.object(record.substr(id_at, heap.id_bytes())));
     total += messages.back().size();
-    if (total > most_total_bytes) unsupported(structure);
+    if (total > max_total_bytes) unsupported(structure);
   });
   return messages;
 }

@@ -11,10 +11,10 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t most_chunk_bytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t most_extent = std::uint64_t{1} << 40;
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 56;
-constexpr std::uint64_t most_rank = 32;
+constexpr std::uint64_t max_chunk_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t max_extent = std::uint64_t{1} << 40;
+constexpr std::uint64_t max_elements = std::uint64_t{1} << 56;
+constexpr std::uint64_t max_rank = 32;
 
 enum : std::uint64_t { integer_class = 0, float_class = 1 };
 enum : std::uint64_t { deflate = 1, shuffle = 2, fletcher32 = 3 };
@@ -106,13 +106,13 @@ void DatasetReader::read_type() {
 void DatasetReader::read_space() {
   Hdf5Cursor space = in(required(Hdf5Structure::dataspace, "shape"), "shape");
   const std::uint64_t version = space.number(1), rank = space.number(1);
-  space.require((version == 1 || version == 2) && rank <= most_rank);
+  space.require((version == 1 || version == 2) && rank <= max_rank);
   const std::uint64_t flags = space.number(1), kind = space.number(1);
   if (version == 1) space.skip(4);
   if (version == 2 && kind == 2) refuse("is empty; write its numbers");
   for (std::uint64_t k = 0; k < rank; ++k) {
     chunks_.extent.push_back(space.number(structure_.length_bytes()));
-    space.require(chunks_.extent.back() <= most_extent);
+    space.require(chunks_.extent.back() <= max_extent);
   }
   chunks_.most = chunks_.extent;
   if ((flags & 1U) != 0) {
@@ -127,7 +127,7 @@ void DatasetReader::read_space() {
     if (extent == 0) elements_ = 0;
   }
   for (const std::uint64_t extent : chunks_.extent) {
-    if (elements_ > 0 && extent > most_elements / elements_) check_size(elements_, 0);
+    if (elements_ > 0 && extent > max_elements / elements_) check_size(elements_, 0);
     elements_ *= extent;
   }
 }
@@ -222,7 +222,7 @@ void DatasetReader::read_chunk_shape(Hdf5Cursor& layout, std::size_t extent_byte
   for (const std::uint64_t whole : chunks_.extent) {
     const std::uint64_t extent = layout.number(extent_bytes);
     layout.require(extent > 0);
-    if (extent > most_chunk_bytes / chunks_.bytes) {
+    if (extent > max_chunk_bytes / chunks_.bytes) {
       refuse("has chunks of more than 256 MiB; write it with smaller chunks");
     }
     chunks_.bytes *= extent;
@@ -236,7 +236,7 @@ void DatasetReader::read_chunk_shape(Hdf5Cursor& layout, std::size_t extent_byte
 void DatasetReader::check_chunk_storage(std::uint64_t address) const {
   if (structure_.undefined(address)) refuse("was never written; write the dump again");
   const std::uint64_t least = chunks_.has(Hdf5Filter::Kind::deflate)
-                                  ? std::max<std::uint64_t>(chunks_.bytes / most_compression, 8)
+                                  ? std::max<std::uint64_t>(chunks_.bytes / max_compression, 8)
                                   : chunks_.bytes;
   check_size(chunks_.count, structure_.file().size() / least);
 }

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
 /// Far more than the links and attributes of a dump need. An attribute has at most 64 KiB.
-constexpr std::size_t most_header_bytes = std::size_t{4} << 20;
-constexpr std::size_t most_chunks = 1024;
-constexpr std::size_t most_heap_bytes = std::size_t{16} << 20;
-constexpr std::size_t most_group_nodes = 4096;
-constexpr std::uint64_t most_levels = 16;
+constexpr std::size_t max_header_bytes = std::size_t{4} << 20;
+constexpr std::size_t max_chunks = 1024;
+constexpr std::size_t max_heap_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_group_nodes = 4096;
+constexpr std::uint64_t max_levels = 16;
 
 }  // namespace
 
@@ -206,8 +206,8 @@ std::vector<Hdf5Message> Hdf5Structure::header(std::uint64_t address) const {
   std::size_t total = 0;
   for (std::size_t n = 0; n < chunks.size(); ++n) {
     const auto [at, bytes] = chunks[n];
-    total += std::min<std::uint64_t>(bytes, most_header_bytes + 1);
-    in.require(seen.insert(at).second && n < most_chunks && total <= most_header_bytes);
+    total += std::min<std::uint64_t>(bytes, max_header_bytes + 1);
+    in.require(seen.insert(at).second && n < max_chunks && total <= max_header_bytes);
     if (old) {
       add_messages(read(at, bytes, what), old, flags, messages, chunks);
     } else if (n == 0) {
@@ -248,7 +248,7 @@ Hdf5Links Hdf5Structure::symbol_table_links(std::string_view message) const {
   const std::uint64_t tree = in.number(address_bytes_);
   const Heap heap = read_local_heap(in.number(address_bytes_));
   Walk walk;
-  check_group_node(tree, most_levels + 1, heap, walk);
+  check_group_node(tree, max_levels + 1, heap, walk);
   return std::move(walk.links);
 }
 
@@ -261,7 +261,7 @@ Hdf5Structure::Heap Hdf5Structure::read_local_heap(std::uint64_t address) const 
   const std::uint64_t size = in.number(length_bytes_);
   std::uint64_t free = in.number(length_bytes_);
   const std::uint64_t at = in.number(address_bytes_);
-  in.require(size >= 8 && size <= most_heap_bytes);
+  in.require(size >= 8 && size <= max_heap_bytes);
   Heap heap{read(at, size, what)};
   // The free blocks form a linked list. 1 ends the list.
   for (std::size_t pieces = 0; free != 1; ++pieces) {
@@ -283,7 +283,7 @@ void Hdf5Structure::check_group_node(std::uint64_t address, std::uint64_t level,
   in.expect({"TREE\0", 5});
   const std::uint64_t own_level = in.number(1), children = in.number(2);
   const bool top = walk.nodes.empty();
-  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= most_group_nodes);
+  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= max_group_nodes);
   in.require((top ? own_level < level : own_level + 1 == level) && children <= 2 * group_k_ && (top || children > 0));
   in.skip(2 * address_bytes_);
   const auto key = [&] {
@@ -312,7 +312,7 @@ void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk&
   in.expect({"SNOD\1", 5});
   in.skip(1);
   const std::uint64_t symbols = in.number(2);
-  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= most_group_nodes);
+  in.require(walk.nodes.insert(address).second && walk.nodes.size() <= max_group_nodes);
   in.require(symbols > 0 && symbols <= 2 * leaf_k_);
   for (std::uint64_t n = 0; n < symbols; ++n) {
     const std::uint64_t offset = in.number(address_bytes_), object = in.number(address_bytes_);

@@ -65,7 +65,7 @@ class Hdf5Structure {
   /// The messages of the object header at this address.
   std::vector<Hdf5Message> header(std::uint64_t address) const;
   /// Largest number of children of a node of a version 1 B-tree of chunks.
-  std::uint64_t most_chunk_children() const { return 2 * chunk_k_; }
+  std::uint64_t max_chunk_children() const { return 2 * chunk_k_; }
 
   /// Size of an address and of a length in this file, bytes: 4 or 8.
   std::size_t address_bytes() const { return address_bytes_; }

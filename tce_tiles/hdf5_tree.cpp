@@ -8,7 +8,7 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t most_levels = 16, most_node_bytes = 65536;
+constexpr std::uint64_t max_levels = 16, max_node_bytes = 65536;
 /// Size of the signature, version, type and checksum of a node, bytes.
 constexpr std::uint64_t node_overhead = 10;
 
@@ -34,18 +34,18 @@ class Tree {
     const std::uint64_t depth = in.number(2);
     in.skip(2);
     const std::uint64_t root = in.number(a), records = in.number(2);
-    in.require(record_bytes_ > 0 && depth < most_levels && node_bytes <= most_node_bytes &&
+    in.require(record_bytes_ > 0 && depth < max_levels && node_bytes <= max_node_bytes &&
                node_bytes >= node_overhead + record_bytes_);
     // The largest number of records at each level determines how many bytes a number of records takes.
-    most_records_.push_back((node_bytes - node_overhead) / record_bytes_);
-    count_bytes_ = bytes_for(most_records_[0]);
+    max_records_.push_back((node_bytes - node_overhead) / record_bytes_);
+    count_bytes_ = bytes_for(max_records_[0]);
     total_bytes_.push_back(0);
-    std::uint64_t total = most_records_[0];
+    std::uint64_t total = max_records_[0];
     for (std::uint64_t level = 1; level <= depth; ++level) {
       const std::uint64_t pointer = a + count_bytes_ + total_bytes_.back();
       in.require(node_bytes > node_overhead + pointer && total < std::uint64_t{1} << 40);
-      most_records_.push_back((node_bytes - node_overhead - pointer) / (record_bytes_ + pointer));
-      total = (most_records_.back() + 1) * total + most_records_.back();
+      max_records_.push_back((node_bytes - node_overhead - pointer) / (record_bytes_ + pointer));
+      total = (max_records_.back() + 1) * total + max_records_.back();
       total_bytes_.push_back(bytes_for(total));
     }
     if (records > 0) add_node(root, records, depth);
@@ -56,7 +56,7 @@ class Tree {
     const std::size_t a = structure_.address_bytes();
     const std::uint64_t pointer = level == 0 ? 0 : a + count_bytes_ + total_bytes_[level - 1];
     Hdf5Cursor(structure_.file(), {}, what_)
-        .require(records > 0 && records <= most_records_[level] && nodes_.insert(address).second);
+        .require(records > 0 && records <= max_records_[level] && nodes_.insert(address).second);
     const std::uint64_t pointers = level == 0 ? 0 : records + 1;
     const std::string node =
         structure_.read_checked(address, node_overhead - 4 + records * record_bytes_ + pointers * pointer, what_);
@@ -82,7 +82,7 @@ class Tree {
   std::size_t count_bytes_ = 0;
   /// By level, leaves first: largest number of records in a node, and number of bytes that store how many records are
   /// in and below it.
-  std::vector<std::uint64_t> most_records_;
+  std::vector<std::uint64_t> max_records_;
   std::vector<std::size_t> total_bytes_;
   std::set<std::uint64_t> nodes_;
 };

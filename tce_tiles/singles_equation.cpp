@@ -64,8 +64,8 @@ void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
           other[n * vu + f] += sum;
         } else if (!spec.antisymmetrised) {
           const double t_mf = tu[m * vu + f];
-          double* const crossed = other.data() + n * vu + at(box.offset[3]);
-          for (std::int64_t e = 0; e < box.count[3]; ++e) crossed[e] += t_mf * row[e];
+          double* const exchanged = other.data() + n * vu + at(box.offset[3]);
+          for (std::int64_t e = 0; e < box.count[3]; ++e) exchanged[e] += t_mf * row[e];
         }
       }
     }

@@ -17,7 +17,7 @@ namespace {
 
 }  // namespace
 
-std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size) {
+std::vector<std::int64_t> divide_into_tiles(std::int64_t n, std::int64_t tile_size) {
   if (tile_size < 1) throw UsageError(fmt::format("A tile size of {} is not possible; give 1 or more.", tile_size));
   if (n > max_spin_orbitals) refuse_orbitals();
   if (n < 1) return {};
@@ -94,7 +94,7 @@ TileSpace TileSpace::partition(std::span<const OrbitalRun> runs, std::int64_t ho
   std::vector<Tile> tiles;
   for (const OrbitalRun& run : runs) {
     const std::int64_t tile_size = space_of(run.orbital_class) == Space::hole ? hole_size : particle_size;
-    for (const std::int64_t size : tile_cuts(run.size, tile_size)) {
+    for (const std::int64_t size : divide_into_tiles(run.size, tile_size)) {
       tiles.push_back({run.orbital_class, run.irrep, size, 0, 0});
     }
   }

@@ -68,8 +68,9 @@ class TileSpace {
   /// or if a restricted space has different alpha and beta tiles.
   TileSpace(std::vector<Tile> tiles, bool restricted);
 
-  /// Cuts `runs` by TCE's rule (see `tile_cuts`): holes into tiles of at most `hole_size` orbitals, particles into
-  /// tiles of at most `particle_size`. Throws UsageError if a size is below 1, and InputError as the constructor does.
+  /// Cuts `runs` by TCE's rule (see `divide_into_tiles`): holes into tiles of at most `hole_size` orbitals, particles
+  /// into tiles of at most `particle_size`. Throws UsageError if a size is below 1, and InputError as the constructor
+  /// does.
   static TileSpace partition(std::span<const OrbitalRun> runs, std::int64_t hole_size, std::int64_t particle_size,
                              bool restricted);
 
@@ -129,7 +130,7 @@ class TileSpace {
 /// Returns the tile sizes for `n` orbitals by TCE's partition rule: the smallest number of tiles of at most `tile_size`
 /// orbitals, as even as possible. Tile k of m holds the orbitals [floor(k n/m), floor((k+1) n/m)). Throws UsageError if
 /// `tile_size` is below 1, and InputError if n exceeds `max_spin_orbitals`.
-std::vector<std::int64_t> tile_cuts(std::int64_t n, std::int64_t tile_size);
+std::vector<std::int64_t> divide_into_tiles(std::int64_t n, std::int64_t tile_size);
 
 /// The properties of the reference that determine the sorted order and TCE's tiling. Element 0 of each array is for
 /// alpha, element 1 for beta. The orbitals have the order of the program that made them (ascending energy).

@@ -8,10 +8,10 @@ namespace trifuse {
 
 /// Largest number of shared-memory files that hold the segments of one host. The system allocates the pages of one file
 /// one after another, at about 5 GB/s, but the pages of several files in parallel.
-inline constexpr int most_files_of_host = 8;
-/// Number of segments of each of `owners` ranks of a host: about most_files_of_host together, at least 1 each.
+inline constexpr int max_files_of_host = 8;
+/// Number of segments of each of `owners` ranks of a host: about max_files_of_host together, at least 1 each.
 constexpr int segments_of_each_owner(int owners) {
-  return owners < most_files_of_host ? most_files_of_host / owners : 1;
+  return owners < max_files_of_host ? max_files_of_host / owners : 1;
 }
 
 /// The part of the shared operands that one rank stores.

@@ -77,7 +77,7 @@ int startable_threads(int wanted) {
   static int possible = 1;
   static bool limited = false;
   const std::lock_guard lock(mutex);
-  wanted = std::clamp(wanted, 1, std::min(most_threads, omp_get_thread_limit()));
+  wanted = std::clamp(wanted, 1, std::min(max_threads, omp_get_thread_limit()));
   if (wanted > possible && !limited) {
     const int found = 1 + started_threads(wanted - 1);
     limited = found < wanted;
@@ -87,8 +87,8 @@ int startable_threads(int wanted) {
 }
 
 int available_threads() {
-  constexpr int most_for_each_core = 16;
-  return startable_threads(std::min(omp_get_max_threads(), most_for_each_core * std::max(1, omp_get_num_procs())));
+  constexpr int max_for_each_core = 16;
+  return startable_threads(std::min(omp_get_max_threads(), max_for_each_core * std::max(1, omp_get_num_procs())));
 }
 
 }  // namespace trifuse

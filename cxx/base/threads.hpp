@@ -3,7 +3,7 @@
 namespace trifuse {
 
 /// Largest number of threads that a user may request.
-inline constexpr int most_threads = 4096;
+inline constexpr int max_threads = 4096;
 
 /// Number of threads for work that all threads share. It is OpenMP's number (OMP_NUM_THREADS, else one for each core
 /// that the process may use), but at most 16 for each core and at most the number that can be started. Throws

@@ -43,8 +43,8 @@ struct CalculationOptions {
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
   int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
   /// Memory limit, bytes. CPU: limit of the scratch, besides operands; default 2 GiB. If ranks share the operands:
-  /// limit of everything that this rank stores; default: `TeamShare::memory`. CUDA: limit on each GPU; default: its
-  /// free memory.
+  /// limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA: limit on each GPU; default:
+  /// its free memory.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
@@ -60,8 +60,8 @@ struct CalculationOptions {
 };
 
 /// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
-inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, most_memory = std::int64_t{1} << 50;
-inline constexpr std::size_t most_omega2 = 10000, most_devices = 4096;
+inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
+inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
 inline constexpr double largest_omega2 = 1e6;  ///< hartree
 /// Throws UsageError if an option is out of its range. Checks what does not depend on the sources.
 void check_options(const CalculationOptions& options);
@@ -111,7 +111,7 @@ class Calculation {
   /// Throws InputError if `right` lacks integrals or a needed Fock matrix, if left and right have different orbitals,
   /// or if a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
-  /// Takes over the plan of one rank of several, see `plan_in_team`.
+  /// Takes over the plan of one rank of several, see `plan_distributed`.
   explicit Calculation(std::unique_ptr<const CalculationContext> context);
   Calculation(Calculation&&) noexcept;
   ~Calculation();

@@ -124,7 +124,7 @@ std::int64_t CalculationContext::rotated_bytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t CalculationContext::kept_of_rotation() const {
+std::int64_t CalculationContext::memory_after_rotation() const {
   return rotated_bytes() / of_rank_.sharers;
 }
 
@@ -164,8 +164,8 @@ void CalculationContext::plan_tasks() {
         cuda ? "" : ", or allow more --memory"));
   }
   // A list of more tasks takes minutes, even if it fits into memory.
-  constexpr double most_tasks = 5e7;
-  require_listable(tiles, problem_.formulation, most_tasks);
+  constexpr double max_tasks = 5e7;
+  require_listable(tiles, problem_.formulation, max_tasks);
   const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   const double holes = count(OrbitalClass::hole_alpha) + count(OrbitalClass::hole_beta);
   const double particles = count(OrbitalClass::particle_alpha) + count(OrbitalClass::particle_beta);
@@ -263,10 +263,10 @@ std::string CalculationContext::reference_note() const {
   return fmt::format("NWChem's ROHF-{}: ROHF orbital energies for both spins, no f_ov t2 term", name) + standard;
 }
 
-void CalculationContext::join(Communicator& communicator, const TeamShare& share) {
+void CalculationContext::join(Communicator& communicator, const RankAssignment& assignment) {
   communicator_ = &communicator;
-  share_ = share;
-  if (share.threads > 0) threads_ = std::min(threads_, share.threads);
+  assignment_ = assignment;
+  if (assignment.threads > 0) threads_ = std::min(threads_, assignment.threads);
   if (shares_operands()) plan_shared_memory();
 }
 
@@ -276,47 +276,48 @@ bool CalculationContext::shares_operands() const {
 }
 
 int CalculationContext::users_of_operands() const {
-  if (share_.role == TeamShare::Role::waiter) return 0;
+  if (assignment_.role == RankAssignment::Role::idle) return 0;
   // A GPU fetches one panel after another. Threads that share a task use the panels of at most two tasks.
   if (options_.executor == ExecutorKind::cuda) return 1;
-  return share_.threads_together ? 2 : threads_;
+  return assignment_.threads_share_task ? 2 : threads_;
 }
 
 std::int64_t CalculationContext::memory_for_operands() const {
   constexpr auto all = std::numeric_limits<std::int64_t>::max();
-  const bool limited = share_.memory > 0.0 && share_.memory < static_cast<double>(all);
-  std::int64_t memory = limited ? static_cast<std::int64_t>(share_.memory) : all;
+  const bool limited = assignment_.memory > 0.0 && assignment_.memory < static_cast<double>(all);
+  std::int64_t memory = limited ? static_cast<std::int64_t>(assignment_.memory) : all;
   if (memory_asked_) memory = std::min(memory, *memory_asked_);
   if (memory == all) return all;
-  memory -= kept_of_rotation();
+  memory -= memory_after_rotation();
   // An idle rank stores only its part of the operands. It has its working memory to fill this part.
-  const bool waits = share_.role == TeamShare::Role::waiter;
-  return waits ? memory + working_bytes() : memory - scratch_bytes();
+  const bool idle = assignment_.role == RankAssignment::Role::idle;
+  return idle ? memory + working_bytes() : memory - scratch_bytes();
 }
 
 void CalculationContext::plan_shared_memory() {
   // The part of a rank ends with a whole panel.
-  const double share = share_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
-  piece_bytes_ = share_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
-  const bool asked = memory_asked_ && (share_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= share_.memory);
+  const double share = assignment_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();
+  owned_bytes_ = assignment_.operands.segments > 0 ? static_cast<std::int64_t>(share) + in_use_per_thread_ : 0;
+  const bool asked =
+      memory_asked_ && (assignment_.memory <= 0.0 || static_cast<double>(*memory_asked_) <= assignment_.memory);
   const std::string limit = asked ? "--memory" : "the memory of its host";
   const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
-  const std::int64_t kept = kept_of_rotation(), peak = peak_of_rotation();
-  if (memory_for_operands() < peak - kept) {
+  const std::int64_t rotated = memory_after_rotation(), peak = peak_of_rotation();
+  if (memory_for_operands() < peak - rotated) {
     throw UsageError(
         fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this rank {:.1f} MiB; {}.",
-                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + kept), advice));
+                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + rotated), advice));
   }
-  if (share_.role == TeamShare::Role::waiter) return;
-  const auto needed = [&] { return piece_bytes_ + users_of_operands() * in_use_per_thread_; };
+  if (assignment_.role == RankAssignment::Role::idle) return;
+  const auto needed = [&] { return owned_bytes_ + users_of_operands() * in_use_per_thread_; };
   while (threads_ > 1 && memory_for_operands() < needed()) --threads_;
   if (memory_for_operands() >= needed()) return;
   const std::int64_t scratch = scratch_bytes();
   throw UsageError(
       fmt::format("This rank, one of {}, keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but "
                   "{} allows {:.1f} MiB; {}.",
-                  communicator_->size(), mib(piece_bytes_ + kept), mib(needed() - piece_bytes_ + scratch), limit,
-                  mib(memory_for_operands() + kept + scratch), advice));
+                  communicator_->size(), mib(owned_bytes_ + rotated), mib(needed() - owned_bytes_ + scratch), limit,
+                  mib(memory_for_operands() + rotated + scratch), advice));
 }
 
 int CalculationContext::threads_on_cores() const {

@@ -19,7 +19,7 @@
 
 namespace trifuse {
 
-class TeamOperands;
+class DistributedOperands;
 
 /// Options that the ranks of a communicator agree on. A user does not choose them.
 struct RankOptions {
@@ -66,7 +66,7 @@ class CalculationContext {
                         std::function<void(const std::string&)> warn = {}) const;
 
   /// Approximate size of the shared operands that this rank stores, bytes. Requires `join`.
-  std::int64_t piece_bytes() const { return piece_bytes_; }
+  std::int64_t owned_bytes() const { return owned_bytes_; }
   /// Least memory, besides an equal part of the operands, that this rank needs to compute with one thread, bytes. It
   /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
@@ -74,9 +74,9 @@ class CalculationContext {
   /// Makes this calculation the part of one rank of `communicator`. All ranks must have the same plan. From now on
   /// `run` is collective. If the communicator has arrays, the ranks share the operands. Then the option `memory` of a
   /// CPU rank limits everything that the rank stores: its part of the operands, panels of other ranks and scratch.
-  /// `communicator` must outlive the calculation. `share`: what this rank does. Throws UsageError if the memory is too
-  /// small.
-  void join(Communicator& communicator, const TeamShare& share);
+  /// `communicator` must outlive the calculation. `assignment`: what this rank does. Throws UsageError if the memory is
+  /// too small.
+  void join(Communicator& communicator, const RankAssignment& assignment);
 
  private:
   /// Makes an executor on CPU cores for a rank whose GPUs have failed. `panels`: the panels that were read for the
@@ -86,7 +86,7 @@ class CalculationContext {
   /// executor that will use the panels; null: none on this rank. `shared`: set if ranks share the operands; must then
   /// outlive the panels.
   std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
-                                                  std::optional<TeamOperands>& shared) const;
+                                                  std::optional<DistributedOperands>& shared) const;
   /// Number of threads of the executor that replaces failed GPUs.
   int threads_on_cores() const;
   /// Opens the journal of the options; null if there is none. Collective if there is a communicator.
@@ -104,7 +104,7 @@ class CalculationContext {
   /// Memory of this rank during the rotation, bytes; 0 without one.
   std::int64_t peak_of_rotation() const;
   /// Memory of this rank for rotated amplitudes and integrals after the rotation, bytes.
-  std::int64_t kept_of_rotation() const;
+  std::int64_t memory_after_rotation() const;
   void choose_orbitals();
   void choose_formulation();
   void check_left() const;
@@ -130,11 +130,11 @@ class CalculationContext {
   Tiling tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
-  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, piece_bytes_ = 0;
+  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, owned_bytes_ = 0;
   std::optional<std::int64_t> memory_asked_;  ///< the user's limit of host memory, bytes
   int threads_ = 1;
   Communicator* communicator_ = nullptr;
-  TeamShare share_;
+  RankAssignment assignment_;
 };
 
 }  // namespace trifuse

@@ -49,7 +49,7 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
 }
 
 /// A block that is read and hashed separately, so that threads and ranks can share the work.
-struct Piece {
+struct HashedBlock {
   const TileSource* source;
   enum class Tensor { t1, t2, v2 } tensor;
   std::array<int, 4> tiles;
@@ -68,17 +68,17 @@ struct Piece {
   }
 };
 
-void add_pieces(std::vector<Piece>& pieces, const TileSource& source, bool integrals) {
+void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
-  const auto add = [&](const BlockIndex& index, Piece::Tensor tensor) {
+  const auto add = [&](const BlockIndex& index, HashedBlock::Tensor tensor) {
     for (const Block& block : index.blocks()) {
-      if (tensor != Piece::Tensor::t1 && !tells(source, block.tiles)) continue;
-      pieces.push_back({&source, tensor, block.tiles, block.size});
+      if (tensor != HashedBlock::Tensor::t1 && !tells(source, block.tiles)) continue;
+      blocks.push_back({&source, tensor, block.tiles, block.size});
     }
   };
-  add(t1_blocks(space), Piece::Tensor::t1);
-  add(t2_blocks(space), Piece::Tensor::t2);
-  if (integrals) add(triples_v2_blocks(space), Piece::Tensor::v2);
+  add(t1_blocks(space), HashedBlock::Tensor::t1);
+  add(t2_blocks(space), HashedBlock::Tensor::t2);
+  if (integrals) add(triples_v2_blocks(space), HashedBlock::Tensor::v2);
 }
 
 /// Splits a hash into four doubles of 32 bits each. They stay exact when ranks add zeros.
@@ -90,25 +90,25 @@ std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
 }
 
 /// Hashes the blocks of this rank. Returns [piece, number of hash]; the numbers of other ranks' blocks are zero.
-std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t rank, std::size_t ranks) {
-  std::vector<double> numbers(numbers_of_hash * pieces.size(), 0.0);
+std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::size_t rank, std::size_t ranks) {
+  std::vector<double> numbers(numbers_of_hash * blocks.size(), 0.0);
   std::int64_t largest = 1;
   bool concurrent = true;
-  for (const Piece& piece : pieces) {
-    largest = std::max(largest, piece.size);
-    concurrent = concurrent && piece.source->concurrent_reads();
+  for (const HashedBlock& block : blocks) {
+    largest = std::max(largest, block.size);
+    concurrent = concurrent && block.source->concurrent_reads();
   }
-  constexpr std::int64_t most_buffered = std::int64_t{1} << 27;
+  constexpr std::int64_t max_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
-      concurrent ? std::clamp<std::int64_t>(most_buffered / largest, 1, available_threads()) : 1;
+      concurrent ? std::clamp<std::int64_t>(max_buffered / largest, 1, available_threads()) : 1;
   // Successive blocks share rows of a dump, so a thread takes 64 of them at a time.
   constexpr std::size_t at_once = 64;
-  const std::size_t runs = (pieces.size() + at_once - 1) / at_once;
-  const auto hash_piece = [&](std::size_t n, Buffer& buffer) {
-    const auto size = static_cast<std::size_t>(pieces[n].size);
+  const std::size_t runs = (blocks.size() + at_once - 1) / at_once;
+  const auto hash_block = [&](std::size_t n, Buffer& buffer) {
+    const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);
     const std::span<double> block(buffer.data(), size);
-    pieces[n].read(block);
+    blocks[n].read(block);
     Hash hash;
     hash.add(block);
     const auto found = as_numbers(hash.digest());
@@ -118,8 +118,8 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
   const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
   share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
     const std::size_t run = rank + which * ranks;
-    const std::size_t end = std::min(pieces.size(), (run + 1) * at_once);
-    for (std::size_t n = run * at_once; n < end; ++n) hash_piece(n, buffer);
+    const std::size_t end = std::min(blocks.size(), (run + 1) * at_once);
+    for (std::size_t n = run * at_once; n < end; ++n) hash_block(n, buffer);
   });
   return numbers;
 }
@@ -129,10 +129,10 @@ std::vector<double> hash_pieces(const std::vector<Piece>& pieces, std::size_t ra
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
   std::vector<double> hashes;
   run_collectively(communicator, [&] {
-    std::vector<Piece> pieces;
-    add_pieces(pieces, *problem.right, true);
-    if (problem.two_sided()) add_pieces(pieces, *problem.left, false);
-    hashes = hash_pieces(pieces, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
+    std::vector<HashedBlock> blocks;
+    add_blocks(blocks, *problem.right, true);
+    if (problem.two_sided()) add_blocks(blocks, *problem.left, false);
+    hashes = hash_blocks(blocks, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
                          communicator != nullptr ? static_cast<std::size_t>(communicator->size()) : 1);
   });
   if (communicator != nullptr) communicator->allreduce_sum(hashes);

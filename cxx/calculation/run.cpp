@@ -13,8 +13,8 @@
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_store.hpp"
-#include "cxx/operands/team_operands.hpp"
 #include "cxx/parallel/peer_exchange.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
@@ -55,7 +55,7 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 }  // namespace
 
 void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
-  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
+  const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
     if (source != nullptr) source->rotate(communicator_, stop);
   }
@@ -105,7 +105,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
     }
     case ExecutorKind::cpu: {
       std::unique_ptr<PanelExecutor> on_cores =
-          prepare_cpu_executor(problem_, plan_.tiles, {}, share_.threads_together ? threads_ : 1);
+          prepare_cpu_executor(problem_, plan_.tiles, {}, assignment_.threads_share_task ? threads_ : 1);
       prepared.reader = on_cores.get();
       prepared.executor = std::move(on_cores);
       break;
@@ -124,8 +124,8 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
 }
 
 std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelExecutor* reader,
-                                                                    std::optional<TeamOperands>& shared) const {
-  const OpenMpThreads threads(std::max(threads_, share_.reading_threads));
+                                                                    std::optional<DistributedOperands>& shared) const {
+  const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {
@@ -135,17 +135,17 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   }
   // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
   const bool of_others = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
-  const TileSpace* const cut = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
+  const TileSpace* const tiles = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
   // If the GPUs store the panels, or if this rank computes few tasks, it uses fetched panels only once. Then the buffer
   // is small: large enough to prefetch, and no larger, because allocating memory takes longer than fetching a panel.
   constexpr std::int64_t room_to_pass = std::int64_t{4} << 30;
-  const bool pass = share_.threads_together || (reader != nullptr && reader->keeps_panels());
+  const bool pass = assignment_.threads_share_task || (reader != nullptr && reader->caches_panels());
   const std::int64_t room =
       pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
-  shared.emplace(*communicator_, problem_, plan_.tiles, cut, share_.operands, memory_for_operands(), room);
+  shared.emplace(*communicator_, problem_, plan_.tiles, tiles, assignment_.operands, memory_for_operands(), room);
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
-    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, share_.operands, memory_for_operands());
+    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, assignment_.operands, memory_for_operands());
   }
   return shared->panels();
 }
@@ -154,14 +154,15 @@ std::unique_ptr<Journal> CalculationContext::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
   const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
-  return std::make_unique<Journal>(options_.journal, key, communicator_, share_.role != TeamShare::Role::waiter);
+  return std::make_unique<Journal>(options_.journal, key, communicator_,
+                                   assignment_.role != RankAssignment::Role::idle);
 }
 
 void CalculationContext::limit_threads_of_blas(RunSettings& settings) const {
   run_collectively(communicator_, [&] {
-    if (options_.executor != ExecutorKind::cpu || share_.role == TeamShare::Role::waiter) return;
+    if (options_.executor != ExecutorKind::cpu || assignment_.role == RankAssignment::Role::idle) return;
     const int threads = threads_with_blas_memory(threads_, scratch_per_thread_);
-    if (!share_.threads_together) {
+    if (!assignment_.threads_share_task) {
       settings.threads = settings.threads_on_cores = threads;
     } else if (threads < threads_) {
       throw SystemError(
@@ -212,8 +213,8 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (!warning.empty() && tells) warn(warning);
   const double start = wall_seconds();
   result.seconds_journal = start - rotated;
-  const bool waits = communicator_ != nullptr && share_.role == TeamShare::Role::waiter;
-  std::optional<TeamOperands> operands;
+  const bool idle = communicator_ != nullptr && assignment_.role == RankAssignment::Role::idle;
+  std::optional<DistributedOperands> operands;
   std::shared_ptr<const PanelStore> panels;
   // A failed executor may own panels that other ranks still read.
   PreparedExecutor executor, failed_executor;
@@ -228,7 +229,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   settings.progress = std::move(progress);
   settings.warn = warn;
   settings.communicator = communicator_;
-  settings.share = share_;
+  settings.assignment = assignment_;
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
     settings.on_cores = [&] {
@@ -250,7 +251,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
     });
   };
   try_devices([&] {
-    if (waits) return;
+    if (idle) return;
     std::vector<std::string> left_out;
     executor = prepare_executor(required ? nullptr : &left_out);
     if (!left_out.empty()) settings.failed_device = left_out.front();

@@ -116,11 +116,11 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
   constexpr double subtasks_of_a_thread = 16.0;
   const auto subtasks = [&](const Task& task) {
     double product = 1.0;
-    const auto cut_into = [](std::int64_t size, std::int64_t limit) {
+    const auto divided_into = [](std::int64_t size, std::int64_t limit) {
       return static_cast<double>((size + limit - 1) / limit);
     };
-    for (const int tile : task.particles) product *= cut_into(coarse_[tile].size, limits_.particles);
-    for (const int tile : task.holes) product *= cut_into(coarse_[tile].size, limits_.holes);
+    for (const int tile : task.particles) product *= divided_into(coarse_[tile].size, limits_.particles);
+    for (const int tile : task.holes) product *= divided_into(coarse_[tile].size, limits_.holes);
     return product;
   };
   const double enough = subtasks_of_a_thread * threads_per_worker_;

@@ -9,8 +9,8 @@
 
 namespace trifuse {
 
-/// A disconnected term of a task with the addresses of its factors. Positions are those of DisconnectedTerm. `t1_factor`
-/// and `vvoo` may be other factors, see DisconnectedSet.
+/// A disconnected term of a task with the addresses of its factors. Positions are those of DisconnectedTerm.
+/// `t1_factor` and `vvoo` may be other factors, see DisconnectedSet.
 struct SinglesTerm {
   int target;
   double sign;

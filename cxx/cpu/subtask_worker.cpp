@@ -48,7 +48,7 @@ SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
       product_(target_size_),
       reordered_(reordered_doubles(space_, problem)),
-      vvoo_scratch_(panels.cut() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
+      vvoo_scratch_(panels.copies_panels() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
 
 std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
@@ -68,7 +68,7 @@ void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, s
 
 void SubtaskWorker::prepare_next(const Task& subtask) {
   list_contractions(space_, problem_.formulation, subtask, next_contractions_);
-  panels_.ask(subtask, next_contractions_);
+  panels_.prefetch(subtask, next_contractions_);
 }
 
 void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies) {
@@ -82,13 +82,13 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   stride_ = target_strides(extent_, run);
   runs_ = a * b * i * j * k;
   const bool two_sided = problem_.two_sided();
-  build_targets(Side::right);
-  if (two_sided) build_targets(Side::left);
+  build_targets(AmplitudeSide::right);
+  if (two_sided) build_targets(AmplitudeSide::left);
 
   input_.targets = contractions_.targets;
   for (int t = 0; t < contractions_.targets; ++t) {
-    input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
-    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
+    input_.d_right[static_cast<std::size_t>(t)] = target(t, AmplitudeSide::right);
+    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? AmplitudeSide::left : AmplitudeSide::right);
   }
   input_.extent = extent_;
   const double* eps = panels_.store().orbital_energies().data();
@@ -105,12 +105,12 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   vvoo_blocks_.clear();
 }
 
-double* SubtaskWorker::target(int t, Side side) {
-  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
+double* SubtaskWorker::target(int t, AmplitudeSide side) {
+  const std::size_t first = side == AmplitudeSide::left ? static_cast<std::size_t>(contractions_.targets) : 0;
   return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
 }
 
-void SubtaskWorker::build_targets(Side side) {
+void SubtaskWorker::build_targets(AmplitudeSide side) {
   written_.fill(false);
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
@@ -127,7 +127,7 @@ void SubtaskWorker::build_targets(Side side) {
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
 
-void SubtaskWorker::multiply(const Product& product, Side side) {
+void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
   const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
   const Panel left = panels_.left(product.left, side, contracted, left_);
   const Panel right = panels_.right(product.right, side, contracted, right_);
@@ -188,7 +188,7 @@ const double* SubtaskWorker::reorder_right(const Product& product, const Panel& 
   return reordered_.data();
 }
 
-void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
+void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, AmplitudeSide side) {
   // target[x] = source[y] with y[s] = x[slot[s]]. The loops follow the memory of the source: c is its fastest index,
   // then b, a, k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};
@@ -209,10 +209,10 @@ void SubtaskWorker::resolve_singles(const Task& task) {
   double* room = vvoo_scratch_.data();
   for (const DisconnectedTerm& term : contractions_.disconnected) {
     for (std::size_t set = 0; set < store.layout().sets(); ++set) {
-      PanelHold block = panels_.pair_block(set, term.vvoo_tiles(task), room);
+      PanelGuard block = panels_.vvoo_block(set, term.vvoo_tiles(task), room);
       const double* vvoo = block.data();
       if (vvoo == nullptr) continue;
-      if (panels_.cut()) room += vvoo_block_doubles(space_);
+      if (panels_.copies_panels()) room += vvoo_block_doubles(space_);
       vvoo_blocks_.push_back(std::move(block));
       const auto offset = [&](const std::array<int, 3>& tiles, int position) {
         return space_[tiles[static_cast<std::size_t>(position)]].offset;

@@ -39,13 +39,13 @@ class SubtaskWorker {
   /// Computes one subtask, whose contraction list is in `contractions_`.
   void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
   /// Target number `t` of a side, [i,j,k,a,b,c].
-  double* target(int t, Side side);
+  double* target(int t, AmplitudeSide side);
   /// Computes all targets of a side.
-  void build_targets(Side side);
+  void build_targets(AmplitudeSide side);
   /// Computes a product and adds it to its targets.
-  void multiply(const Product& product, Side side);
+  void multiply(const Product& product, AmplitudeSide side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
-  void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
+  void copy_equivalent_target(const EquivalentTarget& equivalent, AmplitudeSide side);
   /// Fills `input_.singles`. The blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
 
@@ -57,7 +57,7 @@ class SubtaskWorker {
   Buffer left_, right_, vvoo_scratch_;  ///< parts of panels, if tiles of the panels are larger than those of subtasks
   ContractionList contractions_, next_contractions_;
   EnergyInput input_;
-  std::vector<PanelHold> vvoo_blocks_;
+  std::vector<PanelGuard> vvoo_blocks_;
   Six extent_{}, stride_{};  ///< of a, b, c, i, j, k, in a target
   std::int64_t runs_ = 0;    ///< number of runs of c in a target
   std::array<bool, 6> written_{};

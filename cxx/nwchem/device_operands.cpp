@@ -30,7 +30,7 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
   taken_ += wanted;
 }
 
-const double* DeviceOperands::keep(std::span<const double> numbers) {
+const double* DeviceOperands::add_copy(std::span<const double> numbers) {
   const std::size_t count = numbers.size();
   while (segment_ < segments_.size() && segments_[segment_].size() - used_ < count) {
     flush();

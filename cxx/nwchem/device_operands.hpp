@@ -37,7 +37,7 @@ class DeviceOperands final : public OperandStore {
 
   /// As in OperandStore. Returns a device address. It holds the numbers when the stream has executed the copies that
   /// `flush` starts.
-  const double* keep(std::span<const double> numbers) override;
+  const double* add_copy(std::span<const double> numbers) override;
   std::vector<double> fetch(const double* copy, std::size_t count) override;
   void clear() override;
   /// Starts the transfer of all numbers that still wait in the ring.

@@ -16,7 +16,7 @@ class OperandStore {
   virtual ~OperandStore() = default;
   /// Copies `numbers` and returns the address of the copy, which is valid until `clear`. The caller may overwrite
   /// `numbers` afterwards. Throws DeviceMemoryError if there is no memory for the copy; earlier copies stay valid.
-  virtual const double* keep(std::span<const double> numbers) = 0;
+  virtual const double* add_copy(std::span<const double> numbers) = 0;
   /// Returns the first `count` numbers of a copy. The default is for copies in the memory of this process.
   virtual std::vector<double> fetch(const double* copy, std::size_t count) { return {copy, copy + count}; }
   /// Discards all copies and keeps the memory for the next ones.
@@ -26,7 +26,7 @@ class OperandStore {
 /// Stores operands in the memory of this process. It does not copy an operand again that equals one of the last two.
 class HostOperands final : public OperandStore {
  public:
-  const double* keep(std::span<const double> numbers) override;
+  const double* add_copy(std::span<const double> numbers) override;
   void clear() override;
 
  private:

@@ -10,17 +10,17 @@ namespace trifuse {
 
 namespace {
 
-/// Copies one piece of an operand to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the `inner`
-/// contracted indices of the piece. `extent`: of the three row indices of the piece. `order`: the numbers of x, y and z
-/// among these indices.
-void lay_out(const RecordedTask::Strided& from, std::int64_t inner, const std::array<std::int64_t, 3>& extent,
+/// Copies one piece of an operand to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
+/// `contracted` contracted indices of the piece. `extent`: of the three row indices of the piece. `order`: the numbers
+/// of x, y and z among these indices.
+void lay_out(const RecordedTask::Strided& from, std::int64_t contracted, const std::array<std::int64_t, 3>& extent,
              const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
   const auto [x, y, z] = order;
   for (std::int64_t nx = 0; nx < extent[x]; ++nx)
     for (std::int64_t ny = 0; ny < extent[y]; ++ny)
       for (std::int64_t nz = 0; nz < extent[z]; ++nz, to += row) {
         const double* source = from.data + nx * from.row[x] + ny * from.row[y] + nz * from.row[z];
-        for (std::int64_t d = 0; d < inner; ++d) to[d] = source[d * from.inner];
+        for (std::int64_t d = 0; d < contracted; ++d) to[d] = source[d * from.contracted];
       }
 }
 
@@ -41,25 +41,26 @@ class RecordedCpuExecutor final : public RecordedExecutor {
 /// Adds the products of all calls with this lone particle and lone hole (positions 0 to 2) to the target. `stride`: of
 /// the target, for a, b, c, i, j, k.
 void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, int hole, const Six& stride) {
-  const std::vector<RecordedTask::Piece> pieces = task.pieces(particle, hole);
-  std::int64_t inner = 0;
-  for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
-  if (inner == 0) return;
+  const std::vector<RecordedTask::OperandPair> pairs = task.operand_pairs(particle, hole);
+  std::int64_t contracted = 0;
+  for (const RecordedTask::OperandPair& pair : pairs) contracted += pair.contracted;
+  if (contracted == 0) return;
   const auto [p, pp] = others(particle);
   const auto [h, hh] = others(hole);
   const auto size = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   const std::array<std::int64_t, 3> left = {size(particle), size(3 + h), size(3 + hh)},
                                     right = {size(p), size(pp), size(3 + hole)};
   const std::int64_t left_rows = left[0] * left[1] * left[2], right_rows = right[0] * right[1] * right[2];
-  left_.reserve(static_cast<std::size_t>(inner * left_rows));
-  right_.reserve(static_cast<std::size_t>(inner * right_rows));
+  left_.reserve(static_cast<std::size_t>(contracted * left_rows));
+  right_.reserve(static_cast<std::size_t>(contracted * right_rows));
   std::int64_t done = 0;
-  for (const RecordedTask::Piece& piece : pieces) {
-    lay_out(piece.left, piece.inner, left, {1, 2, 0}, inner, left_.data() + done);
-    lay_out(piece.right, piece.inner, right, {2, 0, 1}, inner, right_.data() + done);
-    done += piece.inner;
+  for (const RecordedTask::OperandPair& pair : pairs) {
+    lay_out(pair.left, pair.contracted, left, {1, 2, 0}, contracted, left_.data() + done);
+    lay_out(pair.right, pair.contracted, right, {2, 0, 1}, contracted, right_.data() + done);
+    done += pair.contracted;
   }
-  multiply_transposed(right_rows, left_rows, inner, right_.data(), inner, left_.data(), inner, product_.data());
+  multiply_transposed(right_rows, left_rows, contracted, right_.data(), contracted, left_.data(), contracted,
+                      product_.data());
   // The product is an array [h',h'',p,h,p',p'']: left rows [h',h'',p], then right rows [h,p',p'']. `scatter` takes its
   // indices in the reverse order.
   const std::array<int, 6> slot = {pp, p, 3 + hole, particle, 3 + hh, 3 + h};
@@ -104,26 +105,26 @@ RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task
     const auto [p, pp] = others(term.particle);
     const auto [h, hh] = others(term.hole);
     const auto size = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
-    const std::int64_t lone_size = size(term.particle) * size(3 + term.hole);
-    std::vector<double>& lone = factors.emplace_back(one.lone, one.lone + lone_size);
-    lone.resize(lone.size() + padding);
-    std::vector<double>& pairs = factors.emplace_back();
+    const std::int64_t factor_size = size(term.particle) * size(3 + term.hole);
+    std::vector<double>& t1 = factors.emplace_back(one.t1, one.t1 + factor_size);
+    t1.resize(t1.size() + padding);
+    std::vector<double>& vvoo = factors.emplace_back();
     for (std::int64_t nh = 0; nh < size(3 + h); ++nh)
       for (std::int64_t nhh = 0; nhh < size(3 + hh); ++nhh)
         for (std::int64_t np = 0; np < size(p); ++np)
           for (std::int64_t npp = 0; npp < size(pp); ++npp) {
-            pairs.push_back(one.pairs[np * one.row[0] + npp * one.row[1] + nh * one.row[2] + nhh * one.row[3]]);
+            vvoo.push_back(one.vvoo[np * one.row[0] + npp * one.row[1] + nh * one.row[2] + nhh * one.row[3]]);
           }
-    pairs.resize(pairs.size() + padding);
+    vvoo.resize(vvoo.size() + padding);
     input.singles.push_back({0,
                              static_cast<double>(term.sign),
                              term.particle,
                              term.hole,
                              {p, pp},
                              {h, hh},
-                             lone.data(),
+                             t1.data(),
                              size(term.particle),
-                             pairs.data()});
+                             vvoo.data()});
   }
   input.factor = factor;
   const double omega2 = 0.0;

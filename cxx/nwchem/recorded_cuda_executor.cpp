@@ -28,15 +28,15 @@ struct PackingList {
   std::vector<PackingJob> jobs;
   std::vector<std::int64_t> places;  ///< [job] first double of its panel in the array
   std::vector<PackingSegment> segments;
-  std::vector<OvFactorJob> lone;
+  std::vector<OvFactorJob> ov_factors;
   std::int64_t doubles = 0;  ///< size of all panels
 
-  /// Adds a panel. `extent`: of the positions of the Packing. `inner`: number of contracted indices.
-  PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t inner) {
+  /// Adds a panel. `extent`: of the positions of the Packing. `contracted`: number of contracted indices.
+  PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t contracted) {
     PackingJob job{};
     job.shape.kind = kind;
     for (std::size_t q = 0; q < 4; ++q) job.shape.extent[q] = narrow(extent[q]);
-    job.shape.inner = narrow(inner);
+    job.shape.contracted = narrow(contracted);
     job.shape.outer = kind == PanelKind::left ? 1 : 2;
     job.shape.outer_count = job.shape.extent[job.shape.outer];
     job.first_segment = narrow(std::ssize(segments));
@@ -97,7 +97,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   std::array<Product, products_per_target> products_{};
   std::vector<std::size_t> vvoo_;  ///< numbers of the panels of vvoo blocks
   int sets_ = 1;
-  DeviceArray<double> packed_, lone_;
+  DeviceArray<double> packed_, t1_factors_;
   PinnedArray<char> host_list_;
   DeviceArray<char> device_list_;
   std::unique_ptr<RecordedExecutor> cpu_;
@@ -105,11 +105,11 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 
 bool RecordedCudaExecutor::fits(const RecordedTask& task) {
   // A CTA tile stores numbers of particles in 16 bits and numbers of hole blocks in 8 bits.
-  constexpr std::int64_t most_particles = std::numeric_limits<std::uint16_t>::max(),
-                         most_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
+  constexpr std::int64_t max_particles = std::numeric_limits<std::uint16_t>::max(),
+                         max_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
   const auto& extent = task.extent();
   for (std::size_t q = 0; q < 6; ++q) {
-    if (extent[q] > (q < 3 ? most_particles : most_holes)) return false;
+    if (extent[q] > (q < 3 ? max_particles : max_holes)) return false;
   }
   std::array<int, 9> calls{};
   for (const RecordedTask::Singles& one : task.singles()) {
@@ -137,26 +137,27 @@ void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   for (std::size_t n = 0; n < product_order.size(); ++n) {
     const ProductAxes& axes = product_order[n];
-    const std::vector<RecordedTask::Piece> pieces = task.pieces(axes.particle, axes.hole);
-    std::int64_t inner = 0;
-    for (const RecordedTask::Piece& piece : pieces) inner += piece.inner;
-    products_[n] = {list_.next(), narrow(ceil_div(inner, k_step))};
-    if (inner == 0) continue;
+    const std::vector<RecordedTask::OperandPair> pairs = task.operand_pairs(axes.particle, axes.hole);
+    std::int64_t contracted = 0;
+    for (const RecordedTask::OperandPair& pair : pairs) contracted += pair.contracted;
+    products_[n] = {list_.next(), narrow(ceil_div(contracted, k_step))};
+    if (contracted == 0) continue;
     const auto [p, pp] = others(axes.particle);
     const auto [h, hh] = others(axes.hole);
     const auto add = [&](PanelKind kind, const std::array<std::int64_t, 4>& shape,
-                         RecordedTask::Strided RecordedTask::Piece::*operand) {
-      PackingJob& job = list_.add(kind, shape, inner);
+                         RecordedTask::Strided RecordedTask::OperandPair::*operand) {
+      PackingJob& job = list_.add(kind, shape, contracted);
       std::int64_t begin = 0;
-      for (const RecordedTask::Piece& piece : pieces) {
-        const RecordedTask::Strided& from = piece.*operand;
-        list_.segments.push_back({from.data, from.inner, {from.row[0], from.row[1], from.row[2], 0}, narrow(begin), 0});
-        begin += piece.inner;
+      for (const RecordedTask::OperandPair& pair : pairs) {
+        const RecordedTask::Strided& from = pair.*operand;
+        list_.segments.push_back(
+            {from.data, from.contracted, {from.row[0], from.row[1], from.row[2], 0}, narrow(begin), 0});
+        begin += pair.contracted;
       }
-      job.segments = narrow(std::ssize(pieces));
+      job.segments = narrow(std::ssize(pairs));
     };
-    add(PanelKind::left, {extent(axes.particle), extent(3 + h), extent(3 + hh), 1}, &RecordedTask::Piece::left);
-    add(PanelKind::right, {extent(p), extent(pp), extent(3 + axes.hole), 1}, &RecordedTask::Piece::right);
+    add(PanelKind::left, {extent(axes.particle), extent(3 + h), extent(3 + hh), 1}, &RecordedTask::OperandPair::left);
+    add(PanelKind::right, {extent(p), extent(pp), extent(3 + axes.hole), 1}, &RecordedTask::OperandPair::right);
   }
 }
 
@@ -184,9 +185,10 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
       if (calls.size() <= static_cast<std::size_t>(set)) continue;
       const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
       job.segments = 1;
-      list_.segments.push_back({one.pairs, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
-      list_.lone.push_back({one.lone, lone_.data() + std::int64_t{set} * orbitals * orbitals, data.extent[particle],
-                            data.extent[3 + hole], data.offset[particle], data.offset[3 + hole]});
+      list_.segments.push_back({one.vvoo, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
+      list_.ov_factors.push_back({one.t1, t1_factors_.data() + std::int64_t{set} * orbitals * orbitals,
+                                  data.extent[particle], data.extent[3 + hole], data.offset[particle],
+                                  data.offset[3 + hole]});
     }
   }
 }
@@ -211,7 +213,7 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   ArraysInOne arrays;
   const std::size_t jobs_at = arrays.add<PackingJob>(list_.jobs.size());
   const std::size_t segments_at = arrays.add<PackingSegment>(list_.segments.size());
-  const std::size_t lone_at = arrays.add<OvFactorJob>(list_.lone.size());
+  const std::size_t factors_at = arrays.add<OvFactorJob>(list_.ov_factors.size());
   const std::size_t eps_at = arrays.add<double>(static_cast<std::size_t>(orbitals));
   const std::size_t omega2_at = arrays.add<double>(1);
   host_list_.reserve(arrays.bytes);
@@ -222,7 +224,7 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   };
   const PackingJob* jobs = put(std::span<const PackingJob>(list_.jobs), jobs_at);
   const PackingSegment* segments = put(std::span<const PackingSegment>(list_.segments), segments_at);
-  const OvFactorJob* lone = put(std::span<const OvFactorJob>(list_.lone), lone_at);
+  const OvFactorJob* ov_factors = put(std::span<const OvFactorJob>(list_.ov_factors), factors_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
   KernelParameters parameters = base_parameters(formulation, 1, sets_);
@@ -232,10 +234,12 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   parameters.omega2_count = 1;
   parameters.orbitals = orbitals;
   const std::int64_t table = std::int64_t{orbitals} * orbitals;
-  for (int set = 0; set < sets_; ++set) parameters.ov_factors[set] = lone_.data() + set * table;
+  for (int set = 0; set < sets_; ++set) parameters.ov_factors[set] = t1_factors_.data() + set * table;
   TRIFUSE_CUDA(cudaMemcpyAsync(device_list_.data(), host_list_.data(), arrays.bytes, cudaMemcpyHostToDevice, stream));
-  TRIFUSE_CUDA(cudaMemsetAsync(lone_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
-  if (!list_.lone.empty()) launch_ov_factors(lone, static_cast<int>(list_.lone.size()), orbitals, stream);
+  TRIFUSE_CUDA(
+      cudaMemsetAsync(t1_factors_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
+  if (!list_.ov_factors.empty())
+    launch_ov_factors(ov_factors, static_cast<int>(list_.ov_factors.size()), orbitals, stream);
   launch_recorded_packing(jobs, static_cast<int>(list_.jobs.size()), segments, stream);
   return parameters;
 }
@@ -259,7 +263,7 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   list_ = {};
   vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
-  lone_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
+  t1_factors_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
   list_products(task, kernel.k_step);
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);

@@ -11,7 +11,7 @@ namespace trifuse {
 namespace {
 
 /// Upper limits of the orbitals of a tile and of the elements of a task.
-constexpr std::int64_t most_orbitals = 1 << 20, most_elements = std::int64_t{1} << 40;
+constexpr std::int64_t max_orbitals = 1 << 20, max_elements = std::int64_t{1} << 40;
 
 const char* kernel_family(TermKind kind) {
   return kind == TermKind::singles ? "s1" : kind == TermKind::hole_doubles ? "d1" : "d2";
@@ -37,11 +37,11 @@ RecordedTask::OperandExtents RecordedTask::operand_extents(TermKind kind, const 
     case TermKind::singles:
       return {{x.p4, x.h1, 1, 1}, {x.h3, x.h2, x.p6, x.p5}};
     case TermKind::hole_doubles:
-      return {{x.inner, x.p4, x.p5, x.h1}, {x.h3, x.h2, x.p6, x.inner}};
+      return {{x.contracted, x.p4, x.p5, x.h1}, {x.h3, x.h2, x.p6, x.contracted}};
     case TermKind::particle_doubles:
       break;
   }
-  return {{x.inner, x.p4, x.h1, x.h2}, {x.inner, x.h3, x.p6, x.p5}};
+  return {{x.contracted, x.p4, x.h1, x.h2}, {x.contracted, x.h3, x.p6, x.p5}};
 }
 
 RecordedTask::OperandSizes RecordedTask::operand_sizes(TermKind kind, const CallExtents& call) {
@@ -50,7 +50,7 @@ RecordedTask::OperandSizes RecordedTask::operand_sizes(TermKind kind, const Call
   return {product(extents.t), product(extents.v)};
 }
 
-RecordedTask::CallExtents RecordedTask::call_extents(const Term& term, const Extents& task, std::int64_t inner) {
+RecordedTask::CallExtents RecordedTask::call_extents(const Term& term, const Extents& task, std::int64_t contracted) {
   const auto particle = [&](int n) { return task[static_cast<std::size_t>(n)]; };
   const auto hole = [&](int n) { return task[static_cast<std::size_t>(3 + n)]; };
   const auto [p, pp] = others(term.particle);
@@ -59,20 +59,20 @@ RecordedTask::CallExtents RecordedTask::call_extents(const Term& term, const Ext
     case TermKind::singles:
       return {hole(term.hole), hole(h), hole(hh), particle(term.particle), particle(p), particle(pp)};
     case TermKind::hole_doubles:
-      return {hole(term.hole), hole(h), hole(hh), particle(p), particle(pp), particle(term.particle), inner};
+      return {hole(term.hole), hole(h), hole(hh), particle(p), particle(pp), particle(term.particle), contracted};
     case TermKind::particle_doubles:
       break;
   }
-  return {hole(h), hole(hh), hole(term.hole), particle(term.particle), particle(p), particle(pp), inner};
+  return {hole(h), hole(hh), hole(term.hole), particle(term.particle), particle(p), particle(pp), contracted};
 }
 
 void RecordedTask::begin(const Extents& extent, bool& begun) {
   double elements = 1.0;
   for (const std::int64_t n : extent) {
-    if (n < 1 || n > most_orbitals) throw UsageError(fmt::format("A tile of a task cannot have {} orbitals.", n));
+    if (n < 1 || n > max_orbitals) throw UsageError(fmt::format("A tile of a task cannot have {} orbitals.", n));
     elements *= static_cast<double>(n);
   }
-  if (elements > static_cast<double>(most_elements)) {
+  if (elements > static_cast<double>(max_elements)) {
     throw UsageError("The tiles of a task are too large: together they make more than 2^40 elements.");
   }
   if (begun) clear();  // the previous task was abandoned
@@ -89,7 +89,7 @@ void RecordedTask::add(const Term& term, const CallExtents& call, const double* 
     throw UsageError(fmt::format("Kernel {}_{} was called before the memory of its task was requested.",
                                  kernel_family(term.kind), term.number));
   }
-  if (call.inner < 1 || call.inner > most_orbitals || call != call_extents(term, extent_, call.inner)) {
+  if (call.contracted < 1 || call.contracted > max_orbitals || call != call_extents(term, extent_, call.contracted)) {
     throw UsageError(fmt::format("Kernel {}_{} was called with other tiles than those of its task.",
                                  kernel_family(term.kind), term.number));
   }
@@ -100,8 +100,8 @@ void RecordedTask::add(const Term& term, const CallExtents& call, const double* 
     return std::span(numbers, static_cast<std::size_t>(count));
   };
   const OperandSizes size = operand_sizes(term.kind, call);
-  const double* kept_t = store_.keep(operand(t, size.t));
-  calls_.push_back({&term, call, kept_t, store_.keep(operand(v, size.v))});
+  const double* copy_of_t = store_.add_copy(operand(t, size.t));
+  calls_.push_back({&term, call, copy_of_t, store_.add_copy(operand(v, size.v))});
 }
 
 void RecordedTask::copy_to(RecordedTask& other) const {
@@ -115,15 +115,15 @@ void RecordedTask::copy_to(RecordedTask& other) const {
   }
 }
 
-void RecordedTask::copy_box_to(RecordedTask& other, const Box& box) const {
-  begin_like_this(other, box.extent);
+void RecordedTask::copy_region_to(RecordedTask& other, const Region& region) const {
+  begin_like_this(other, region.extent);
   std::vector<double> t, v;
   for (const Call& call : calls_) {
     const TermKind kind = call.term->kind;
     const OperandExtents whole = operand_extents(kind, call.extent);
-    const CallExtents extent = call_extents(*call.term, box.extent, call.extent.inner);
+    const CallExtents extent = call_extents(*call.term, region.extent, call.extent.contracted);
     const OperandExtents part = operand_extents(kind, extent);
-    OperandExtents begin = operand_extents(kind, call_extents(*call.term, box.begin, 0));
+    OperandExtents begin = operand_extents(kind, call_extents(*call.term, region.begin, 0));
     if (kind == TermKind::singles) begin.t[2] = begin.t[3] = 0;  // t1 has only two indices
     copy_part(call.t, whole.t, begin.t, part.t, t);
     copy_part(call.v, whole.v, begin.v, part.v, v);
@@ -143,13 +143,13 @@ void RecordedTask::clear() {
   singles_begun_ = doubles_begun_ = false;
 }
 
-std::vector<RecordedTask::Piece> RecordedTask::pieces(int particle, int hole) const {
-  std::vector<Piece> all;
+std::vector<RecordedTask::OperandPair> RecordedTask::operand_pairs(int particle, int hole) const {
+  std::vector<OperandPair> all;
   for (const Call& call : calls_) {
     const Term& term = *call.term;
     if (term.kind == TermKind::singles || term.particle != particle || term.hole != hole) continue;
     const CallExtents& x = call.extent;
-    const std::int64_t n = x.inner;
+    const std::int64_t n = x.contracted;
     if (term.kind == TermKind::hole_doubles) {
       // v2[h7,p6,h2,h3] is the left operand with lone particle p6, t2[h1,p5,p4,h7] the right one with lone hole h1.
       all.push_back(

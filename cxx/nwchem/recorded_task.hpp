@@ -29,12 +29,12 @@ class RecordedTask {
   /// The extents of the indices of a call. They are a permutation of the extents of the task.
   struct CallExtents {
     std::int64_t h1, h2, h3, p4, p5, p6;
-    std::int64_t inner = 1;  ///< of the contracted index h7 or p7; 1 for singles
+    std::int64_t contracted = 1;  ///< of the contracted index h7 or p7; 1 for singles
     bool operator==(const CallExtents&) const = default;
   };
 
-  /// The extents of the call of `term` in a task with extents `task`. `inner`: extent of the contracted index.
-  static CallExtents call_extents(const Term& term, const Extents& task, std::int64_t inner);
+  /// The extents of the call of `term` in a task with extents `task`. `contracted`: extent of the contracted index.
+  static CallExtents call_extents(const Term& term, const Extents& task, std::int64_t contracted);
   /// Extents of the two operands of a call, in Fortran order: the fastest index first.
   struct OperandExtents {
     Operand t, v;
@@ -57,12 +57,12 @@ class RecordedTask {
   /// Replaces `other` by a copy of this task, with the operands in the store of `other`.
   void copy_to(RecordedTask& other) const;
   /// A part of a task: `extent` orbitals of each of a, b, c, i, j, k, from orbital `begin` of the tile on.
-  struct Box {
+  struct Region {
     Extents begin, extent;
   };
-  /// Replaces `other` by a task that consists of one box of this task. The operands of this task must be in the memory
-  /// of this process.
-  void copy_box_to(RecordedTask& other, const Box& box) const;
+  /// Replaces `other` by a task that consists of one region of this task. The operands of this task must be in the
+  /// memory of this process.
+  void copy_region_to(RecordedTask& other, const Region& region) const;
   /// Discards the task and keeps the memory for the next one.
   void clear();
 
@@ -76,23 +76,23 @@ class RecordedTask {
   /// An operand in the store, seen as a matrix: three row indices and a contracted index. Strides are in doubles.
   struct Strided {
     const double* data;               ///< first element
-    std::int64_t inner;               ///< stride of the contracted index
+    std::int64_t contracted;          ///< stride of the contracted index
     std::array<std::int64_t, 3> row;  ///< strides of the row indices
   };
   /// The two operands of a call. Indices are named as in terms.hpp: p and h stand alone; p', p'' and h', h'' are the
   /// others. Row indices of the left operand are p, h', h''. Row indices of the right operand are p', p'', h.
-  struct Piece {
-    std::int64_t inner;  ///< extent of the contracted index
+  struct OperandPair {
+    std::int64_t contracted;  ///< extent of the contracted index
     Strided left, right;
   };
-  /// The pieces of all recorded doubles calls with this lone particle and lone hole, positions 0 to 2.
-  std::vector<Piece> pieces(int particle, int hole) const;
+  /// The operands of all recorded doubles calls with this lone particle and lone hole, positions 0 to 2.
+  std::vector<OperandPair> operand_pairs(int particle, int hole) const;
 
   /// The operands of a singles call.
   struct Singles {
     const Term* term;
-    const double* lone;               ///< t1[h,p]
-    const double* pairs;              ///< first element of v2
+    const double* t1;                 ///< t1[h,p]
+    const double* vvoo;               ///< first element of v2
     std::array<std::int64_t, 4> row;  ///< strides of v2 along p', p'', h', h'', doubles
   };
   /// The operands of all recorded singles calls.

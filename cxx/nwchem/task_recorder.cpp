@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t least_orbitals = 4;
 /// Largest box on a CPU core. A core stores two numbers for each element, so a box takes 256 MiB, which no memory limit
 /// includes.
-constexpr std::int64_t most_elements_on_core = std::int64_t{1} << 24;
+constexpr std::int64_t max_elements_on_core = std::int64_t{1} << 24;
 
 std::int64_t elements(const RecordedTask::Extents& extent) {
   std::int64_t product = 1;
@@ -83,22 +83,22 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   executor_->release();
   on_host_ = true;
   too_large_ = host_task_.extent();
-  if (!std::exchange(warned_of_boxes_, true)) {
+  if (!std::exchange(warned_of_regions_, true)) {
     warn_(fmt::format("{}: {} The GPU computes such tasks in parts, which takes longer.", where_, why.what()));
   }
 }
 
 /// Computes the energies of a box of the host task. If the box does not fit, computes its two halves.
-RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& box, Sum& sum, RecordedExecutor& executor,
-                                                     RecordedTask& task) {
-  const auto longest = std::max_element(box.extent.begin(), box.extent.end()) - box.extent.begin();
-  const auto cut = static_cast<std::size_t>(longest);
-  const bool least = box.extent[cut] <= least_orbitals;
-  if (least || elements(box.extent) <= sum.most_elements) {
+RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum,
+                                                        RecordedExecutor& executor, RecordedTask& task) {
+  const auto longest = std::max_element(region.extent.begin(), region.extent.end()) - region.extent.begin();
+  const auto divided = static_cast<std::size_t>(longest);
+  const bool least = region.extent[divided] <= least_orbitals;
+  if (least || elements(region.extent) <= sum.max_elements) {
     try {
-      host_task_.copy_box_to(task, box);
+      host_task_.copy_region_to(task, region);
       std::array<const double*, 6> eps{};
-      for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + box.begin[q];
+      for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + region.begin[q];
       const RecordedExecutor::Energies found = executor.execute(task, sum.factor, eps);
       task.clear();
       return found;
@@ -107,23 +107,23 @@ RecordedExecutor::Energies TaskRecorder::execute_box(const RecordedTask::Box& bo
       executor.release();
       if (least) throw;
       // Boxes of this size do not fit either.
-      sum.most_elements = elements(box.extent) - 1;
+      sum.max_elements = elements(region.extent) - 1;
     }
   }
-  RecordedTask::Box first = box, second = box;
-  first.extent[cut] = (box.extent[cut] + 1) / 2;
-  second.begin[cut] += first.extent[cut];
-  second.extent[cut] -= first.extent[cut];
-  const RecordedExecutor::Energies one = execute_box(first, sum, executor, task),
-                                   other = execute_box(second, sum, executor, task);
+  RecordedTask::Region first = region, second = region;
+  first.extent[divided] = (region.extent[divided] + 1) / 2;
+  second.begin[divided] += first.extent[divided];
+  second.extent[divided] -= first.extent[divided];
+  const RecordedExecutor::Energies one = execute_region(first, sum, executor, task),
+                                   other = execute_region(second, sum, executor, task);
   return {one.e_bracket_t + other.e_bracket_t, one.e_paren_t + other.e_paren_t};
 }
 
-RecordedExecutor::Energies TaskRecorder::execute_in_boxes(double factor, const std::array<const double*, 6>& eps) {
-  const RecordedTask::Box whole{{}, host_task_.extent()};
+RecordedExecutor::Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
+  const RecordedTask::Region whole{{}, host_task_.extent()};
   try {
     Sum sum{factor, eps, elements(whole.extent)};
-    return execute_box(whole, sum, *executor_, task_);
+    return execute_region(whole, sum, *executor_, task_);
   } catch (const DeviceMemoryError& why) {
     if (!std::exchange(warned_of_core_, true)) {
       warn_(fmt::format("{}: {} A CPU core computes such tasks, which takes far longer.", where_, why.what()));
@@ -131,8 +131,8 @@ RecordedExecutor::Energies TaskRecorder::execute_in_boxes(double factor, const s
   }
   if (!core_) core_ = make_recorded_cpu_executor();
   RecordedTask task(core_->operands());
-  Sum sum{factor, eps, most_elements_on_core};
-  return execute_box(whole, sum, *core_, task);
+  Sum sum{factor, eps, max_elements_on_core};
+  return execute_region(whole, sum, *core_, task);
 }
 
 RecordedExecutor::Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
@@ -144,7 +144,7 @@ RecordedExecutor::Energies TaskRecorder::execute(double factor, const std::array
         go_to_host(why);
       }
     }
-    return execute_in_boxes(factor, eps);
+    return execute_in_regions(factor, eps);
   });
 }
 

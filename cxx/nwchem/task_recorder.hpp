@@ -43,7 +43,7 @@ class TaskRecorder {
   struct Sum {
     double factor;
     const std::array<const double*, 6>& eps;
-    std::int64_t most_elements;  ///< largest box that may be executed at once
+    std::int64_t max_elements;  ///< largest box that may be executed at once
   };
 
   RecordedTask& at_hand() { return on_host_ ? host_task_ : task_; }
@@ -51,9 +51,9 @@ class TaskRecorder {
   template <typename Body>
   auto asking_device(Body body);
   void go_to_host(const DeviceMemoryError& why);
-  RecordedExecutor::Energies execute_box(const RecordedTask::Box& box, Sum& sum, RecordedExecutor& executor,
-                                         RecordedTask& task);
-  RecordedExecutor::Energies execute_in_boxes(double factor, const std::array<const double*, 6>& eps);
+  RecordedExecutor::Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
+                                            RecordedTask& task);
+  RecordedExecutor::Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
 
   std::unique_ptr<RecordedExecutor> executor_;
   std::string where_;
@@ -64,7 +64,7 @@ class TaskRecorder {
   bool on_host_ = false;                    ///< true if the current task is `host_task_`
   RecordedTask::Extents too_large_{};       ///< extents of the last task that did not fit
   std::unique_ptr<RecordedExecutor> core_;  ///< made when it is needed
-  bool warned_of_boxes_ = false, warned_of_core_ = false;
+  bool warned_of_regions_ = false, warned_of_core_ = false;
   std::string failure_;  ///< the message of a failed device; empty: none has failed
 };
 

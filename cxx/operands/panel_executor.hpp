@@ -42,7 +42,7 @@ class PanelExecutor : public Executor {
   virtual const TileSpace& panel_tiles() const = 0;
   /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
   /// twice.
-  virtual bool keeps_panels() const { return false; }
+  virtual bool caches_panels() const { return false; }
   /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(). An executor on CPU cores also
   /// accepts other tiles that refine those of the plan.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;

@@ -24,12 +24,12 @@ TileRange holes_of(const TileSpace& space, SpinFormulation formulation) {
 /// False if the contracted index is empty, or if the panel has only beta spins in a restricted space: no task reads
 /// such a panel.
 bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles,
-            const ContractedIndex& inner) {
-  if (formulation == SpinFormulation::spin_orbital && space.restricted() && inner.spin == Spin::beta &&
+            const ContractedIndex& contracted) {
+  if (formulation == SpinFormulation::spin_orbital && space.restricted() && contracted.spin == Spin::beta &&
       std::all_of(tiles.begin(), tiles.end(), [&](int t) { return space[t].spin() == Spin::beta; })) {
     return false;
   }
-  return contracted_extent(space, inner).total() > 0;
+  return contracted_extent(space, contracted).total() > 0;
 }
 
 /// Calls `function` with the tiles {p, h, h'} of each left panel.
@@ -40,8 +40,9 @@ void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Fu
     for (int y = h.begin; y < h.end; ++y) {
       for (int z = formulation == SpinFormulation::spin_adapted ? h.begin : y; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        ContractedIndex inner;
-        if (left_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+        ContractedIndex contracted;
+        if (left_contracted_index(space, formulation, tiles, contracted) &&
+            wanted(space, formulation, tiles, contracted))
           function(tiles);
       }
     }
@@ -56,8 +57,9 @@ void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, F
     for (int y = formulation == SpinFormulation::spin_adapted ? p.begin : x; y < p.end; ++y) {
       for (int z = h.begin; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
-        ContractedIndex inner;
-        if (right_contracted_index(space, formulation, tiles, inner) && wanted(space, formulation, tiles, inner))
+        ContractedIndex contracted;
+        if (right_contracted_index(space, formulation, tiles, contracted) &&
+            wanted(space, formulation, tiles, contracted))
           function(tiles);
       }
     }
@@ -66,7 +68,7 @@ void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, F
 
 /// Calls `function`(p, p', h, h', doubles) for each block <pp'||hh'>, in the spin-adapted formulation (p h|p' h').
 template <typename Function>
-void for_each_pair_block(const TileSpace& space, SpinFormulation formulation, Function function) {
+void for_each_vvoo_block(const TileSpace& space, SpinFormulation formulation, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
   for (int p1 = p.begin; p1 < p.end; ++p1) {
     for (int p2 = p1; p2 < p.end; ++p2) {
@@ -87,13 +89,13 @@ std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
 }
 
 ContractedExtent extent_of(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left) {
-  ContractedIndex inner;
+  ContractedIndex contracted;
   if (left) {
-    left_contracted_index(space, formulation, tiles, inner);
+    left_contracted_index(space, formulation, tiles, contracted);
   } else {
-    right_contracted_index(space, formulation, tiles, inner);
+    right_contracted_index(space, formulation, tiles, contracted);
   }
-  return contracted_extent(space, inner);
+  return contracted_extent(space, contracted);
 }
 
 PanelTiles tiles_of(const PanelKey& key) {
@@ -106,7 +108,7 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       tiles_(tiles),
-      indices_(of_pairs + problem.method.sets().size()) {
+      indices_(of_vvoo + problem.method.sets().size()) {
   std::int64_t end = 0;
   std::vector<std::int64_t> begins;
   walk([&](const PanelKey& key) {
@@ -122,21 +124,21 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
 /// Calls `use` with the key of each panel, in the order of the layout.
 template <typename Use>
 void PanelLayout::walk(Use use) const {
-  for (const Side side : {Side::right, Side::left}) {
-    if (side == Side::left && !two_sided_) continue;
+  for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
+    if (side == AmplitudeSide::left && !two_sided_) continue;
     for_each_left_panel(tiles_, formulation_, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
   }
   for_each_right_panel(tiles_, formulation_,
-                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, Side::right)); });
+                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
   for (std::size_t set = 0; set < sets(); ++set) {
-    for_each_pair_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
-      use(PanelKey::pairs(set, {p1, p2, h1, h2}));
+    for_each_vvoo_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
+      use(PanelKey::vvoo(set, {p1, p2, h1, h2}));
     });
   }
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
-  if (key.kind != PanelKey::Kind::pairs) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
+  if (key.kind != PanelKey::Kind::vvoo) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
   std::int64_t doubles = 1;
   for (const int tile : key.tiles) doubles *= tiles_[tile].size;
   return doubles;
@@ -151,13 +153,13 @@ std::int64_t PanelLayout::number_of(const PanelKey& key) const {
 std::size_t PanelLayout::index_of(const PanelKey& key) const {
   switch (key.kind) {
     case PanelKey::Kind::left:
-      return two_sided_ && key.side == Side::left ? of_left_of_left_side : of_left;
+      return two_sided_ && key.side == AmplitudeSide::left ? of_left_of_left_side : of_left;
     case PanelKey::Kind::right:
       return of_right;
-    case PanelKey::Kind::pairs:
+    case PanelKey::Kind::vvoo:
       break;
   }
-  return of_pairs + key.set;
+  return of_vvoo + key.set;
 }
 
 const PanelExtent* PanelLayout::find(const PanelKey& key) const {
@@ -174,7 +176,7 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
   // panel is l | d | l for both sides.
   if (!two_sided_) return {padded_row(total), 0, 0, particles};
   const std::int64_t stride = padded_row(left ? total : total + holes);
-  if (key.side == Side::left) return {stride, 0, holes, 0};
+  if (key.side == AmplitudeSide::left) return {stride, 0, holes, 0};
   return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, total};
 }
 
@@ -185,12 +187,12 @@ void PanelLayout::visit(const std::function<void(const PanelKey& key, const Pane
 void PanelLayout::visit_panels_of(const Task& task, const ContractionList& contractions,
                                   const std::function<void(const PanelKey& key)>& use) const {
   for (const Product& product : contractions.products) {
-    use(PanelKey::left(product.left, Side::right));
-    if (two_sided_) use(PanelKey::left(product.left, Side::left));
-    use(PanelKey::right(product.right, Side::right));
+    use(PanelKey::left(product.left, AmplitudeSide::right));
+    if (two_sided_) use(PanelKey::left(product.left, AmplitudeSide::left));
+    use(PanelKey::right(product.right, AmplitudeSide::right));
   }
   for (const DisconnectedTerm& term : contractions.disconnected) {
-    for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::pairs(set, term.vvoo_tiles(task)));
+    for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::vvoo(set, term.vvoo_tiles(task)));
   }
 }
 
@@ -204,9 +206,9 @@ void PanelLayout::divide(std::span<const OperandShare> shares, const std::vector
   double all = 0.0, before = 0.0;
   for (const OperandShare& share : shares) all += share.share;
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
-    const auto [share, pieces] = shares[rank];
-    for (int n = 0; n < pieces; ++n) {
-      const std::int64_t begin = panel_at((before + share * n / pieces) / all);
+    const auto [share, segments] = shares[rank];
+    for (int n = 0; n < segments; ++n) {
+      const std::int64_t begin = panel_at((before + share * n / segments) / all);
       if (!sections_.empty()) sections_.back().end = begin;
       sections_.push_back({static_cast<int>(rank), begin, end});
     }
@@ -231,7 +233,7 @@ std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpa
     const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
   });
-  for_each_pair_block(tiles, problem.formulation,
+  for_each_vvoo_block(tiles, problem.formulation,
                       [&](int, int, int, int, std::int64_t size) { doubles += problem.disconnected_sets() * size; });
   return doubles;
 }

@@ -16,7 +16,7 @@ namespace trifuse {
 
 /// The amplitudes of a product: the right or the left ones of the problem. Problems with one set of amplitudes have
 /// only the right side.
-enum class Side : std::uint8_t { right, left };
+enum class AmplitudeSide : std::uint8_t { right, left };
 
 /// The name of a panel. A two-sided problem stores one right panel for both sides; `side` then names the part of the
 /// panel that is read.
@@ -24,17 +24,19 @@ struct PanelKey {
   enum class Kind : std::uint8_t {
     left,   ///< [h, h', p, x]: left operand of products; x is the contracted index
     right,  ///< [h, p, p', x]: right operand of products
-    pairs,  ///< [h, h', p, p']: vvoo block of a set of disconnected factors
+    vvoo,   ///< [h, h', p, p']: vvoo block of a set of disconnected factors
   };
   Kind kind;
-  Side side = Side::right;     ///< for left and right panels
-  std::uint8_t set = 0;        ///< for pairs: number of the set in Method::sets(); else 0
-  std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, pairs {p, p', h, h'}; numbers of tiles
+  AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels
+  std::uint8_t set = 0;                       ///< for pairs: number of the set in Method::sets(); else 0
+  std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}; numbers of tiles
 
-  static PanelKey left(const PanelTiles& t, Side side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
-  static PanelKey right(const PanelTiles& t, Side side) { return {Kind::right, side, 0, {t[0], t[1], t[2], 0}}; }
-  static PanelKey pairs(std::size_t set, const std::array<int, 4>& tiles) {
-    return {Kind::pairs, Side::right, static_cast<std::uint8_t>(set), tiles};
+  static PanelKey left(const PanelTiles& t, AmplitudeSide side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
+  static PanelKey right(const PanelTiles& t, AmplitudeSide side) {
+    return {Kind::right, side, 0, {t[0], t[1], t[2], 0}};
+  }
+  static PanelKey vvoo(std::size_t set, const std::array<int, 4>& tiles) {
+    return {Kind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
   }
 };
 
@@ -85,7 +87,7 @@ class PanelLayout {
   bool two_sided() const { return two_sided_; }
   const TileSpace& tiles() const { return tiles_; }
   /// Number of sets of factors of the disconnected triples, see Method::sets().
-  std::size_t sets() const { return indices_.size() - of_pairs; }
+  std::size_t sets() const { return indices_.size() - of_vvoo; }
 
   /// Returns the extent of a panel; null if the problem has no such panel.
   const PanelExtent* find(const PanelKey& key) const;
@@ -114,8 +116,8 @@ class PanelLayout {
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
   /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, first set of
-  /// pairs.
-  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_pairs = 3;
+  /// vvoo blocks.
+  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_vvoo = 3;
   template <typename Use>
   void walk(Use use) const;
   /// Length of a panel, in doubles.
@@ -130,7 +132,7 @@ class PanelLayout {
   SpinFormulation formulation_;
   bool two_sided_;
   TileSpace tiles_;
-  std::vector<Index> indices_;  ///< see of_left ... of_pairs; one more for each further set
+  std::vector<Index> indices_;  ///< see of_left ... of_vvoo; one more for each further set
   std::vector<PanelSection> sections_;
 };
 

@@ -49,25 +49,25 @@ void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source
   }
 }
 
-/// A box of four indices that is copied into another order. `extent`: number of values of each index. `from`, `to`:
+/// A copy of a four-index array into another index order. `extent`: number of values of each index. `from`, `to`:
 /// strides of each index in the source and in the target, in doubles.
-struct Box {
+struct ReorderedCopy {
   std::array<std::int64_t, 4> extent, from, to;
 };
 
-/// Computes target[x . to] = sign * source[x . from] for all indices x of the box. The target is contiguous in the
+/// Computes target[x . to] = sign * source[x . from] for all indices x. The target is contiguous in the
 /// index `inner`, the source in the index `fast`. If the two differ, small squares are copied, so that all elements of
 /// a cache line are used on both sides.
-void copy_reordered(const Box& box, const double* source, double* target, double sign) {
+void copy_reordered(const ReorderedCopy& copy, const double* source, double* target, double sign) {
   std::size_t inner = 3, fast = 3;
   for (std::size_t d = 0; d < 4; ++d) {
-    if (box.to[d] == 1) inner = d;
+    if (copy.to[d] == 1) inner = d;
   }
-  if (box.from[inner] == 1) {
+  if (copy.from[inner] == 1) {
     fast = inner;
   } else {
     for (std::size_t d = 0; d < 4; ++d) {
-      if (box.from[d] == 1 && d != inner) fast = d;
+      if (copy.from[d] == 1 && d != inner) fast = d;
     }
   }
   // The other indices. If `inner` and `fast` are the same index, there are three of them.
@@ -76,19 +76,19 @@ void copy_reordered(const Box& box, const double* source, double* target, double
   for (std::size_t d = 0; d < 4; ++d) {
     if (d != inner && d != fast) outer[outers++] = d;
   }
-  const auto n = box.extent;
+  const auto n = copy.extent;
   const auto last = outers == 3 ? n[outer[2]] : 1;
   for (std::int64_t x = 0; x < n[outer[0]]; ++x) {
     for (std::int64_t y = 0; y < n[outer[1]]; ++y) {
       for (std::int64_t z = 0; z < last; ++z) {
-        const double* s = source + x * box.from[outer[0]] + y * box.from[outer[1]];
-        double* t = target + x * box.to[outer[0]] + y * box.to[outer[1]];
+        const double* s = source + x * copy.from[outer[0]] + y * copy.from[outer[1]];
+        double* t = target + x * copy.to[outer[0]] + y * copy.to[outer[1]];
         if (outers == 3) {
-          s += z * box.from[outer[2]];
-          t += z * box.to[outer[2]];
+          s += z * copy.from[outer[2]];
+          t += z * copy.to[outer[2]];
           for (std::int64_t q = 0; q < n[inner]; ++q) t[q] = sign * s[q];
         } else {
-          copy_transposed(n[fast], n[inner], s, box.from[inner], t, box.to[fast], sign);
+          copy_transposed(n[fast], n[inner], s, copy.from[inner], t, copy.to[fast], sign);
         }
       }
     }
@@ -127,10 +127,10 @@ PanelLoader::BlockData PanelLoader::without_data(const TileSpace& space, const B
   return block;
 }
 
-template <typename Place>
+template <typename Write>
 std::vector<PanelLoader::BlockTiles> PanelLoader::list_blocks(const TileSpace& space,
                                                               const std::array<Space, 4>& spaces,
-                                                              const std::array<int, 4>& loop_order, Place place) const {
+                                                              const std::array<int, 4>& loop_order, Write write) const {
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   // The spin-adapted formulation needs only the blocks with the spins alpha beta in both pairs.
   const auto candidate = [&](int dimension, int tile) {
@@ -145,7 +145,7 @@ std::vector<PanelLoader::BlockTiles> PanelLoader::list_blocks(const TileSpace& s
   const auto loop = [&](auto&& self, std::size_t depth) -> void {
     if (depth == 4) {
       if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
-      if (place(without_data(space, t))) blocks.push_back(t);
+      if (write(without_data(space, t))) blocks.push_back(t);
       return;
     }
     const int dimension = loop_order[depth];
@@ -160,11 +160,11 @@ std::vector<PanelLoader::BlockTiles> PanelLoader::list_blocks(const TileSpace& s
   return blocks;
 }
 
-template <typename Read, typename Place>
+template <typename Read, typename Write>
 void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order,
-                                 Read read, Place place) {
+                                 Read read, Write write) {
   const TileSpace& space = source.tiles();
-  const std::vector<BlockTiles> blocks = list_blocks(space, spaces, loop_order, place);
+  const std::vector<BlockTiles> blocks = list_blocks(space, spaces, loop_order, write);
   std::int64_t largest = 1;
   for (const BlockTiles& tiles : blocks) largest = std::max(largest, doubles_of(space, tiles));
 
@@ -191,7 +191,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
     read(block.tiles, std::span(buffer.data(), count));
     if (lock.owns_lock()) lock.unlock();
     block.data = buffer.data();
-    place(block);
+    write(block);
     bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
   };
   const auto work = [&] {
@@ -210,34 +210,35 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
       }
     }
   };
-  // Blocks are written to separate places, so at most the reading needs a lock.
-  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), most_buffered_ / largest);
+  // Blocks are written to separate memory, so at most the reading needs a lock.
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), max_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
 #pragma omp parallel num_threads(threads)
   work();
   failure.rethrow();
 }
 
-bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& order, double sign,
-                              const Placement& placement, Side side) {
+bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
+                              AmplitudeSide side) {
   const Strides stride = strides_of(block.size);
   const auto dimension = [&](int d) { return static_cast<std::size_t>(order[static_cast<std::size_t>(d)]); };
-  std::array<std::vector<Segment>, 3> cut;
+  std::array<std::vector<Segment>, 3> parts;
   std::array<std::int64_t, 3> from{};
   for (std::size_t r = 0; r < 3; ++r) {
-    const std::size_t d = dimension(placement.rows[r]);
-    cut[r] = segments(block.offset[d], block.size[d]);
+    const std::size_t d = dimension(map.rows[r]);
+    parts[r] = segments(block.offset[d], block.size[d]);
     from[r] = stride[d];
   }
-  const std::size_t inner = dimension(placement.inner);
+  const std::size_t contracted = dimension(map.contracted);
   const TileSpace& space = layout_.tiles();
-  const bool left = placement.kind == PanelKey::Kind::left;
-  const Tile& inner_tile = space[segments(block.offset[inner], 1)[0].tile];
+  const bool left = map.kind == PanelKey::Kind::left;
+  const Tile& contracted_tile = space[segments(block.offset[contracted], 1)[0].tile];
   bool lands = false;
-  const std::int64_t inner_begin = block.offset[inner] - space.range(inner_tile.orbital_class, inner_tile.irrep).offset;
-  for (const Segment& s0 : cut[0]) {
-    for (const Segment& s1 : cut[1]) {
-      for (const Segment& s2 : cut[2]) {
+  const std::int64_t contracted_begin =
+      block.offset[contracted] - space.range(contracted_tile.orbital_class, contracted_tile.irrep).offset;
+  for (const Segment& s0 : parts[0]) {
+    for (const Segment& s1 : parts[1]) {
+      for (const Segment& s2 : parts[2]) {
         const PanelTiles tiles{s0.tile, s1.tile, s2.tile};
         const PanelKey key = left ? PanelKey::left(tiles, side) : PanelKey::right(tiles, side);
         const PanelExtent* at = layout_.find(key);
@@ -250,12 +251,12 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
         const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
         const std::array<std::int64_t, 3> to =
             left ? std::array<std::int64_t, 3>{1, n0 * n2, n0} : std::array<std::int64_t, 3>{n1, 1, n0 * n1};
-        const std::int64_t part = placement.part == Part::particles ? row.particle_part : row.hole_part;
-        copy_reordered({{s0.size, s1.size, s2.size, block.size[inner]},
-                        {from[0], from[1], from[2], stride[inner]},
+        const std::int64_t part = map.part == Part::particles ? row.particle_part : row.hole_part;
+        copy_reordered({{s0.size, s1.size, s2.size, block.size[contracted]},
+                        {from[0], from[1], from[2], stride[contracted]},
                         {to[0] * row.stride, to[1] * row.stride, to[2] * row.stride, 1}},
                        block.data + s0.in_block * from[0] + s1.in_block * from[1] + s2.in_block * from[2],
-                       own_.data(*at) + part + inner_begin +
+                       own_.data(*at) + part + contracted_begin +
                            (s0.in_tile * to[0] + s1.in_tile * to[1] + s2.in_tile * to[2]) * row.stride,
                        sign);
       }
@@ -264,33 +265,33 @@ bool PanelLoader::place_image(const BlockData& block, const std::array<int, 4>& 
   return lands;
 }
 
-bool PanelLoader::place(const BlockData& block, const Placement& placement, Side side) {
+bool PanelLoader::write_block(const BlockData& block, const IndexMap& map, AmplitudeSide side) {
   // A block with two equal tiles in a pair is stored completely, with its images.
-  const bool bra = placement.bra_images && block.tiles[0] != block.tiles[1];
-  const bool ket = placement.ket_images && block.tiles[2] != block.tiles[3];
+  const bool bra = map.bra_images && block.tiles[0] != block.tiles[1];
+  const bool ket = map.ket_images && block.tiles[2] != block.tiles[3];
   bool lands = false;
   for (const Image& image : images(bra, ket)) {
-    lands |= place_image(block, image.order, placement.sign * image.sign, placement, side);
+    lands |= write_image(block, image.order, map.sign * image.sign, map, side);
   }
   return lands;
 }
 
-void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
+void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) {
   using enum PanelKey::Kind;
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   // t2[p1,p2,h3,h4]. In the spin-adapted formulation (p1, h3) are the indices of the alpha electron, (p2, h4) those of
   // the beta electron: t_{h h'}^{p d} in left panels, t_{l h}^{p p'} in right panels.
-  const Placement to_left = adapted ? Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
-                                    : Placement{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
-  const Placement to_right = adapted ? Placement{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
-                                     : Placement{right, {0, 1, 2}, 3, Part::holes, 1.0, true, true};
+  const IndexMap to_left = adapted ? IndexMap{left, {0, 2, 3}, 1, Part::particles, 1.0, false, false}
+                                   : IndexMap{left, {0, 2, 3}, 1, Part::particles, 1.0, true, true};
+  const IndexMap to_right = adapted ? IndexMap{right, {0, 1, 3}, 2, Part::holes, 1.0, false, false}
+                                    : IndexMap{right, {0, 1, 2}, 3, Part::holes, 1.0, true, true};
   constexpr Space h = Space::hole, p = Space::particle;
   for_each_block(
       source, {p, p, h, h}, {0, 2, 3, 1},
       [&](const std::array<int, 4>& t, std::span<double> block) { source.read_t2(t[0], t[1], t[2], t[3], block); },
       [&](const BlockData& block) {
-        const bool lands = place(block, to_left, side);
-        return place(block, to_right, side) || lands;
+        const bool lands = write_block(block, to_left, side);
+        return write_block(block, to_right, side) || lands;
       });
 }
 
@@ -302,38 +303,38 @@ void PanelLoader::load_integrals(const TileSource& source) {
     source.read_v2(t[0], t[1], t[2], t[3], block);
   };
   // v2[p5,p6,h3,p7]. In the spin-adapted formulation it is (p5 h3|p6 p7), which becomes (p d|p' h).
-  const Placement vvov = adapted ? Placement{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
-                                 : Placement{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
+  const IndexMap vvov = adapted ? IndexMap{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
+                                : IndexMap{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
   for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                 [&](const BlockData& block) { return place(block, vvov, Side::right); });
+                 [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
   // v2[h7,p6,h2,h3]. In the spin-adapted formulation it is (h7 h2|p6 h3), which becomes -(p h|h' l).
-  const Placement ovoo = adapted ? Placement{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
-                                 : Placement{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
+  const IndexMap ovoo = adapted ? IndexMap{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
+                                : IndexMap{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
   for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
-    const bool lands = place(block, ovoo, Side::right);
-    return (layout_.two_sided() && place(block, ovoo, Side::left)) || lands;
+    const bool lands = write_block(block, ovoo, AmplitudeSide::right);
+    return (layout_.two_sided() && write_block(block, ovoo, AmplitudeSide::left)) || lands;
   });
 }
 
-bool PanelLoader::place_pairs(const BlockData& block, std::size_t set) {
+bool PanelLoader::write_vvoo(const BlockData& block, std::size_t set) {
   const bool antisymmetric = layout_.formulation() == SpinFormulation::spin_orbital;
   const Strides stride = strides_of(block.size);
   const TileSpace& space = layout_.tiles();
   bool lands = false;
   for (const Image& image :
        images(antisymmetric && block.tiles[0] != block.tiles[1], antisymmetric && block.tiles[2] != block.tiles[3])) {
-    std::array<std::vector<Segment>, 4> cut;
+    std::array<std::vector<Segment>, 4> parts;
     std::array<std::int64_t, 4> from{};
     for (std::size_t d = 0; d < 4; ++d) {
       const auto dimension = static_cast<std::size_t>(image.order[d]);
-      cut[d] = segments(block.offset[dimension], block.size[dimension]);
+      parts[d] = segments(block.offset[dimension], block.size[dimension]);
       from[d] = stride[dimension];
     }
-    for (const Segment& p1 : cut[0]) {
-      for (const Segment& p2 : cut[1]) {
-        for (const Segment& h1 : cut[2]) {
-          for (const Segment& h2 : cut[3]) {
-            const PanelExtent* at = layout_.find(PanelKey::pairs(set, {p1.tile, p2.tile, h1.tile, h2.tile}));
+    for (const Segment& p1 : parts[0]) {
+      for (const Segment& p2 : parts[1]) {
+        for (const Segment& h1 : parts[2]) {
+          for (const Segment& h2 : parts[3]) {
+            const PanelExtent* at = layout_.find(PanelKey::vvoo(set, {p1.tile, p2.tile, h1.tile, h2.tile}));
             if (at == nullptr || !own_.contains(*at)) continue;
             lands = true;
             if (block.data == nullptr) continue;
@@ -353,8 +354,8 @@ bool PanelLoader::place_pairs(const BlockData& block, std::size_t set) {
   return lands;
 }
 
-void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
-                            double weight, std::vector<double>& lone) {
+void PanelLoader::load_factor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
+                              double weight, std::vector<double>& factor) {
   const TileSpace& space = source.tiles();
   std::vector<double> block;
   const auto n = static_cast<std::size_t>(space.orbitals());
@@ -367,7 +368,7 @@ void PanelLoader::load_lone(const TileSource& source, void (TileSource::*read)(i
       (source.*read)(stored_p, stored_h, block);
       for (std::size_t x = 0; x < static_cast<std::size_t>(space[p].size); ++x) {
         for (std::size_t y = 0; y < static_cast<std::size_t>(space[h].size); ++y) {
-          lone[(static_cast<std::size_t>(space[h].offset) + y) * n + static_cast<std::size_t>(space[p].offset) + x] =
+          factor[(static_cast<std::size_t>(space[h].offset) + y) * n + static_cast<std::size_t>(space[p].offset) + x] =
               weight * block[x * static_cast<std::size_t>(space[h].size) + y];
         }
       }
@@ -381,9 +382,9 @@ void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vecto
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
     const DisconnectedSet& set = problem.method.sets()[n];
     if (set.ov == OvFactor::t1) {
-      load_lone(left, &TileSource::read_t1, set.weight, t1_factors[n]);
+      load_factor(left, &TileSource::read_t1, set.weight, t1_factors[n]);
     } else {
-      load_lone(right, &TileSource::read_fock, set.weight, t1_factors[n]);
+      load_factor(right, &TileSource::read_fock, set.weight, t1_factors[n]);
     }
     const bool integrals = set.vvoo == VvooFactor::v2;
     const TileSource& source = integrals ? right : left;
@@ -391,13 +392,13 @@ void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vecto
     for_each_block(
         source, {p, p, h, h}, {0, 2, 3, 1},
         [&](const std::array<int, 4>& t, std::span<double> block) { (source.*read)(t[0], t[1], t[2], t[3], block); },
-        [&](const BlockData& block) { return place_pairs(block, n); });
+        [&](const BlockData& block) { return write_vvoo(block, n); });
   }
 }
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
-  load_amplitudes(*problem.right, Side::right);
-  if (problem.two_sided()) load_amplitudes(*problem.left, Side::left);
+  load_amplitudes(*problem.right, AmplitudeSide::right);
+  if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);
   load_disconnected(problem, t1_factors);
   return bytes_read_;

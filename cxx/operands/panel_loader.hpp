@@ -18,9 +18,9 @@ namespace trifuse {
 class PanelLoader {
  public:
   /// `layout`: all panels. `own`: the panels of this process; their memory must be set. Both must outlive this.
-  /// `most_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
-  PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t most_buffered)
-      : layout_(layout), own_(own), most_buffered_(most_buffered) {}
+  /// `max_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
+  PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t max_buffered)
+      : layout_(layout), own_(own), max_buffered_(max_buffered) {}
   /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Requires that the panels and
   /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Passes on exceptions of the
   /// sources.
@@ -34,10 +34,10 @@ class PanelLoader {
   enum class Part : std::uint8_t { particles, holes };
   /// Assigns the four dimensions of a block to the indices of a panel. `rows`: dimensions that become p, h, h' of a
   /// left or p, p', h of a right panel.
-  struct Placement {
+  struct IndexMap {
     PanelKey::Kind kind;
     std::array<int, 3> rows;
-    int inner;  ///< dimension of the block that becomes the contracted index
+    int contracted;  ///< dimension of the block that becomes the contracted index
     Part part;
     double sign;                  ///< factor of the elements
     bool bra_images, ket_images;  ///< true: the block also represents its antisymmetric images
@@ -51,40 +51,40 @@ class PanelLoader {
     BlockTiles tiles;
   };
 
-  void load_amplitudes(const TileSource& source, Side side);
+  void load_amplitudes(const TileSource& source, AmplitudeSide side);
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
   /// The block of these tiles of `space`, the tile space of its source, before it is read.
   BlockData without_data(const TileSpace& space, const BlockTiles& tiles) const;
-  /// Lists the blocks for which `place`, called without data, returns true. Arguments as `for_each_block`.
-  template <typename Place>
+  /// Lists the blocks for which `write`, called without data, returns true. Arguments as `for_each_block`.
+  template <typename Write>
   std::vector<BlockTiles> list_blocks(const TileSpace& space, const std::array<Space, 4>& spaces,
-                                      const std::array<int, 4>& loop_order, Place place) const;
-  /// Calls `place` for the blocks of t2 or v2 that the formulation needs. First calls it without data for each block.
-  /// If the result is true, reads the block by `read` and calls `place` with its data, from several threads at the same
+                                      const std::array<int, 4>& loop_order, Write write) const;
+  /// Calls `write` for the blocks of t2 or v2 that the formulation needs. First calls it without data for each block.
+  /// If the result is true, reads the block by `read` and calls `write` with its data, from several threads at the same
   /// time.
   ///
   /// `source`: the source of the blocks. `spaces`: holes or particles, for each dimension of a block. `loop_order`:
   /// dimensions of a block, the innermost loop last; blocks that differ only in this last dimension have the same rows
-  /// in a dump file. `read`: read(tiles, block). `place`: place(block), returns true if this process owns a panel with
+  /// in a dump file. `read`: read(tiles, block). `write`: write(block), returns true if this process owns a panel with
   /// elements of the block.
-  template <typename Read, typename Place>
+  template <typename Read, typename Write>
   void for_each_block(const TileSource& source, std::array<Space, 4> spaces, std::array<int, 4> loop_order, Read read,
-                      Place place);
+                      Write write);
   /// Copies the elements of a block, and of its antisymmetric images, to panels of this process. Returns true if this
   /// process owns such a panel. A block without data is not copied.
-  bool place(const BlockData& block, const Placement& placement, Side side);
+  bool write_block(const BlockData& block, const IndexMap& map, AmplitudeSide side);
   /// The same for one image. `order`: the dimension of the block for each dimension of the image. `sign`: factor of the
   /// elements.
-  bool place_image(const BlockData& block, const std::array<int, 4>& order, double sign, const Placement& placement,
-                   Side side);
-  /// The same for blocks of pairs, with the images that the formulation needs.
-  bool place_pairs(const BlockData& block, std::size_t set);
-  /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `lone`, an array [orbitals, orbitals]
+  bool write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
+                   AmplitudeSide side);
+  /// The same for vvoo blocks, with the images that the formulation needs.
+  bool write_vvoo(const BlockData& block, std::size_t set);
+  /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `factor`, an array [orbitals, orbitals]
   /// with the element [hole, particle].
-  void load_lone(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const, double weight,
-                 std::vector<double>& lone);
+  void load_factor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const, double weight,
+                   std::vector<double>& factor);
 
   /// A range of orbitals inside one tile of the panels. `in_tile`, `in_block`: its begin, counted from the begin of the
   /// tile and of the block.
@@ -97,7 +97,7 @@ class PanelLoader {
 
   const PanelLayout& layout_;
   const OwnPanels& own_;
-  std::int64_t most_buffered_;
+  std::int64_t max_buffered_;
   std::atomic<std::int64_t> bytes_read_{0};
 };
 

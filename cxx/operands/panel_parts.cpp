@@ -9,7 +9,7 @@
 namespace trifuse {
 
 PanelParts::PanelParts(std::shared_ptr<const PanelStore> store, const TileSpace& tiles)
-    : store_(std::move(store)), tiles_(tiles), cut_(!(tiles == store_->tiles())) {
+    : store_(std::move(store)), tiles_(tiles), copies_panels_(!(tiles == store_->tiles())) {
   const TileSpace& whole = store_->tiles();
   int t = 0;
   for (const Tile& tile : tiles_.tiles()) {
@@ -20,33 +20,34 @@ PanelParts::PanelParts(std::shared_ptr<const PanelStore> store, const TileSpace&
   }
 }
 
-Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t inner, Buffer& memory) const {
-  if (whole.data == nullptr || !cut_) return whole;
-  memory.reserve(static_cast<std::size_t>(size(x) * size(y) * size(z) * inner));
+Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t contracted, Buffer& memory) const {
+  if (whole.data == nullptr || !copies_panels_) return whole;
+  memory.reserve(static_cast<std::size_t>(size(x) * size(y) * size(z) * contracted));
   double* to = memory.data();
   for (std::int64_t nz = 0; nz < size(z); ++nz) {
     for (std::int64_t ny = 0; ny < size(y); ++ny) {
       const std::int64_t first =
           origin(x).offset + size_in_store(x) * (origin(y).offset + ny + size_in_store(y) * (origin(z).offset + nz));
       const double* from = whole.data + first * whole.stride;
-      for (std::int64_t nx = 0; nx < size(x); ++nx, from += whole.stride, to += inner)
-        std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(double));
+      for (std::int64_t nx = 0; nx < size(x); ++nx, from += whole.stride, to += contracted)
+        std::memcpy(to, from, static_cast<std::size_t>(contracted) * sizeof(double));
     }
   }
-  return {memory.data(), inner, {}};
+  return {memory.data(), contracted, {}};
 }
 
-Panel PanelParts::left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
-  return rows(store_->acquire(PanelKey::left(in_store(tiles), side)), tiles[0], tiles[2], tiles[1], inner, memory);
+Panel PanelParts::left(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const {
+  return rows(store_->acquire(PanelKey::left(in_store(tiles), side)), tiles[0], tiles[2], tiles[1], contracted, memory);
 }
 
-Panel PanelParts::right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const {
-  return rows(store_->acquire(PanelKey::right(in_store(tiles), side)), tiles[1], tiles[0], tiles[2], inner, memory);
+Panel PanelParts::right(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const {
+  return rows(store_->acquire(PanelKey::right(in_store(tiles), side)), tiles[1], tiles[0], tiles[2], contracted,
+              memory);
 }
 
-PanelHold PanelParts::pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const {
-  PanelHold whole = store_->acquire(PanelKey::pairs(set, in_store(tiles))).hold;
-  if (whole.data() == nullptr || !cut_) return whole;
+PanelGuard PanelParts::vvoo_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const {
+  PanelGuard whole = store_->acquire(PanelKey::vvoo(set, in_store(tiles))).guard;
+  if (whole.data() == nullptr || !copies_panels_) return whole;
   const auto [p1, p2, h1, h2] = tiles;
   double* to = memory;
   for (std::int64_t n1 = 0; n1 < size(h1); ++n1) {
@@ -60,14 +61,14 @@ PanelHold PanelParts::pair_block(std::size_t set, const std::array<int, 4>& tile
     }
   }
   std::fill(to, to + vector_margin, 0.0);
-  return PanelHold(memory);
+  return PanelGuard(memory);
 }
 
-void PanelParts::ask(const Task& task, const ContractionList& contractions) const {
+void PanelParts::prefetch(const Task& task, const ContractionList& contractions) const {
   if (!store_->has_others()) return;
   store_->layout().visit_panels_of(task, contractions, [&](PanelKey key) {
     // Left and right panels have three tiles.
-    const std::size_t count = key.kind == PanelKey::Kind::pairs ? 4 : 3;
+    const std::size_t count = key.kind == PanelKey::Kind::vvoo ? 4 : 3;
     for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
     store_->prefetch(key);
   });

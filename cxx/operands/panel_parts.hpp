@@ -22,24 +22,24 @@ class PanelParts {
   const TileSpace& tiles() const { return tiles_; }
   const PanelStore& store() const { return *store_; }
   /// True if the tiles differ from those of the store, so that panels are copied.
-  bool cut() const { return cut_; }
+  bool copies_panels() const { return copies_panels_; }
 
   /// Return a left or a right panel with the shapes of `PanelKey`; its data are null if the problem has no such panel.
   /// Pass on exceptions of `PanelStore::acquire`.
   ///
   /// `tiles`: {p, h, h'} of a left, {p, p', h} of a right panel, in the tiles of the executor. `side`: the amplitudes.
-  /// `inner`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
+  /// `contracted`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
   /// `memory` is used again.
-  Panel left(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
-  Panel right(const PanelTiles& tiles, Side side, std::int64_t inner, Buffer& memory) const;
+  Panel left(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const;
+  Panel right(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const;
   /// Returns the block [h, h', p, p'] of a set (see `PanelKey`); null data if the problem has no such block. `tiles`:
   /// {p, p', h, h'}, in the tiles of the executor. `memory`: room for the block and `vector_margin` more; receives the
   /// copy if one is made.
-  PanelHold pair_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
+  PanelGuard vvoo_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 
   /// Announces that a task will acquire its panels soon. `task`: a task of `tiles()`. `contractions`: its contraction
   /// list.
-  void ask(const Task& task, const ContractionList& contractions) const;
+  void prefetch(const Task& task, const ContractionList& contractions) const;
 
  private:
   /// The position of a tile in a tile of the store.
@@ -58,11 +58,11 @@ class PanelParts {
   }
   /// Copies the rows of the tiles x, y, z from a panel of the store. The rows of the panel and of the copy are in the
   /// order [z, y, x]. Returns `whole` without a copy if it is empty or if the tiles are those of the store.
-  Panel rows(Panel whole, int x, int y, int z, std::int64_t inner, Buffer& memory) const;
+  Panel rows(Panel whole, int x, int y, int z, std::int64_t contracted, Buffer& memory) const;
 
   std::shared_ptr<const PanelStore> store_;
   TileSpace tiles_;
-  bool cut_;
+  bool copies_panels_;
   std::vector<Origin> origins_;  ///< origins_[tile]
 };
 

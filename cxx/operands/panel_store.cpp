@@ -36,13 +36,13 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   eps_.resize(eps_.size() + vector_margin, 0.0);
 }
 
-std::vector<SharedSegment> PanelStore::pieces() const {
-  std::vector<SharedSegment> pieces;
+std::vector<SharedSegment> PanelStore::segments() const {
+  std::vector<SharedSegment> segments;
   // The energy kernel reads full vectors, also beyond the end of the last panel.
   for (const PanelSection& section : layout_.sections()) {
-    pieces.push_back({section.rank, section.end - section.begin + vector_margin});
+    segments.push_back({section.rank, section.end - section.begin + vector_margin});
   }
-  return pieces;
+  return segments;
 }
 
 void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
@@ -51,13 +51,13 @@ void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array
   fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
-void PanelStore::fill_own(const Problem& problem, std::int64_t most_buffered) {
+void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
   own_.set_to_zero();
   const std::int64_t orbitals = tiles().orbitals();
   for (std::vector<double>& factor : t1_factors_) {
     factor.assign(static_cast<std::size_t>(orbitals * orbitals + vector_margin), 0.0);
   }
-  bytes_read_ = PanelLoader(layout_, own_, most_buffered).load(problem, t1_factors_);
+  bytes_read_ = PanelLoader(layout_, own_, max_buffered).load(problem, t1_factors_);
 }
 
 void PanelStore::fetch_others(std::int64_t cache_bytes) {
@@ -71,17 +71,17 @@ void PanelStore::fetch_others(std::int64_t cache_bytes) {
 Panel PanelStore::acquire(const PanelKey& key) const {
   const PanelExtent* extent = layout_.find(key);
   if (extent == nullptr) return {};
-  PanelHold hold =
-      own_.contains(*extent) ? PanelHold(own_.data(*extent)) : others_->hold(extent->begin, extent->doubles);
-  if (key.kind == PanelKey::Kind::pairs) return {hold.data(), 1, std::move(hold)};
+  PanelGuard guard =
+      own_.contains(*extent) ? PanelGuard(own_.data(*extent)) : others_->acquire(extent->begin, extent->doubles);
+  if (key.kind == PanelKey::Kind::vvoo) return {guard.data(), 1, std::move(guard)};
   const PanelRows rows = layout_.rows(key);
-  return {hold.data() + rows.begin, rows.stride, std::move(hold)};
+  return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }
 
 void PanelStore::prefetch(const PanelKey& key) const {
   if (!others_) return;
   const PanelExtent* extent = layout_.find(key);
-  if (extent != nullptr && !own_.contains(*extent)) others_->ask(extent->begin, extent->doubles);
+  if (extent != nullptr && !own_.contains(*extent)) others_->prefetch(extent->begin, extent->doubles);
 }
 
 std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {

@@ -17,9 +17,9 @@ namespace trifuse {
 /// A panel in memory. The panel stays in its place as long as this object lives. A left or right panel consists of rows
 /// over the contracted index. Each row is contiguous.
 struct Panel {
-  const double* data = nullptr;  ///< first element of the first row, or of the block of pairs; null: no panel
-  std::int64_t stride = 0;       ///< distance between rows, in doubles; 1 for pairs
-  PanelHold hold = {};           ///< keeps the panel in its place
+  const double* data = nullptr;  ///< first element of the first row, or of the vvoo block; null: no panel
+  std::int64_t stride = 0;       ///< distance between rows, in doubles; 1 for a vvoo block
+  PanelGuard guard = {};         ///< keeps the panel in its place
 };
 
 /// The panels of a layout in memory, filled from the tile sources of a problem.
@@ -32,16 +32,16 @@ class PanelStore {
   /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(pieces()), fill(), open(). A
-  /// rank that reads panels then calls fetch_others().
+  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(), open().
+  /// A rank that reads panels then calls fetch_others().
   ///
   /// `problem`: the tile sources. `tiles`: the tiles of the panels. `rank`: number of this process. `shares`:
   /// shares[rank], the parts of the ranks. All ranks pass the same tiles and shares.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
   /// The segments of the shared array: one for each section, in the order of the layout.
-  std::vector<SharedSegment> pieces() const;
+  std::vector<SharedSegment> segments() const;
   /// Fills the sections of this rank. `problem`: as in the constructor. `array`: the shared array that was made with
-  /// pieces(). `buffer_bytes`: limit for all read buffers together; one block may exceed it. Passes on exceptions of
+  /// segments(). `buffer_bytes`: limit for all read buffers together; one block may exceed it. Passes on exceptions of
   /// the tile sources.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
   void open() { array_->sync(); }  ///< makes the panels of all ranks readable; collective
@@ -81,7 +81,7 @@ class PanelStore {
  private:
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
              Buffer alone);
-  void fill_own(const Problem& problem, std::int64_t most_buffered);
+  void fill_own(const Problem& problem, std::int64_t max_buffered);
 
   PanelLayout layout_;
   OwnPanels own_;

@@ -11,8 +11,8 @@ constexpr std::size_t longest_queue = 512;
 
 }  // namespace
 
-PanelHold::~PanelHold() {
-  if (keeper_ != nullptr) keeper_->release(at_);
+PanelGuard::~PanelGuard() {
+  if (cache_ != nullptr) cache_->release(at_);
 }
 
 RemotePanels::RemotePanels(Fetch fetch, std::int64_t budget_bytes)
@@ -23,11 +23,11 @@ RemotePanels::~RemotePanels() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  asked_.notify_all();
+  requested_.notify_all();
   reader_.join();
 }
 
-PanelHold RemotePanels::hold(std::int64_t at, std::int64_t doubles) {
+PanelGuard RemotePanels::acquire(std::int64_t at, std::int64_t doubles) {
   std::unique_lock lock(mutex_);
   ++traffic_.wanted;
   Entry* found = entries_.find(at);
@@ -42,19 +42,19 @@ PanelHold RemotePanels::hold(std::int64_t at, std::int64_t doubles) {
     if (std::exchange(found->ahead, false)) ahead_bytes_ -= found->bytes();
     return {found->data.data(), this, at};
   }
-  std::erase_if(queue_, [&](const auto& question) { return question.first == at; });
+  std::erase_if(queue_, [&](const auto& request) { return request.first == at; });
   make_room((doubles + vector_margin) * static_cast<std::int64_t>(sizeof(double)));
   return {fetch(at, doubles, lock).data.data(), this, at};
 }
 
-void RemotePanels::ask(std::int64_t at, std::int64_t doubles) {
+void RemotePanels::prefetch(std::int64_t at, std::int64_t doubles) {
   {
     const std::lock_guard lock(mutex_);
     if (entries_.contains(at) || queue_.size() >= longest_queue) return;
-    if (std::any_of(queue_.begin(), queue_.end(), [&](const auto& question) { return question.first == at; })) return;
+    if (std::any_of(queue_.begin(), queue_.end(), [&](const auto& request) { return request.first == at; })) return;
     queue_.emplace_back(at, doubles);
   }
-  asked_.notify_one();
+  requested_.notify_one();
 }
 
 PanelTraffic RemotePanels::traffic() const {
@@ -69,7 +69,7 @@ RemotePanels::Entry& RemotePanels::fetch(std::int64_t at, std::int64_t doubles, 
     Entry& added = *entries_.find(at);
     added.data = memory_for(doubles + vector_margin);
     used_bytes_ += added.bytes();
-    traffic_.most_bytes = std::max(traffic_.most_bytes, used_bytes_);
+    traffic_.max_bytes = std::max(traffic_.max_bytes, used_bytes_);
     double* const data = added.data.data();
     lock.unlock();
     std::fill_n(data + doubles, vector_margin, 0.0);
@@ -96,7 +96,7 @@ void RemotePanels::release(std::int64_t at) {
   const std::lock_guard lock(mutex_);
   if (!unpin(at)) return;
   make_room(0);
-  keep_spare(0);
+  shrink_pool(0);
 }
 
 bool RemotePanels::unpin(std::int64_t at) {
@@ -112,26 +112,26 @@ bool RemotePanels::make_room(std::int64_t bytes) {
     Entry entry = entries_.remove(*oldest);
     used_bytes_ -= entry.bytes();
     if (entry.ahead) ahead_bytes_ -= entry.bytes();
-    spare_.give(std::move(entry.data));
+    pool_.give(std::move(entry.data));
   }
   return true;
 }
 
 Buffer RemotePanels::memory_for(std::int64_t doubles) {
-  Buffer found = spare_.take(static_cast<std::size_t>(doubles));
+  Buffer found = pool_.take(static_cast<std::size_t>(doubles));
   if (found.size() > 0) return found;
-  keep_spare(doubles * static_cast<std::int64_t>(sizeof(double)));
+  shrink_pool(doubles * static_cast<std::int64_t>(sizeof(double)));
   return BufferPool::fresh(static_cast<std::size_t>(doubles));
 }
 
-void RemotePanels::keep_spare(std::int64_t bytes) {
-  spare_.shrink(std::max<std::int64_t>(0, budget_ - used_bytes_ - bytes));
+void RemotePanels::shrink_pool(std::int64_t bytes) {
+  pool_.shrink(std::max<std::int64_t>(0, budget_ - used_bytes_ - bytes));
 }
 
 void RemotePanels::read_ahead() {
   std::unique_lock lock(mutex_);
   while (true) {
-    asked_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    requested_.wait(lock, [&] { return ending_ || !queue_.empty(); });
     if (ending_) return;
     const auto [at, doubles] = queue_.front();
     queue_.pop_front();

@@ -22,29 +22,29 @@ inline constexpr std::int64_t vector_margin = 8;
 class RemotePanels;
 
 /// Keeps a panel in its place as long as this object lives. Its data are null if there is no panel.
-class PanelHold {
+class PanelGuard {
  public:
-  PanelHold() = default;
+  PanelGuard() = default;
   /// For a panel that always stays in its place.
-  explicit PanelHold(const double* data) : data_(data) {}
-  PanelHold(PanelHold&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), keeper_(std::exchange(other.keeper_, nullptr)), at_(other.at_) {}
-  PanelHold& operator=(PanelHold&& other) noexcept {
+  explicit PanelGuard(const double* data) : data_(data) {}
+  PanelGuard(PanelGuard&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), cache_(std::exchange(other.cache_, nullptr)), at_(other.at_) {}
+  PanelGuard& operator=(PanelGuard&& other) noexcept {
     std::swap(data_, other.data_);
-    std::swap(keeper_, other.keeper_);
+    std::swap(cache_, other.cache_);
     std::swap(at_, other.at_);
     return *this;
   }
-  ~PanelHold();
+  ~PanelGuard();
 
   const double* data() const { return data_; }
 
  private:
   friend class RemotePanels;
-  PanelHold(const double* data, RemotePanels* keeper, std::int64_t at) : data_(data), keeper_(keeper), at_(at) {}
+  PanelGuard(const double* data, RemotePanels* cache, std::int64_t at) : data_(data), cache_(cache), at_(at) {}
 
   const double* data_ = nullptr;
-  RemotePanels* keeper_ = nullptr;
+  RemotePanels* cache_ = nullptr;
   std::int64_t at_ = 0;
 };
 
@@ -54,7 +54,7 @@ struct PanelTraffic {
   std::int64_t hits = 0;           ///< of these, panels that were in the cache or on their way
   std::int64_t fetched = 0;        ///< panels fetched from other ranks
   std::int64_t fetched_bytes = 0;  ///< their size
-  std::int64_t most_bytes = 0;     ///< largest size of the cache
+  std::int64_t max_bytes = 0;      ///< largest size of the cache
 };
 
 /// A cache of the panels of other ranks. A panel is fetched when it is announced or first acquired. If the cache is
@@ -76,15 +76,15 @@ class RemotePanels {
   /// zeros follow the panel. Passes on exceptions of the fetch.
   ///
   /// `at`: begin of the panel in the linear layout, in doubles. `doubles`: its length.
-  PanelHold hold(std::int64_t at, std::int64_t doubles);
+  PanelGuard acquire(std::int64_t at, std::int64_t doubles);
   /// Announces that a panel will be acquired soon. A background thread fetches the panel if there is room for it.
-  /// Arguments as for `hold`.
-  void ask(std::int64_t at, std::int64_t doubles);
+  /// Arguments as for `acquire`.
+  void prefetch(std::int64_t at, std::int64_t doubles);
 
   PanelTraffic traffic() const;
 
  private:
-  friend class PanelHold;
+  friend class PanelGuard;
   struct Entry {
     Buffer data;         ///< may be longer than the panel
     bool here = false;   ///< true: fetched; false: on its way
@@ -103,7 +103,7 @@ class RemotePanels {
   /// Returns a buffer of at least `doubles` doubles, from the pool if the pool has one.
   Buffer memory_for(std::int64_t doubles);
   /// Shrinks the pool of free buffers so that `bytes` more fit into the budget.
-  void keep_spare(std::int64_t bytes);
+  void shrink_pool(std::int64_t bytes);
   /// Removes a pin. A panel without pins becomes the most recently used one. Returns true if it has none.
   bool unpin(std::int64_t at);
   /// Fetches announced panels; the body of the background thread.
@@ -113,10 +113,10 @@ class RemotePanels {
   const std::int64_t budget_;
   std::mutex fetching_;       ///< held during a call of `fetch_`
   mutable std::mutex mutex_;  ///< guards all members below
-  std::condition_variable arrived_, asked_;
-  /// Entries by the begin of their panels in the linear layout. One pin for each PanelHold, and one during the fetch.
+  std::condition_variable arrived_, requested_;
+  /// Entries by the begin of their panels in the linear layout. One pin for each PanelGuard, and one during the fetch.
   LeastRecentlyUsed<std::int64_t, Entry> entries_;
-  BufferPool spare_;  ///< buffers of evicted panels
+  BufferPool pool_;  ///< buffers of evicted panels
   std::int64_t used_bytes_ = 0, ahead_bytes_ = 0;
   PanelTraffic traffic_;
   std::deque<std::pair<std::int64_t, std::int64_t>> queue_;  ///< announced panels: begin and length, in doubles

@@ -61,7 +61,7 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
   const auto open = [&] {
     file_ = std::make_unique<JournalFile>(
         file_of_rank(path, rank), key,
-        [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
+        [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { add_finished(task, by, found); });
   };
   std::map<int, std::string> files;
   bool locked = true;
@@ -121,13 +121,14 @@ bool Journal::read_files(const std::map<int, std::string>& files, int rank, int 
   for (const auto& [writer, file] : files) {
     if (writer % ranks != rank || (writes && writer == rank)) continue;
     const bool with_lock = JournalFile::read(
-        file, key_, [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { keep(task, by, found); });
+        file, key_,
+        [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { add_finished(task, by, found); });
     locked = locked && with_lock;
   }
   return locked;
 }
 
-void Journal::keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
+void Journal::add_finished(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
   // An earlier file has this task already.
   if (finished_[task]) return;
   finished_[task] = true;
@@ -144,8 +145,8 @@ void Journal::agree_on_finished(Communicator& communicator) {
   std::vector<int> giver(tasks, nobody);
   std::vector<double> numbers;
   for (int first = 0; first < communicator.size(); first += bits) {
-    const int place = communicator.rank() - first;
-    const double bit = place >= 0 && place < bits ? static_cast<double>(std::uint64_t{1} << place) : 0.0;
+    const int position = communicator.rank() - first;
+    const double bit = position >= 0 && position < bits ? static_cast<double>(std::uint64_t{1} << position) : 0.0;
     numbers.assign(tasks, 0.0);
     for (std::size_t task = 0; task < tasks; ++task) numbers[task] = finished_[task] ? bit : 0.0;
     communicator.allreduce_sum(numbers);

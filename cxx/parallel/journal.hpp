@@ -71,7 +71,7 @@ class Journal {
   /// Gives all ranks the finished tasks of all ranks. Collective.
   void agree_on_finished(Communicator& communicator);
   /// Stores the energies of a task that a file contains, unless the task is known already.
-  void keep(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
+  void add_finished(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
   std::string path_, warning_;
   JournalKey key_;

@@ -27,17 +27,17 @@ std::size_t u(int n) {
 
 void find_cores(RankResources& mine) {
   // More than the cores of any machine. The kernel refuses a smaller set.
-  constexpr int most_cores = 8192;
-  cpu_set_t* set = CPU_ALLOC(most_cores);
-  const std::size_t bytes = CPU_ALLOC_SIZE(most_cores);
+  constexpr int max_cores = 8192;
+  cpu_set_t* set = CPU_ALLOC(max_cores);
+  const std::size_t bytes = CPU_ALLOC_SIZE(max_cores);
   if (set == nullptr) throw SystemError("There is not enough memory.");
   if (sched_getaffinity(0, bytes, set) == 0) {
     mine.core_count = std::max(1, CPU_COUNT_S(bytes, set));
     // Write ranges of cores, e.g. 0-7,16-23.
-    for (int core = 0; core < most_cores; ++core) {
+    for (int core = 0; core < max_cores; ++core) {
       if (!CPU_ISSET_S(u(core), bytes, set)) continue;
       int last = core;
-      while (last + 1 < most_cores && CPU_ISSET_S(u(last + 1), bytes, set)) ++last;
+      while (last + 1 < max_cores && CPU_ISSET_S(u(last + 1), bytes, set)) ++last;
       mine.cores += fmt::format("{}{}-{}", mine.cores.empty() ? "" : ",", core, last);
       core = last;
     }
@@ -99,12 +99,13 @@ std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& r
   }
   std::vector<OperandShare> shares;
   for (const RankResources& rank : ranks) {
-    const int neighbours = all[rank.host], gpus = with_gpu[rank.host];
-    const int owners = gpus > 0 ? gpus : neighbours;
+    const int ranks_of_host = all[rank.host], gpus = with_gpu[rank.host];
+    const int owners = gpus > 0 ? gpus : ranks_of_host;
     if (gpus > 0 && rank.gpu.empty()) {
       shares.push_back({0.0, 0});
     } else {
-      shares.push_back({static_cast<double>(neighbours) / owners, neighbours > 1 ? segments_of_each_owner(owners) : 1});
+      shares.push_back(
+          {static_cast<double>(ranks_of_host) / owners, ranks_of_host > 1 ? segments_of_each_owner(owners) : 1});
     }
   }
   return shares;
@@ -113,7 +114,7 @@ std::vector<OperandShare> shares_of_operands(const std::vector<RankResources>& r
 /// The memory that ranks need on their hosts, in bytes.
 class Memory {
  public:
-  Memory(const std::vector<RankResources>& ranks, const std::vector<OperandShare>& shares, Operands operands,
+  Memory(const std::vector<RankResources>& ranks, const std::vector<OperandShare>& shares, OperandStorage operands,
          double share_of_host)
       : ranks_(ranks), shares_(shares), operands_(operands) {
     for (const RankResources& rank : ranks) bytes_ = std::max(bytes_, rank.operand_bytes);
@@ -121,32 +122,33 @@ class Memory {
       const double memory = share_of_host * ranks[r].memory;
       Host& host = hosts_.try_emplace(ranks[r].host, Host{memory, 0.0, 0}).first->second;
       host.memory = std::min(host.memory, memory);
-      host.pieces += pieces(r);
+      host.operands += of_operands(r);
       ++host.ranks;
     }
   }
 
   struct Host {
-    double memory;  ///< for all ranks of the host together
-    double pieces;  ///< part of `memory` that shared operands take
+    double memory;    ///< for all ranks of the host together
+    double operands;  ///< part of `memory` that shared operands take
     int ranks;
   };
   const Host& of_host(const std::string& name) const { return hosts_.at(name); }
 
   /// Size of the shared operands that a rank stores.
-  double pieces(std::size_t rank) const {
-    return operands_ == Operands::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share : 0.0;
+  double of_operands(std::size_t rank) const {
+    return operands_ == OperandStorage::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share
+                                               : 0.0;
   }
 
   /// Smallest memory that a rank needs to compute, besides the shared operands that it stores.
   double to_compute(std::size_t rank) const {
-    return ranks_[rank].working_bytes + (operands_ == Operands::of_each ? ranks_[rank].operand_bytes : 0.0);
+    return ranks_[rank].working_bytes + (operands_ == OperandStorage::own ? ranks_[rank].operand_bytes : 0.0);
   }
 
  private:
   const std::vector<RankResources>& ranks_;
   const std::vector<OperandShare>& shares_;
-  Operands operands_;
+  OperandStorage operands_;
   double bytes_ = 0.0;  ///< size of all operands
   std::map<std::string, Host> hosts_;
 };
@@ -163,28 +165,29 @@ std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const M
     if (!ranks[r].gpu.empty()) continue;
     const Memory::Host& host = memory.of_host(ranks[r].host);
     const double of_ranks = needed[ranks[r].host] += memory.to_compute(r);
-    if (host.pieces + of_ranks <= host.memory) fitting.push_back(static_cast<int>(r));
+    if (host.operands + of_ranks <= host.memory) fitting.push_back(static_cast<int>(r));
   }
   return fitting;
 }
 
 /// Assigns memory to each rank if operands are shared. Throws UsageError if a host has too little memory for its part.
-void share_memory(const std::vector<RankResources>& ranks, const Memory& memory, std::vector<TeamShare>& shares) {
+void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
+                  std::vector<RankAssignment>& assignments) {
   Sums<int> computing;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    computing[ranks[r].host] += shares[r].role != TeamShare::Role::waiter ? 1 : 0;
+    computing[ranks[r].host] += assignments[r].role != RankAssignment::Role::idle ? 1 : 0;
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Memory::Host& host = memory.of_host(ranks[r].host);
-    const double left = host.memory - host.pieces;
+    const double left = host.memory - host.operands;
     if (left < 0.0) {
       throw UsageError(
           fmt::format("The {} ranks on the host {} need {:.1f} GiB for operands, but the memory of the host is too "
                       "small; use more hosts.",
-                      host.ranks, ranks[r].host, host.pieces / 0x1p30));
+                      host.ranks, ranks[r].host, host.operands / 0x1p30));
     }
-    const bool waits = shares[r].role == TeamShare::Role::waiter;
-    shares[r].memory = memory.pieces(r) + (waits ? 0.0 : left / computing[ranks[r].host]);
+    const bool idle = assignments[r].role == RankAssignment::Role::idle;
+    assignments[r].memory = memory.of_operands(r) + (idle ? 0.0 : left / computing[ranks[r].host]);
   }
 }
 
@@ -201,7 +204,7 @@ int threads_beside(const RankResources& rank, int on_cores, int with_gpus) {
 /// Assigns threads and rates. `on_cores`: the ranks that compute without a GPU. Ranks that compute share the cores that
 /// they have in common. Idle ranks share their cores with all other ranks: they may all have operands to read.
 void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
-               std::vector<TeamShare>& shares) {
+               std::vector<RankAssignment>& assignments) {
   std::vector<bool> computes;
   for (const RankResources& rank : ranks) computes.push_back(!rank.gpu.empty());
   for (const int r : on_cores) computes[u(r)] = true;
@@ -216,36 +219,37 @@ void set_rates(const std::vector<RankResources>& ranks, const std::vector<int>& 
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::string cores = cores_of(ranks[r]);
-    shares[r].threads = computes[r] && ranks[r].gpu.empty()
-                            ? threads_beside(ranks[r], computing[cores] - with_gpus[cores], with_gpus[cores])
-                            : threads(ranks[r], (computes[r] ? computing : all)[cores]);
-    shares[r].rate_on_cores = shares[r].threads * ranks[r].core_rate;
-    shares[r].rate = ranks[r].gpu.empty() ? shares[r].rate_on_cores : ranks[r].gpu_rate / of_gpu[gpu_of(ranks[r])];
+    assignments[r].threads = computes[r] && ranks[r].gpu.empty()
+                                 ? threads_beside(ranks[r], computing[cores] - with_gpus[cores], with_gpus[cores])
+                                 : threads(ranks[r], (computes[r] ? computing : all)[cores]);
+    assignments[r].rate_on_cores = assignments[r].threads * ranks[r].core_rate;
+    assignments[r].rate =
+        ranks[r].gpu.empty() ? assignments[r].rate_on_cores : ranks[r].gpu_rate / of_gpu[gpu_of(ranks[r])];
   }
 }
 
 /// Assigns the threads for reading operands. Ranks that store operands also use the threads of ranks with the same
 /// cores that store none.
-void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<TeamShare>& shares) {
+void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<RankAssignment>& assignments) {
   Sums<int> all, readers;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    all[cores_of(ranks[r])] += shares[r].threads;
-    readers[cores_of(ranks[r])] += shares[r].operands.segments > 0 ? 1 : 0;
+    all[cores_of(ranks[r])] += assignments[r].threads;
+    readers[cores_of(ranks[r])] += assignments[r].operands.segments > 0 ? 1 : 0;
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    if (shares[r].operands.segments == 0) continue;
+    if (assignments[r].operands.segments == 0) continue;
     const int together = std::min(all[cores_of(ranks[r])], ranks[r].core_count);
-    shares[r].reading_threads = std::max(shares[r].threads, together / readers[cores_of(ranks[r])]);
+    assignments[r].reading_threads = std::max(assignments[r].threads, together / readers[cores_of(ranks[r])]);
   }
 }
 
-/// True if helpers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands takes.
+/// True if CPU workers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands takes.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
-                   const std::vector<TeamShare>& shares, double operations) {
+                   const std::vector<RankAssignment>& assignments, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) gpu_rate += ranks[r].gpu.empty() ? 0.0 : shares[r].rate;
+  for (std::size_t r = 0; r < ranks.size(); ++r) gpu_rate += ranks[r].gpu.empty() ? 0.0 : assignments[r].rate;
   for (const int r : on_cores) {
-    core_rate += shares[u(r)].rate;
+    core_rate += assignments[u(r)].rate;
     bytes = std::max(bytes, ranks[u(r)].operand_bytes);
   }
   // Bytes per second that a rank reads from other ranks if all of them read.
@@ -330,8 +334,9 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
   }));
 }
 
-std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations, Operands operands) {
-  std::vector<TeamShare> shares(ranks.size());
+std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks, double operations,
+                                        OperandStorage operands) {
+  std::vector<RankAssignment> assignments(ranks.size());
   const bool gpus = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   // With GPUs, half of the memory is left to the host program, which needs it afterwards.
   const std::vector<OperandShare> operand_shares = shares_of_operands(ranks);
@@ -340,28 +345,29 @@ std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
         "The operands take {:.1f} GiB{}, but no host has that much free memory; use more hosts or GPUs.",
-        ranks.front().operand_bytes / 0x1p30, operands == Operands::of_each ? " for each rank" : " in all"));
+        ranks.front().operand_bytes / 0x1p30, operands == OperandStorage::own ? " for each rank" : " in all"));
   }
-  set_rates(ranks, on_cores, shares);
-  if (gpus && operands == Operands::of_each && !worth_helping(ranks, on_cores, shares, operations)) {
+  set_rates(ranks, on_cores, assignments);
+  if (gpus && operands == OperandStorage::own && !worth_helping(ranks, on_cores, assignments, operations)) {
     on_cores.clear();
-    set_rates(ranks, on_cores, shares);
+    set_rates(ranks, on_cores, assignments);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    shares[r].role = ranks[r].gpu.empty() ? TeamShare::Role::waiter : TeamShare::Role::worker;
+    assignments[r].role = ranks[r].gpu.empty() ? RankAssignment::Role::idle : RankAssignment::Role::worker;
   }
   for (const int r : on_cores) {
-    shares[u(r)].role = gpus ? TeamShare::Role::helper : TeamShare::Role::worker;
-    shares[u(r)].threads_together = gpus;
+    assignments[u(r)].role = gpus ? RankAssignment::Role::cpu_worker : RankAssignment::Role::worker;
+    assignments[u(r)].threads_share_task = gpus;
   }
-  double team_rate = 0.0;
-  for (const TeamShare& share : shares) team_rate += share.role == TeamShare::Role::waiter ? 0.0 : share.rate;
-  for (TeamShare& share : shares) share.team_rate = team_rate;
-  if (operands == Operands::of_each) return shares;
-  for (std::size_t r = 0; r < ranks.size(); ++r) shares[r].operands = operand_shares[r];
-  set_reading_threads(ranks, shares);
-  share_memory(ranks, memory, shares);
-  return shares;
+  double total_rate = 0.0;
+  for (const RankAssignment& assignment : assignments)
+    total_rate += assignment.role == RankAssignment::Role::idle ? 0.0 : assignment.rate;
+  for (RankAssignment& assignment : assignments) assignment.total_rate = total_rate;
+  if (operands == OperandStorage::own) return assignments;
+  for (std::size_t r = 0; r < ranks.size(); ++r) assignments[r].operands = operand_shares[r];
+  set_reading_threads(ranks, assignments);
+  share_memory(ranks, memory, assignments);
+  return assignments;
 }
 
 }  // namespace trifuse

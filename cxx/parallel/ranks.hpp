@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
-#include "cxx/parallel/units.hpp"
+#include "cxx/parallel/dynamic_scheduler.hpp"
 
 namespace trifuse {
 
@@ -26,9 +26,9 @@ struct RankResources {
   double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
 };
 
-/// Where the operands are stored. `of_each`: every rank that computes stores all operands. `shared`: the operands are
+/// Where the operands are stored. `own`: every rank that computes stores all operands. `shared`: the operands are
 /// distributed over all ranks.
-enum class Operands { of_each, shared };
+enum class OperandStorage { own, shared };
 
 /// Returns the number of threads of this rank if all ranks compute on cores. OMP_NUM_THREADS decides if it is set.
 /// Otherwise ranks with the same cores share them evenly. Collective.
@@ -59,24 +59,24 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
 /// `ranks`: ranks[rank], the resources of all ranks. `rank`: number of the rank.
 int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 
-/// Assigns roles, threads and memory to the ranks. Returns shares[rank]. All ranks get the same result from the same
-/// arguments.
+/// Assigns roles, threads and memory to the ranks. Returns assignments[rank]. All ranks get the same result from the
+/// same arguments.
 ///
-/// Ranks with a GPU are workers. If there are any, ranks without a GPU are helpers, as long as the memory of their host
-/// suffices. If no rank has a GPU, as many ranks of each host are workers as its memory allows, and they share the
-/// cores. All other ranks are idle (`waiter`).
+/// Ranks with a GPU are workers. If there are any, ranks without a GPU are CPU workers, as long as the memory of their
+/// host suffices. If no rank has a GPU, as many ranks of each host are workers as its memory allows, and they share the
+/// cores. All other ranks are idle.
 ///
 /// Shared operands are stored by all ranks, idle ones included. On a host with GPUs only the ranks with a GPU store
 /// them. The part of a host is proportional to its number of ranks. The memory that a host has left is divided evenly
 /// among its ranks that compute; it is used for panels of other ranks and for scratch.
 ///
-/// If every rank has operands of its own, helpers must read all of them over the network, which the GPU ranks use too.
-/// Ranks then help only if all helpers together shorten the job by more than this reading takes.
+/// If every rank has operands of its own, CPU workers must read all of them over the network, which the GPU ranks use
+/// too. Ranks then help only if all CPU workers together shorten the job by more than this reading takes.
 ///
 /// `ranks`: ranks[rank], the resources of all ranks. `operations`: floating-point operations of the job. `operands`:
 /// where they are stored. Throws UsageError if no rank can compute, or if a host has too little memory for its part of
 /// shared operands.
-std::vector<TeamShare> share_out(const std::vector<RankResources>& ranks, double operations,
-                                 Operands operands = Operands::of_each);
+std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks, double operations,
+                                        OperandStorage operands = OperandStorage::own);
 
 }  // namespace trifuse

@@ -24,7 +24,7 @@ struct RunProgress {
 /// Work of one rank, or of a single process.
 struct RankWork {
   WorkerKind kind = WorkerKind::other;  ///< at the start of the run
-  bool computed = false;                ///< false: the rank was idle (`waiter`)
+  bool computed = false;                ///< false: the rank was idle
   bool device_failed = false;           ///< true if a GPU of the rank failed or could not be used
   std::size_t tasks = 0;                ///< tasks that the rank executed
   double operations = 0.0;              ///< floating-point operations of these tasks, as planned

@@ -23,14 +23,14 @@ void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
 
 /// Executes all tasks that are not `finished` in a run of a single process.
 void run_alone(TaskRun& run, const std::vector<bool>& finished) {
-  if (run.executor == nullptr) go_on_with_cores(run);
+  if (run.executor == nullptr) continue_on_cores(run);
   while (true) {
     std::vector<bool> over = finished;
     for (std::size_t task = 0; task < over.size(); ++task) over[task] = over[task] || run.done[task];
     run.batches = checked_batches(run.plan, *run.executor, over);
     run.next = 0;
     if (work_on_all_threads(run) || run.stopped() || run.everything_done()) break;
-    go_on_with_cores(run);
+    continue_on_cores(run);
   }
   if (!run.everything_done()) throw_interrupted(run);
 }
@@ -70,7 +70,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t ene
   run.mine.kind = executor == nullptr && !settings.failed_device.empty() ? WorkerKind::cuda : run.kind;
   if (!settings.failed_device.empty()) warn_of_device(run, settings.failed_device);
   if (settings.communicator != nullptr) {
-    run_in_team(run, finished);
+    run_distributed(run, finished);
   } else {
     const double start = wall_seconds();
     run.mine.computed = true;

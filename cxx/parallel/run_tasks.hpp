@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
+#include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/parallel/run_report.hpp"
-#include "cxx/parallel/units.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 
@@ -25,7 +25,7 @@ struct RunSettings {
   const std::atomic<bool>* stop = nullptr;  ///< a signal handler sets it to stop the run; may be null
   std::function<void(const RunProgress&)> progress;  ///< called after each task, by one thread at a time; may be empty
   Communicator* communicator = nullptr;              ///< null: a single process
-  TeamShare share = {};                              ///< role and resources of this rank
+  RankAssignment assignment = {};                    ///< role and resources of this rank
   /// Makes an executor on CPU cores after all devices of the executor have failed. The function may delete the failed
   /// executor. If the function is empty, the failure of the devices ends the run.
   std::function<std::unique_ptr<Executor>()> on_cores = {};

@@ -26,7 +26,7 @@ std::string describe(const Task& task) {
 }
 
 /// Stores the energies of a finished task. Requires that the caller holds `mutex`. Throws Error if they are not finite.
-void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
+void record_energies(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
   if (!finite(energies)) {
     throw Error(
         fmt::format("A task ({}) has no finite energy: the amplitudes, integrals or orbital energies are wrong; check "
@@ -41,7 +41,7 @@ void keep(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) 
   run.mine.operations += run.plan.operations[task];
   ++run.progress.tasks_done;
   run.progress.operations_done += run.plan.operations[task];
-  if (run.settings.progress) run.settings.progress(run.claims ? run.progress_of_team : run.progress);
+  if (run.settings.progress) run.settings.progress(run.scheduler ? run.total_progress : run.progress);
 }
 
 /// Throws Error unless `batches` contain each task that is not taken[task] exactly once. Otherwise the sum of energies
@@ -89,26 +89,26 @@ Batches batches_of(const std::vector<std::size_t>& tasks, const Plan& plan, cons
   return batches;
 }
 
-/// Claims further units for this process and makes batches of their tasks. Returns false if there are none. Requires
+/// Claims further chunks for this process and makes batches of their tasks. Returns false if there are none. Requires
 /// that the caller holds `queue_mutex`.
-bool claim_batches(TaskRun& run) {
-  if (!run.claims || run.claims_ended) return false;
+bool fetch_batches(TaskRun& run) {
+  if (!run.scheduler || run.no_more_chunks) return false;
   if (run.seconds_busy > 0.0) {
-    run.claims->measured(run.operations_ended * run.threads / run.seconds_busy);
+    run.scheduler->measured(run.operations_ended * run.threads / run.seconds_busy);
   }
   std::vector<std::size_t> tasks;
-  for (const Unit& unit : run.claims->next()) {
-    for (std::size_t t = unit.first; t < unit.last; ++t) tasks.push_back(run.numbers_of_rest[t]);
+  for (const WorkChunk& chunk : run.scheduler->next()) {
+    for (std::size_t t = chunk.first; t < chunk.last; ++t) tasks.push_back(run.numbers_of_rest[t]);
   }
   if (tasks.empty()) {
-    run.claims_ended = true;
+    run.no_more_chunks = true;
     return false;
   }
   {
     const std::lock_guard lock(run.mutex);
-    const RunProgress& before = run.before_claims;
-    run.progress_of_team = {before.tasks_done + run.claims->tasks_given(), before.tasks,
-                            before.operations_done + run.claims->operations_given(), before.operations};
+    const RunProgress& before = run.progress_before;
+    run.total_progress = {before.tasks_done + run.scheduler->tasks_assigned(), before.tasks,
+                          before.operations_done + run.scheduler->operations_assigned(), before.operations};
   }
   run.batches = batches_of(tasks, run.plan, *run.executor);
   run.next = 0;
@@ -122,11 +122,11 @@ std::vector<std::size_t> next_batch(TaskRun& run) {
   while (!run.abandon && !run.stopped()) {
     if (run.next < run.batches.size()) {
       // If another rank has failed, nobody needs the claimed batches any more.
-      if (run.claims && run.claims->drained()) return {};
+      if (run.scheduler && run.scheduler->drained()) return {};
       ++run.under_way;
       return std::move(run.batches[run.next++]);
     }
-    if (claim_batches(run)) continue;
+    if (fetch_batches(run)) continue;
     if (run.under_way == 0) break;
     run.queue_changed.wait(lock);
   }
@@ -196,8 +196,8 @@ void work(TaskRun& run) {
       {
         const std::lock_guard lock(run.mutex);
         for (std::size_t position = 0; position < batch.size(); ++position) {
-          keep(run, batch[position],
-               std::span(energies).subspan(position * run.energies_per_task, run.energies_per_task));
+          record_energies(run, batch[position],
+                          std::span(energies).subspan(position * run.energies_per_task, run.energies_per_task));
         }
       }
       end_batch(run, batch, seconds);
@@ -243,7 +243,7 @@ void set_executor(TaskRun& run, const Executor* executor) {
   if (executor != nullptr) run.kind = worker_kind(executor->name());
 }
 
-void go_on_with_cores(TaskRun& run) {
+void continue_on_cores(TaskRun& run) {
   if (!run.settings.on_cores || run.on_cores) {
     if (run.device_failure) std::rethrow_exception(run.device_failure);
     throw DeviceError(run.settings.failed_device);
@@ -256,8 +256,9 @@ void go_on_with_cores(TaskRun& run) {
 void throw_interrupted(const TaskRun& run) {
   const Journal* journal = run.settings.journal;
   const std::size_t tasks = run.plan.tasks.size();
-  const std::string done = run.claims ? fmt::format("Stopped before all {} tasks were finished; ", tasks)
-                                      : fmt::format("Stopped after {} of {} tasks; ", run.progress.tasks_done, tasks);
+  const std::string done = run.scheduler
+                               ? fmt::format("Stopped before all {} tasks were finished; ", tasks)
+                               : fmt::format("Stopped after {} of {} tasks; ", run.progress.tasks_done, tasks);
   throw Interrupted(done + (journal != nullptr
                                 ? fmt::format("the same command resumes from the journal {}.", journal->path())
                                 : "nothing was saved (use --journal FILE to be able to resume)."));

@@ -39,19 +39,19 @@ struct TaskRun {
   Batches batches;  ///< all batches known so far; batches before `next` have begun
   std::size_t next = 0;
   std::size_t under_way = 0;                          ///< batches that a worker executes now; it may return them
-  std::optional<UnitClaims> claims;                   ///< source of further batches if there are several ranks
-  bool claims_ended = false;                          ///< true if this rank gets no more units
-  Plan rest;                                          ///< the tasks that the units contain
+  std::optional<DynamicScheduler> scheduler;          ///< source of further batches if there are several ranks
+  bool no_more_chunks = false;                        ///< true if this rank gets no more chunks
+  Plan rest;                                          ///< the tasks that the chunks contain
   std::vector<std::size_t> numbers_of_rest;           ///< numbers in `plan` of the tasks of `rest`
-  RunProgress before_claims{};                        ///< progress when the claims began
+  RunProgress progress_before{};                      ///< progress when the round began
   double operations_ended = 0.0, seconds_busy = 0.0;  ///< of finished batches of this executor; sum over its workers
 
   std::mutex mutex;  ///< guards all members below
   RunOutcome outcome;
-  RankWork mine;                   ///< work of this rank
-  std::vector<bool> done;          ///< done[task]: this process executed the task in this run
-  RunProgress progress{};          ///< of this process, with the tasks of the journal
-  RunProgress progress_of_team{};  ///< tasks that were assigned to all ranks when this process asked last
+  RankWork mine;                 ///< work of this rank
+  std::vector<bool> done;        ///< done[task]: this process executed the task in this run
+  RunProgress progress{};        ///< of this process, with the tasks of the journal
+  RunProgress total_progress{};  ///< tasks that were assigned to all ranks when this process asked last
   int workers_begun = 0, workers_failed = 0;
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
@@ -77,7 +77,7 @@ void set_executor(TaskRun& run, const Executor* executor);
 
 /// Replaces the executor whose devices have failed by one on CPU cores. If this is not possible, throws the exception
 /// of the devices.
-void go_on_with_cores(TaskRun& run);
+void continue_on_cores(TaskRun& run);
 
 /// Records a failure of a device, and warns the user if it is the first one of this process. Requires that the caller
 /// holds `mutex` or that the threads have not begun. `why`: the reason.
@@ -87,6 +87,6 @@ void warn_of_device(TaskRun& run, const std::string& why);
 [[noreturn]] void throw_interrupted(const TaskRun& run);
 
 /// Executes all tasks that are not finished[task] together with the other ranks. Collective.
-void run_in_team(TaskRun& run, std::vector<bool> finished);
+void run_distributed(TaskRun& run, std::vector<bool> finished);
 
 }  // namespace trifuse

@@ -57,25 +57,25 @@ double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   return allowed * (triples(oa) * triples(va) + aab + abb);
 }
 
-void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks) {
+void require_listable(const TileSpace& tiles, SpinFormulation formulation, double max_tasks) {
   // Spin and symmetry exclude most sextets. Each costs some nanoseconds.
-  constexpr double most_sextets = 6e9;
+  constexpr double max_sextets = 6e9;
   const bool adapted = formulation == SpinFormulation::spin_adapted;
   const int holes = adapted ? tiles.last(OrbitalClass::hole_alpha) : tiles.hole_tiles();
   const int particles = (adapted ? tiles.last(OrbitalClass::particle_alpha) : tiles.size()) - tiles.hole_tiles();
   const double tasks = estimated_tasks(tiles, formulation);
-  if (tasks <= most_tasks && triples(holes) * triples(particles) <= most_sextets) return;
+  if (tasks <= max_tasks && triples(holes) * triples(particles) <= max_sextets) return;
   throw UsageError(
       fmt::format("{} tiles of occupied and {} of virtual orbitals make about {:.2g} tasks, too many to list (at "
                   "most {:.2g}); use a larger --tile-size.",
-                  holes, particles, tasks, most_tasks));
+                  holes, particles, tasks, max_tasks));
 }
 
 TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
-  constexpr double most_tasks = 500000;
+  constexpr double max_tasks = 500000;
   TileSizes sizes{4, 16};
   for (int doubling = 0; doubling < 6; ++doubling) {
-    if (estimated_tasks(tiles.retiled(sizes.holes, sizes.particles), formulation) <= most_tasks) break;
+    if (estimated_tasks(tiles.retiled(sizes.holes, sizes.particles), formulation) <= max_tasks) break;
     sizes.holes *= 2;
     sizes.particles *= 2;
   }

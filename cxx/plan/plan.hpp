@@ -31,9 +31,9 @@ double estimated_tasks(const TileSpace& tiles, SpinFormulation formulation);
 /// Memory of one task in a plan, with its energies, bytes.
 inline constexpr double bytes_per_task = 200.0;
 
-/// Checks that the tasks of a tile space can be listed. Throws UsageError if there are more than about `most_tasks`
+/// Checks that the tasks of a tile space can be listed. Throws UsageError if there are more than about `max_tasks`
 /// tasks, or if `enumerate_tasks` would need minutes because it must look at too many sextets of tiles.
-void require_listable(const TileSpace& tiles, SpinFormulation formulation, double most_tasks);
+void require_listable(const TileSpace& tiles, SpinFormulation formulation, double max_tasks);
 
 /// Default tile sizes of a run on CPU cores. Tiles are small enough for load balance and for a journal. They are large
 /// enough for at most about 500000 tasks, as far as possible.

@@ -23,7 +23,7 @@ std::uint64_t key_of(const gpu::PanelName& name) {
 
 /// Size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  std::int64_t doubles = packing.kind == gpu::PanelKind::vvoo ? packing.extent[3] : padded_row(packing.inner);
+  std::int64_t doubles = packing.kind == gpu::PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted);
   for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
   return doubles;
 }
@@ -48,13 +48,13 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     if (is_new) {
       const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
-      kept_.push_back(static_cast<double>(gpu::packed_size<gpu::Fp64>(packing)) * sizeof(double));
+      on_device_.push_back(static_cast<double>(gpu::packed_size<gpu::Fp64>(packing)) * sizeof(double));
       last_task.push_back(plan.tasks.size());
     }
     if (last_task[number] == kind_.size()) return;
     last_task[number] = kind_.size();
     panels_.push_back(number);
-    bytes += kept_[number];
+    bytes += on_device_[number];
   };
   for (const Task& task : plan.tasks) {
     gpu::write_program(problem, plan.tiles, task, step, contractions, program);
@@ -84,8 +84,8 @@ double Inspection::all_bytes_sent() const {
   return std::accumulate(sent_.begin(), sent_.end(), 0.0);
 }
 
-double Inspection::all_bytes_kept() const {
-  return std::accumulate(kept_.begin(), kept_.end(), 0.0);
+double Inspection::all_bytes_on_device() const {
+  return std::accumulate(on_device_.begin(), on_device_.end(), 0.0);
 }
 
 double Inspection::needed_bytes(std::size_t first, std::size_t last) const {

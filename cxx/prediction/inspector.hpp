@@ -32,9 +32,11 @@ class Inspection {
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }  ///< bytes from host to device
-  double bytes_kept(std::uint32_t panel) const { return kept_[panel]; }  ///< bytes on the device, with padding
-  double all_bytes_sent() const;                                         ///< sum over all panels
-  double all_bytes_kept() const;                                         ///< sum over all panels
+  double bytes_on_device(std::uint32_t panel) const {
+    return on_device_[panel];
+  }                                    ///< bytes on the device, with padding
+  double all_bytes_sent() const;       ///< sum over all panels
+  double all_bytes_on_device() const;  ///< sum over all panels
   /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
   /// Bytes that are sent for tasks [first, last) of the plan if no panel is on the device before and no panel is sent
@@ -46,7 +48,7 @@ class Inspection {
   std::vector<std::uint32_t> kind_;         ///< [task]
   std::vector<std::uint64_t> panel_begin_;  ///< [task + 1] index in panels_; one element more than tasks
   std::vector<std::uint32_t> panels_;       ///< panels of all tasks, task by task
-  std::vector<double> sent_, kept_;         ///< [panel] bytes
+  std::vector<double> sent_, on_device_;    ///< [panel] bytes
   double largest_task_ = 0.0;
 };
 

@@ -57,21 +57,20 @@ const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   signature[9] = static_cast<std::int32_t>(program.operations_of_element);
   const auto found = known_.find(signature);
   if (found != known_.end()) return found->second;
-  constexpr double most_of_task = 1e7, most_in_all = 2e8;
+  constexpr double max_of_task = 1e7, max_total = 2e8;
   const double cta_tiles = expected_cta_tiles(program);
   cta_tiles_ += cta_tiles;
   const auto& extent = program.data.extent;
-  constexpr int most_holes = 255 * gpu::hole_block;  // largest hole tile that a CTA tile can address
-  if (cta_tiles > most_of_task || cta_tiles_ > most_in_all ||
-      std::max({extent[3], extent[4], extent[5]}) > most_holes) {
+  constexpr int max_holes = 255 * gpu::hole_block;  // largest hole tile that a CTA tile can address
+  if (cta_tiles > max_of_task || cta_tiles_ > max_total || std::max({extent[3], extent[4], extent[5]}) > max_holes) {
     throw UsageError(fmt::format(
         "A prediction for tiles of {} occupied and {} virtual orbitals would take too long; use a smaller --tile-size.",
         std::max({extent[3], extent[4], extent[5]}), std::max({extent[0], extent[1], extent[2]})));
   }
-  return known_.emplace(signature, cut(program, k_steps)).first->second;
+  return known_.emplace(signature, divide(program, k_steps)).first->second;
 }
 
-KernelWork KernelWorkModel::cut(const gpu::TaskProgram& program, std::int64_t k_steps) {
+KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t k_steps) {
   const auto extent = [&](std::size_t q) { return static_cast<int>(program.data.extent[q]); };
   const std::size_t kernel = selector_.best({extent(0), extent(1), extent(2)});
   gpu::CtaTiling& tiling = selector_.tiling(kernel);

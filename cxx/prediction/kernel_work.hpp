@@ -37,7 +37,7 @@ class KernelWorkModel {
   /// The shape of a task: extents, equal tiles, k-steps and operations of an element.
   using Signature = std::array<std::int32_t, 10>;
   /// Tiles a task and sums up its work. `k_steps`: sum over all products.
-  KernelWork cut(const gpu::TaskProgram& program, std::int64_t k_steps);
+  KernelWork divide(const gpu::TaskProgram& program, std::int64_t k_steps);
 
   SpinFormulation formulation_;
   std::vector<gpu::Shape> shapes_;

@@ -37,8 +37,8 @@ MachineModel h200() {
   m.fill_node = 17e9;
   m.shared_pages = 5.1e9;
   m.fetch = 3e9;
-  m.keep = 24e9;
-  m.neighbour = 375e9;
+  m.owned_panels = 24e9;
+  m.peer = 375e9;
   m.check = 27e9;
   m.read = 2e9;
   m.startup = 0.2;
@@ -134,9 +134,9 @@ std::span<const MachineNumber> machine_numbers() {
       {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each file", "measured: one file, and eight"},
       {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank",
        "measured: two, four ranks"},
-      {"keep", &M::keep, "B/s", "panels sent to the GPUs of a node to be kept for their peers",
+      {"owned-panels", &M::owned_panels, "B/s", "panels sent to the GPUs of a node to be kept for their peers",
        "measured: two, four GPUs"},
-      {"neighbour", &M::neighbour, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
+      {"peer", &M::peer, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
       {"check", &M::check, "B/s", "amplitudes and integrals checked by a node, from memory",
        "measured: one, two and four ranks, 64 threads"},
       {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},

@@ -34,10 +34,10 @@ struct MachineModel {
   double fill = 0.0;          ///< bytes per second of panels that a process makes from blocks
   double fill_cores = 0.0;    ///< number of cores that a process needs to reach `fill`
   double fill_node = 0.0;     ///< bytes per second of panels that all processes of a node make, at most
-  double shared_pages = 0.0;  ///< bytes per second of new pages for one file of shared memory (see most_files_of_host)
+  double shared_pages = 0.0;  ///< bytes per second of new pages for one file of shared memory (see max_files_of_host)
   double fetch = 0.0;         ///< bytes per second of shared operands to a rank from ranks of the same node
-  double keep = 0.0;          ///< bytes per second at which all GPUs of a node together load the panels that they own
-  double neighbour = 0.0;     ///< bytes per second of panels from a peer GPU of the same node
+  double owned_panels = 0.0;  ///< bytes per second at which all GPUs of a node together load the panels that they own
+  double peer = 0.0;          ///< bytes per second of panels from a peer GPU of the same node
   double check = 0.0;         ///< bytes per second of amplitudes and integrals that a node checks
   double read = 0.0;          ///< bytes per second of amplitudes and integrals that a node reads from files
   double startup = 0.0;       ///< seconds before the first read: self-test and first use of a GPU

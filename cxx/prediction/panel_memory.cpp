@@ -13,7 +13,7 @@ bool PanelMemory::use(std::uint32_t panel, double bytes) {
     ++dropped_;
   }
   held_ += static_cast<double>(panels_.add(panel, static_cast<float>(bytes)));
-  most_ = std::max(most_, held_);
+  max_held_ = std::max(max_held_, held_);
   return false;
 }
 

@@ -17,11 +17,11 @@ class PanelMemory {
   /// Returns true if it was present. `panel`: number of the panel. `bytes`: its size.
   bool use(std::uint32_t panel, double bytes);
   double held() const { return held_; }              ///< bytes at present
-  double most_held() const { return most_; }         ///< largest value of held() so far, bytes
+  double max_held() const { return max_held_; }      ///< largest value of held() so far, bytes
   std::int64_t dropped() const { return dropped_; }  ///< number of evictions so far
 
  private:
-  double capacity_, held_ = 0.0, most_ = 0.0;
+  double capacity_, held_ = 0.0, max_held_ = 0.0;
   std::int64_t dropped_ = 0;
   LeastRecentlyUsed<std::uint32_t, float> panels_;  ///< sizes by number, bytes
 };

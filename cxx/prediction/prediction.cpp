@@ -25,15 +25,15 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
 
 /// The ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
 std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
-                                    double operations, double operand_bytes, Operands operands) {
+                                    double operations, double operand_bytes, OperandStorage operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
   std::vector<SimulatedRank> ranks(static_cast<std::size_t>(job.ranks));
   for (int r = 0; r < with_gpus; ++r) {
     ranks[static_cast<std::size_t>(r)].gpus = job.gpus / with_gpus + (r < job.gpus % with_gpus ? 1 : 0);
-    ranks[static_cast<std::size_t>(r)].share.rate = gpu_rate * ranks[static_cast<std::size_t>(r)].gpus;
+    ranks[static_cast<std::size_t>(r)].assignment.rate = gpu_rate * ranks[static_cast<std::size_t>(r)].gpus;
   }
   if (on_cores == 0) return ranks;
-  // As in a run, share_out() decides from the resources of the ranks which of them compute.
+  // As in a run, assign_work() decides from the resources of the ranks which of them compute.
   std::vector<RankResources> resources(ranks.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto of_kind = static_cast<int>(r) - (ranks[r].gpus > 0 ? 0 : with_gpus);
@@ -48,8 +48,8 @@ std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const Machin
     resources[r].gpu_identity = std::to_string(r);
     resources[r].gpu_rate = gpu_rate * ranks[r].gpus;
   }
-  const std::vector<TeamShare> shares = share_out(resources, operations, operands);
-  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].share = shares[r];
+  const std::vector<RankAssignment> assignments = assign_work(resources, operations, operands);
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].assignment = assignments[r];
   return ranks;
 }
 
@@ -58,13 +58,13 @@ double gpus_on_node(const JobShape& job, int nodes) {
 }
 
 /// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels if it fits, else 0.
-double kept_for_neighbours(const Prediction& prediction, const Inspection& inspection, int nodes) {
+double owned_for_peers(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
   // The same rule as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double most = 0.75;
-  const double kept = inspection.all_bytes_kept() / job.gpus;
-  return kept <= most * prediction.gpu.panels ? kept : 0.0;
+  const double owned = inspection.all_bytes_on_device() / job.gpus;
+  return owned <= most * prediction.gpu.panels ? owned : 0.0;
 }
 
 /// Bytes per second that each of `processes` processes fetches from other ranks.
@@ -79,9 +79,9 @@ double copy_rate(const Prediction& prediction, int nodes, const MachineModel& ma
   if (prediction.shared_operands && job.gpus > 0) {
     from_ranks = std::min(machine.link, rate_from_others(job.gpus, nodes, machine));
   }
-  if (prediction.kept_bytes == 0.0) return from_ranks;
+  if (prediction.owned_bytes == 0.0) return from_ranks;
   const double here = gpus_on_node(job, nodes), gpus = job.gpus;
-  return gpus / ((here - 1) / machine.neighbour + (gpus - here) / from_ranks);
+  return gpus / ((here - 1) / machine.peer + (gpus - here) / from_ranks);
 }
 
 /// Writes a sentence for everything that does not fit into memory.
@@ -109,21 +109,21 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
                      const MachineModel& machine, double allowed) {
   // The same layout as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
   constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
-  constexpr double kept_of_block = 16384 * sizeof(double);
+  constexpr double spilled_tile_bytes = 16384 * sizeof(double);
   GpuMemory memory;
   const double available = machine.gpu_memory - reserve;
   memory.budget = std::max(0.0, allowed > 0.0 ? std::min(allowed, available) : available);
-  const double worker = machine.multiprocessors * problem.targets() * kept_of_block + launch;
+  const double worker = machine.multiprocessors * problem.targets() * spilled_tile_bytes + launch;
   memory.workers = static_cast<int>(std::clamp(std::floor(memory.budget / 10 / worker), 3.0, 8.0));
   // A slot of the ring holds `hole_block` holes of the largest panel.
   const auto [holes, particles] = largest_tiles(plan.tiles);
-  const auto inner = static_cast<double>(plan.tiles.range(OrbitalClass::particle_alpha, 0).size +
-                                         2 * plan.tiles.range(OrbitalClass::hole_alpha, 0).size + 8);
+  const auto contracted = static_cast<double>(plan.tiles.range(OrbitalClass::particle_alpha, 0).size +
+                                              2 * plan.tiles.range(OrbitalClass::hole_alpha, 0).size + 8);
   const double slot =
-      std::max(least_slot,
-               static_cast<double>(gpu::hole_block * particles * std::max(particles, holes)) * inner * sizeof(double));
+      std::max(least_slot, static_cast<double>(gpu::hole_block * particles * std::max(particles, holes)) * contracted *
+                               sizeof(double));
   memory.scratch = memory.workers * worker + slots * slot;
-  memory.all_panels = inspection.all_bytes_kept();
+  memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = std::clamp(memory.budget - memory.scratch, 0.0, memory.all_panels + 64 * mib);
   memory.working_set = inspection.largest_task_bytes();
   memory.read_ahead = std::max(0.0, memory.panels - memory.working_set);
@@ -138,7 +138,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.job.nodes = nodes;
   const double operands = static_cast<double>(PanelLayout::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
-  // Ranks of a node that store shared operands, see share_out().
+  // Ranks of a node that store shared operands, see assign_work().
   const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;
   using enum JobShape::Operands;
   prediction.shared_operands = job.ranks > 1 && job.operands != own;
@@ -153,10 +153,10 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
 
   SimulationSettings settings;
   settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
-                            prediction.shared_operands ? Operands::shared : Operands::of_each);
+                            prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
-  prediction.kept_bytes = kept_for_neighbours(prediction, inspection, nodes);
+  prediction.owned_bytes = owned_for_peers(prediction, inspection, nodes);
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);
@@ -173,11 +173,10 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
   if (prediction.shared_operands && ranks_on_node > 1) {
-    const double files =
-        std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), most_files_of_host);
+    const double files = std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), max_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);
   }
-  prediction.seconds_loading += prediction.kept_bytes * gpus_on_node(job, nodes) / machine.keep;
+  prediction.seconds_loading += prediction.owned_bytes * gpus_on_node(job, nodes) / machine.owned_panels;
   if (job.ranks > 1) {
     // Allreduce of the energies of all tasks, four numbers each, by recursive halving and doubling.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +
@@ -193,8 +192,8 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
   const double seconds = cost.operations / (machine.cores_per_node * job.nodes * machine.core_rate);
   if (!prediction.shared_operands) return {cost.bytes, cost.peak(1), seconds * ranks};
   // Data lie evenly on all ranks. A rank fetches its share twice: between the two pairs of indices, and for operands.
-  const double kept = cost.bytes / ranks, fetched = 2.0 * kept * (1.0 - 1.0 / ranks);
-  return {kept, cost.peak(job.ranks), seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
+  const double owned = cost.bytes / ranks, fetched = 2.0 * owned * (1.0 - 1.0 / ranks);
+  return {owned, cost.peak(job.ranks), seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
 }  // namespace trifuse

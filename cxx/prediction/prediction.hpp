@@ -44,7 +44,7 @@ struct Prediction {
   double operand_bytes = 0.0;    ///< operands in the memory of a rank that stores any
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
   GpuMemory gpu;
-  double kept_bytes = 0.0;        ///< panels that each GPU owns for its peers of the same node; 0: none
+  double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   double seconds_checking = 0.0;  ///< check of the input
   /// Start, planning, reading operands, allreduce of the energies.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
@@ -59,15 +59,15 @@ struct Prediction {
 };
 
 /// Predicts a job. `inspection`: that of `plan` and `problem`. Throws UsageError if some ranks compute on cores and no
-/// assignment of the work is possible, see share_out().
+/// assignment of the work is possible, see assign_work().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
 
 /// Additional memory and time of a rotation to semicanonical orbitals.
 struct RotationPrediction {
-  double kept_bytes = 0.0;  ///< bytes in each rank after the rotation
-  double peak_bytes = 0.0;  ///< bytes in each rank during the rotation, before operands are read
-  double seconds = 0.0;     ///< time of the rotation
+  double rotated_bytes = 0.0;  ///< bytes in each rank after the rotation
+  double peak_bytes = 0.0;     ///< bytes in each rank during the rotation, before operands are read
+  double seconds = 0.0;        ///< time of the rotation
 };
 /// `cost`: cost of the rotation of all sources. `prediction`: that of the same job.
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,

@@ -13,7 +13,7 @@ namespace trifuse {
 namespace {
 
 /// Most bits that record which panels each GPU has received.
-constexpr double most_bits = 8e9;
+constexpr double max_bits = 8e9;
 
 /// The shared counter of all ranks. It has no other function of a communicator.
 class SimulatedCommunicator final : public Communicator {
@@ -38,7 +38,7 @@ struct Batch {
 };
 
 struct Process {
-  UnitClaims claims;
+  DynamicScheduler scheduler;
   std::vector<Batch> batches;
   std::size_t next = 0;
   int workers;
@@ -68,27 +68,28 @@ class Simulator {
       seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation));
     std::vector<double> rates;
     for (const SimulatedRank& rank : settings.ranks) {
-      rates.push_back(rank.share.role == TeamShare::Role::waiter ? 0.0 : rank.share.rate);
+      rates.push_back(rank.assignment.role == RankAssignment::Role::idle ? 0.0 : rank.assignment.rate);
     }
-    auto ledger = std::make_shared<const UnitLedger>(make_units(plan, ranks_to_cut_for(rates)));
-    result_.units = std::ssize(ledger->units());
-    const double team_rate = std::accumulate(rates.begin(), rates.end(), 0.0);
+    auto chunk_list = std::make_shared<const WorkChunkList>(make_work_chunks(plan, ranks_to_divide_for(rates)));
+    result_.chunks = std::ssize(chunk_list->chunks());
+    const double total_rate = std::accumulate(rates.begin(), rates.end(), 0.0);
     for (const SimulatedRank& rank : settings.ranks) {
-      TeamShare share = rank.share;
-      share.team_rate = team_rate;
+      RankAssignment assignment = rank.assignment;
+      assignment.total_rate = total_rate;
       const int workers = rank.gpus > 0 ? rank.gpus * settings.workers_per_gpu : 1;
-      processes_.push_back({UnitClaims(communicator_, ledger, share), {}, 0, workers, rank.share.rate, 0.0});
-      const bool waits = rank.share.role == TeamShare::Role::waiter;
-      for (int w = 0; w < workers && !waits; ++w) {
+      processes_.push_back(
+          {DynamicScheduler(communicator_, chunk_list, assignment), {}, 0, workers, rank.assignment.rate, 0.0});
+      const bool idle = rank.assignment.role == RankAssignment::Role::idle;
+      for (int w = 0; w < workers && !idle; ++w) {
         // The workers of a process belong to its GPUs in turn.
         const int gpu = rank.gpus > 0 ? result_.gpus + w % rank.gpus : -1;
         workers_.push_back({processes_.size() - 1, gpu});
       }
-      if (rank.gpus == 0 && !waits) ++result_.core_ranks;
+      if (rank.gpus == 0 && !idle) ++result_.core_ranks;
       result_.gpus += rank.gpus;
     }
     for (int g = 0; g < result_.gpus; ++g) gpus_.emplace_back(settings.panel_bytes);
-    count_needed_ = static_cast<double>(result_.gpus) * static_cast<double>(inspection.panel_count()) < most_bits;
+    count_needed_ = static_cast<double>(result_.gpus) * static_cast<double>(inspection.panel_count()) < max_bits;
     for (Gpu& gpu : gpus_) {
       if (count_needed_) gpu.had.assign(inspection.panel_count(), false);
     }
@@ -121,8 +122,8 @@ class Simulator {
     for (const Gpu& gpu : gpus_) {
       ends.push_back(gpu.kernels_end);
       result_.bytes_sent += gpu.bytes;
-      result_.most_bytes_sent = std::max(result_.most_bytes_sent, gpu.bytes);
-      result_.most_held = std::max(result_.most_held, gpu.memory.most_held());
+      result_.max_bytes_sent = std::max(result_.max_bytes_sent, gpu.bytes);
+      result_.max_held = std::max(result_.max_held, gpu.memory.max_held());
       result_.panels_dropped += gpu.memory.dropped();
     }
     if (ends.empty()) ends = core_end;
@@ -134,30 +135,30 @@ class Simulator {
   }
 
  private:
-  /// Claims the next units of a process. Sets `now` to the time at which the claim is answered.
-  std::vector<Unit> claim(Process& process, double& now) {
+  /// Claims the next chunks of a process. Sets `now` to the time at which the claim is answered.
+  std::vector<WorkChunk> claim(Process& process, double& now) {
     const std::int64_t before = communicator_.calls();
-    std::vector<Unit> units = process.claims.next();
+    std::vector<WorkChunk> chunks = process.scheduler.next();
     const auto calls = static_cast<double>(communicator_.calls() - before);
-    if (settings_.ranks.size() == 1) return units;  // a single rank needs no counter
+    if (settings_.ranks.size() == 1) return chunks;  // a single rank needs no counter
     const double begin = std::max(now, counter_free_);
     counter_free_ = begin + calls * machine_.counter_service;
     const double end = counter_free_ + calls * machine_.counter_latency;
     result_.counter_waiting += end - now;
     process.claimed = now = end;
-    return units;
+    return chunks;
   }
 
-  void cut(const std::vector<Unit>& units, Process& process) const {
+  void make_batches(const std::vector<WorkChunk>& chunks, Process& process) const {
     process.batches.clear();
     process.next = 0;
-    for (const Unit& unit : units) add_batches(unit, process);
+    for (const WorkChunk& chunk : chunks) add_batches(chunk, process);
   }
 
-  void add_batches(const Unit& unit, Process& process) const {
-    const double enough = batch_operations(unit.operations, process.workers);
+  void add_batches(const WorkChunk& chunk, Process& process) const {
+    const double enough = batch_operations(chunk.operations, process.workers);
     double operations = enough;
-    for (std::size_t t = unit.first; t < unit.last; ++t) {
+    for (std::size_t t = chunk.first; t < chunk.last; ++t) {
       if (operations >= enough) {
         process.batches.push_back({t, t});
         operations = 0.0;
@@ -169,10 +170,10 @@ class Simulator {
 
   std::optional<double> on_cores(const Worker& worker, double now) {
     Process& process = processes_[worker.process];
-    const std::vector<Unit> units = claim(process, now);
-    if (units.empty()) return std::nullopt;
+    const std::vector<WorkChunk> chunks = claim(process, now);
+    if (chunks.empty()) return std::nullopt;
     double operations = 0.0;
-    for (const Unit& unit : units) operations += unit.operations;
+    for (const WorkChunk& chunk : chunks) operations += chunk.operations;
     const double seconds = operations / process.rate;
     result_.core_busy += seconds;
     result_.core_operations += operations;
@@ -183,9 +184,9 @@ class Simulator {
     Process& process = processes_[worker.process];
     if (process.next == process.batches.size()) {
       if (process.claimed > now) return process.claimed;  // waits for the claim of another worker
-      const std::vector<Unit> units = claim(process, now);
-      if (units.empty()) return std::nullopt;
-      cut(units, process);
+      const std::vector<WorkChunk> chunks = claim(process, now);
+      if (chunks.empty()) return std::nullopt;
+      make_batches(chunks, process);
     }
     const Batch batch = process.batches[process.next++];
     ++result_.batches;
@@ -194,7 +195,7 @@ class Simulator {
     for (std::size_t t = batch.first; t < batch.last; ++t) {
       kernel += seconds_of_kind_[inspection_.kind(t)];
       for (const std::uint32_t panel : inspection_.panels(t)) {
-        if (gpu.memory.use(panel, inspection_.bytes_kept(panel))) continue;
+        if (gpu.memory.use(panel, inspection_.bytes_on_device(panel))) continue;
         const double sent = inspection_.bytes_sent(panel);
         bytes += sent;
         if (!count_needed_ || gpu.had[panel]) continue;
@@ -208,16 +209,16 @@ class Simulator {
       ready = gpu.copies_end = begin + bytes / settings_.copy_rate;
       gpu.bytes += bytes;
       result_.copy_busy += ready - begin;
-      keep_span(worker.gpu, begin, ready, true);
+      record_span(worker.gpu, begin, ready, true);
     }
     const double begin = std::max(ready, gpu.kernels_end) + machine_.launch;
     gpu.kernels_end = begin + kernel;
     result_.gpu_busy += kernel;
-    keep_span(worker.gpu, begin, gpu.kernels_end, false);
+    record_span(worker.gpu, begin, gpu.kernels_end, false);
     return gpu.kernels_end;
   }
 
-  void keep_span(int gpu, double begin, double end, bool copy) {
+  void record_span(int gpu, double begin, double end, bool copy) {
     if (gpus_[static_cast<std::size_t>(gpu)].lane >= 0) result_.spans.push_back({gpu, begin, end, copy});
   }
 

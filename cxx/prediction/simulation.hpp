@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cxx/parallel/units.hpp"
+#include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/prediction/inspector.hpp"
 #include "cxx/prediction/machine.hpp"
 
@@ -12,8 +12,8 @@ namespace trifuse {
 
 /// One rank of a job.
 struct SimulatedRank {
-  TeamShare share;  ///< what the rank does, and its rate
-  int gpus = 0;     ///< number of its GPUs; 0: it computes on CPU cores at the rate of `share`
+  RankAssignment assignment;  ///< what the rank does, and its rate
+  int gpus = 0;               ///< number of its GPUs; 0: it computes on CPU cores at the rate of `share`
 };
 
 /// The job that `simulate` simulates.
@@ -25,7 +25,7 @@ struct SimulationSettings {
   int lanes = 0;             ///< number of GPUs whose spans are recorded
 };
 
-/// The execution of all tasks, from the first claim of a unit to the last energy. Times are in seconds from its begin.
+/// The execution of all tasks, from the first claim of a chunk to the last energy. Times are in seconds from its begin.
 struct Simulation {
   double seconds = 0.0;          ///< time of the last energy
   double first_idle = 0.0;       ///< time at which the first GPU (without GPUs: the first rank) has finished
@@ -35,11 +35,11 @@ struct Simulation {
   double copy_busy = 0.0;        ///< time of copies, summed over all GPUs
   double core_busy = 0.0;        ///< time of computing, summed over all ranks on cores
   double core_operations = 0.0;  ///< floating-point operations of all ranks on cores
-  double bytes_sent = 0.0, most_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
-  double bytes_needed = 0.0;        ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
-  double most_held = 0.0;           ///< largest amount of panels on a GPU, bytes
-  std::int64_t panels_dropped = 0;  ///< number of evictions on all GPUs
-  std::int64_t units = 0, batches = 0, counter_calls = 0;  ///< numbers of units, launches, counter accesses
+  double bytes_sent = 0.0, max_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
+  double bytes_needed = 0.0;                      ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
+  double max_held = 0.0;                          ///< largest amount of panels on a GPU, bytes
+  std::int64_t panels_dropped = 0;                ///< number of evictions on all GPUs
+  std::int64_t chunks = 0, batches = 0, counter_calls = 0;  ///< numbers of chunks, launches, counter accesses
   double counter_waiting = 0.0;  ///< waiting time for the counter with its latency, summed over all ranks
 
   /// A copy (`copy` true) or a launch of a GPU.
@@ -57,8 +57,8 @@ struct Simulation {
   double tail() const { return seconds - first_idle; }
 };
 
-/// Simulates a run. Ranks claim units of the plan as in a real run, and each worker of a GPU prepares, sends and
-/// computes its batches. `make_units` makes the units, for the rates of the ranks. `inspection`: that of `plan`.
+/// Simulates a run. Ranks claim chunks of the plan as in a real run, and each worker of a GPU prepares, sends and
+/// computes its batches. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: that of `plan`.
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);
 

@@ -21,37 +21,37 @@ constexpr std::size_t first_index(IndexPair pair) {
   return pair == IndexPair::upper ? 0 : 2;
 }
 
-/// Groups all blocks of a tensor into units.
-std::vector<RotationUnit> units_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
-                                   IndexPair rotated) {
-  const std::size_t turned = first_index(rotated), kept = 2 - turned;
-  std::map<std::array<std::size_t, 4>, std::size_t> position;
-  std::vector<RotationUnit> units;
+/// Groups all blocks of a tensor into groups.
+std::vector<BlockGroup> groups_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
+                                  IndexPair rotated) {
+  const std::size_t turned = first_index(rotated), fixed = 2 - turned;
+  std::map<std::array<std::size_t, 4>, std::size_t> numbers;
+  std::vector<BlockGroup> groups;
   for (std::size_t n = 0; n < index.blocks().size(); ++n) {
     const Block& block = index.blocks()[n];
     const auto run = [&](std::size_t d) { return rotation.run_of(space[block.tiles[d]]); };
     const std::array<std::size_t, 2> runs = {run(turned), run(turned + 1)};
-    const std::array<std::size_t, 4> key = {static_cast<std::size_t>(block.tiles[kept]),
-                                            static_cast<std::size_t>(block.tiles[kept + 1]), runs[0], runs[1]};
-    const auto [found, is_new] = position.emplace(key, units.size());
+    const std::array<std::size_t, 4> key = {static_cast<std::size_t>(block.tiles[fixed]),
+                                            static_cast<std::size_t>(block.tiles[fixed + 1]), runs[0], runs[1]};
+    const auto [found, is_new] = numbers.emplace(key, groups.size());
     if (is_new) {
-      RotationUnit unit{runs, {}, {}, 1, 0};
+      BlockGroup group{runs, {}, {}, 1, 0};
       for (std::size_t d = 0; d < 2; ++d) {
-        unit.extent[turned + d] = rotation.runs()[runs[d]].size;
-        unit.extent[kept + d] = space[block.tiles[kept + d]].size;
+        group.extent[turned + d] = rotation.runs()[runs[d]].size;
+        group.extent[fixed + d] = space[block.tiles[fixed + d]].size;
       }
-      for (const std::int64_t extent : unit.extent) unit.doubles *= extent;
-      units.push_back(std::move(unit));
+      for (const std::int64_t extent : group.extent) group.doubles *= extent;
+      groups.push_back(std::move(group));
     }
-    units[found->second].blocks.push_back(n);
-    units[found->second].stored_doubles += block.size;
+    groups[found->second].blocks.push_back(n);
+    groups[found->second].stored_doubles += block.size;
   }
-  return units;
+  return groups;
 }
 
-/// Memory that a thread needs to rotate a unit.
+/// Memory that a thread needs to rotate a group.
 struct Scratch {
-  Buffer unit, turned, block;
+  Buffer group, turned, block;
 };
 
 /// Rotates one pair of indices of the blocks that this rank owns in `to`.
@@ -61,69 +61,69 @@ class PairRotation {
       : space_(space), index_(index), rotation_(rotation), turned_(first_index(pair)) {}
 
   template <typename Read>
-  void rotate(const std::vector<RotationUnit>& units, int threads, Read read, const std::function<void()>& begin_unit,
+  void rotate(const std::vector<BlockGroup>& groups, int threads, Read read, const std::function<void()>& begin_group,
               SharedBlocks& to) const {
-    share_among_threads<Scratch>(to.last_unit() - to.first_unit(), threads, [&](std::size_t n, Scratch& scratch) {
-      begin_unit();
-      const RotationUnit& unit = units[to.first_unit() + n];
-      scratch.unit.reserve(static_cast<std::size_t>(unit.doubles));
-      scratch.turned.reserve(static_cast<std::size_t>(unit.doubles));
-      for (const std::size_t block : unit.blocks) {
+    share_among_threads<Scratch>(to.last_group() - to.first_group(), threads, [&](std::size_t n, Scratch& scratch) {
+      begin_group();
+      const BlockGroup& group = groups[to.first_group() + n];
+      scratch.group.reserve(static_cast<std::size_t>(group.doubles));
+      scratch.turned.reserve(static_cast<std::size_t>(group.doubles));
+      for (const std::size_t block : group.blocks) {
         const auto size = static_cast<std::size_t>(index_.blocks()[block].size);
         scratch.block.reserve(size);
         read(block, std::span(scratch.block.data(), size));
-        copy_to_unit(unit, block, scratch.block.data(), scratch.unit.data());
+        copy_to_group(group, block, scratch.block.data(), scratch.group.data());
       }
-      rotate_pair(unit, scratch);
-      for (const std::size_t block : unit.blocks) {
-        const BlockPlacement placement = placement_of(unit, block);
-        copy_box(placement.extent, scratch.unit.data() + placement.begin, placement.in_unit, to.own(block),
-                 placement.in_block, 1.0);
+      rotate_pair(group, scratch);
+      for (const std::size_t block : group.blocks) {
+        const PositionInGroup position = position_in_group(group, block);
+        copy_box(position.extent, scratch.group.data() + position.begin, position.in_group, to.own(block),
+                 position.in_block, 1.0);
       }
     });
   }
 
  private:
-  /// Location of a block in the array of its unit.
-  struct BlockPlacement {
-    std::array<std::int64_t, 4> extent, in_block, in_unit;  ///< shape; strides in the block and in the array
-    std::int64_t begin;                                     ///< first element in the array
+  /// Location of a block in the array of its group.
+  struct PositionInGroup {
+    std::array<std::int64_t, 4> extent, in_block, in_group;  ///< shape; strides in the block and in the array
+    std::int64_t begin;                                      ///< first element in the array
   };
-  BlockPlacement placement_of(const RotationUnit& unit, std::size_t block) const {
-    BlockPlacement placement{{}, {}, strides_of(unit.extent), 0};
-    for (std::size_t d = 0; d < 4; ++d) placement.extent[d] = tile(block, d).size;
-    placement.in_block = strides_of(placement.extent);
-    for (std::size_t d = 0; d < 2; ++d) placement.begin += in_run(unit, block, d) * placement.in_unit[turned_ + d];
-    return placement;
+  PositionInGroup position_in_group(const BlockGroup& group, std::size_t block) const {
+    PositionInGroup position{{}, {}, strides_of(group.extent), 0};
+    for (std::size_t d = 0; d < 4; ++d) position.extent[d] = tile(block, d).size;
+    position.in_block = strides_of(position.extent);
+    for (std::size_t d = 0; d < 2; ++d) position.begin += in_run(group, block, d) * position.in_group[turned_ + d];
+    return position;
   }
   const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
   /// First orbital of rotated index `d` of a block, counted from the begin of its run.
-  std::int64_t in_run(const RotationUnit& unit, std::size_t block, std::size_t d) const {
-    return tile(block, turned_ + d).offset - rotation_.runs()[unit.runs[d]].offset;
+  std::int64_t in_run(const BlockGroup& group, std::size_t block, std::size_t d) const {
+    return tile(block, turned_ + d).offset - rotation_.runs()[group.runs[d]].offset;
   }
 
-  /// Copies a block to the array of its unit, `whole`, also with interchanged indices if that block is not stored.
-  void copy_to_unit(const RotationUnit& unit, std::size_t block, const double* values, double* whole) const {
-    BlockPlacement placement = placement_of(unit, block);
-    copy_box(placement.extent, values, placement.in_block, whole + placement.begin, placement.in_unit, 1.0);
+  /// Copies a block to the array of its group, `whole`, also with interchanged indices if that block is not stored.
+  void copy_to_group(const BlockGroup& group, std::size_t block, const double* values, double* whole) const {
+    PositionInGroup position = position_in_group(group, block);
+    copy_box(position.extent, values, position.in_block, whole + position.begin, position.in_group, 1.0);
     const auto [first, second] = std::pair{turned_, turned_ + 1};
-    if (unit.runs[0] != unit.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
+    if (group.runs[0] != group.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
       return;
     }
     // The block with interchanged tiles is not stored, because it only differs in its sign.
     const std::int64_t begin =
-        in_run(unit, block, 1) * placement.in_unit[first] + in_run(unit, block, 0) * placement.in_unit[second];
-    std::swap(placement.in_unit[first], placement.in_unit[second]);
-    copy_box(placement.extent, values, placement.in_block, whole + begin, placement.in_unit, -1.0);
+        in_run(group, block, 1) * position.in_group[first] + in_run(group, block, 0) * position.in_group[second];
+    std::swap(position.in_group[first], position.in_group[second]);
+    copy_box(position.extent, values, position.in_block, whole + begin, position.in_group, -1.0);
   }
 
-  /// Rotates the faster index from `unit` to `turned` and the slower index back to `unit`.
-  void rotate_pair(const RotationUnit& unit, Scratch& scratch) const {
-    const auto& n = unit.extent;
+  /// Rotates the faster index from `group` to `turned` and the slower index back to `group`.
+  void rotate_pair(const BlockGroup& group, Scratch& scratch) const {
+    const auto& n = group.extent;
     const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
-    const auto& [slow, fast] = unit.runs;
-    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, scratch.unit.data(), scratch.turned.data());
-    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.unit.data());
+    const auto& [slow, fast] = group.runs;
+    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, scratch.group.data(), scratch.turned.data());
+    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.group.data());
   }
 
   const TileSpace& space_;
@@ -132,18 +132,19 @@ class PairRotation {
   std::size_t turned_;  ///< first index of the rotated pair: 0 or 2
 };
 
-/// Number of threads for which there is memory for their units, at least 1.
-int threads_for(const std::vector<RotationUnit>& units, const SharedBlocks& blocks) {
+/// Number of threads for which there is memory for their groups, at least 1.
+int threads_for(const std::vector<BlockGroup>& groups, const SharedBlocks& blocks) {
   std::int64_t largest = 1;
-  for (std::size_t n = blocks.first_unit(); n < blocks.last_unit(); ++n) largest = std::max(largest, units[n].doubles);
-  const double scratch = RotatedTensor::share_for_units * static_cast<double>(blocks.own_doubles());
+  for (std::size_t n = blocks.first_group(); n < blocks.last_group(); ++n)
+    largest = std::max(largest, groups[n].doubles);
+  const double scratch = RotatedTensor::share_for_groups * static_cast<double>(blocks.own_doubles());
   const auto threads = static_cast<std::int64_t>(scratch / static_cast<double>(2 * largest));
   return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
 }
 
 }  // namespace
 
-SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator)
+SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<BlockGroup>& groups, Communicator* communicator)
     : locations_(index.blocks().size()) {
   const bool shared = communicator != nullptr && communicator->has_arrays() && communicator->size() > 1;
   const std::vector<std::string> hosts = shared ? hosts_of_ranks(*communicator) : std::vector<std::string>(1);
@@ -151,7 +152,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
   std::map<std::string, int> ranks_of_host;
   for (const std::string& host : hosts) ++ranks_of_host[host];
   std::vector<SharedSegment> segments;
-  std::vector<double> ends;  // a segment ends with the first unit that reaches this number of doubles of the tensor
+  std::vector<double> ends;  // a segment ends with the first group that reaches this number of doubles of the tensor
   for (int rank = 0; rank < ranks; ++rank) {
     const int segments_of_rank =
         shared ? segments_of_each_owner(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
@@ -162,18 +163,18 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<RotationUn
   }
   std::size_t segment = 0;
   double before = 0.0;
-  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+  for (std::size_t group = 0; group < groups.size(); ++group) {
     while (segment + 1 < segments.size() && before >= ends[segment]) ++segment;
     auto& [rank, doubles] = segments[segment];
-    for (const std::size_t block : units[unit].blocks) {
+    for (const std::size_t block : groups[group].blocks) {
       locations_[block] = {segment, doubles};
       doubles += index.blocks()[block].size;
     }
-    before += static_cast<double>(units[unit].stored_doubles);
+    before += static_cast<double>(groups[group].stored_doubles);
     if (rank != mine) continue;
-    if (last_unit_ == 0) first_unit_ = unit;
-    last_unit_ = unit + 1;
-    own_doubles_ += units[unit].stored_doubles;
+    if (last_group_ == 0) first_group_ = group;
+    last_group_ = group + 1;
+    own_doubles_ += groups[group].stored_doubles;
   }
   constexpr std::int64_t least = Buffer::alignment / sizeof(double);  // an array has no empty segments
   for (SharedSegment& each : segments) each.doubles = std::max(each.doubles, least);
@@ -204,10 +205,10 @@ void SharedBlocks::read(std::size_t block, std::span<double> values) const {
 }
 
 RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
-                             const Read& read, bool concurrent, const std::function<void()>& begin_unit,
+                             const Read& read, bool concurrent, const std::function<void()>& begin_group,
                              Communicator* communicator)
     : index_(std::move(index)) {
-  const auto half_units = units_of(tiles, index_, rotation, IndexPair::lower);
+  const auto half_units = groups_of(tiles, index_, rotation, IndexPair::lower);
   SharedBlocks half(index_, half_units, communicator);
   std::mutex reading;
   run_collectively(communicator, [&] {
@@ -217,15 +218,15 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
       if (!concurrent) lock.lock();
       read(index_.blocks()[block].tiles, values);
     };
-    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_unit, half);
+    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_group, half);
   });
   half.sync();
-  const auto units = units_of(tiles, index_, rotation, IndexPair::upper);
-  blocks_ = std::make_unique<SharedBlocks>(index_, units, communicator);
+  const auto groups = groups_of(tiles, index_, rotation, IndexPair::upper);
+  blocks_ = std::make_unique<SharedBlocks>(index_, groups, communicator);
   run_collectively(communicator, [&] {
     const PairRotation upper(tiles, index_, rotation, IndexPair::upper);
     const auto fetch = [&](std::size_t block, std::span<double> values) { half.read(block, values); };
-    upper.rotate(units, threads_for(units, *blocks_), fetch, begin_unit, *blocks_);
+    upper.rotate(groups, threads_for(groups, *blocks_), fetch, begin_group, *blocks_);
   });
   blocks_->sync();
 }

@@ -18,9 +18,9 @@
 namespace trifuse {
 
 /// Blocks of a rank-4 tensor that are rotated together. One pair of indices (upper or lower) is rotated. All blocks of
-/// a unit have the same two tiles in the other pair, and their rotated indices belong to the same two runs of orbitals.
-/// Together the blocks form one array, in which the rotated indices cover these runs.
-struct RotationUnit {
+/// a group have the same two tiles in the other pair, and their rotated indices belong to the same two runs of
+/// orbitals. Together the blocks form one array, in which the rotated indices cover these runs.
+struct BlockGroup {
   std::array<std::size_t, 2> runs;     ///< numbers of the runs of the two rotated indices
   std::vector<std::size_t> blocks;     ///< numbers of the blocks in the BlockIndex
   std::array<std::int64_t, 4> extent;  ///< shape of the array
@@ -29,17 +29,17 @@ struct RotationUnit {
 };
 
 /// The blocks of a tensor, distributed over the memories of all ranks or stored in this process. Each rank owns
-/// consecutive units, about the same number of doubles on each rank.
+/// consecutive groups, about the same number of doubles on each rank.
 class SharedBlocks {
  public:
   /// Allocates the memory of the blocks. Ranks share the blocks if `communicator` is not null, has arrays and has
-  /// several ranks; then the constructor is collective. Otherwise this process stores all blocks. `units`: the units
+  /// several ranks; then the constructor is collective. Otherwise this process stores all blocks. `groups`: the groups
   /// that make up all blocks of `index`.
-  SharedBlocks(const BlockIndex& index, const std::vector<RotationUnit>& units, Communicator* communicator);
+  SharedBlocks(const BlockIndex& index, const std::vector<BlockGroup>& groups, Communicator* communicator);
 
-  /// This rank owns the blocks of the units first_unit(), ..., last_unit() - 1.
-  std::size_t first_unit() const { return first_unit_; }
-  std::size_t last_unit() const { return last_unit_; }
+  /// This rank owns the blocks of the groups first_group(), ..., last_group() - 1.
+  std::size_t first_group() const { return first_group_; }
+  std::size_t last_group() const { return last_group_; }
   /// Size of the blocks that this rank owns.
   std::int64_t own_doubles() const { return own_doubles_; }
   /// Memory of a block that this rank owns. `block`: number in the index.
@@ -55,7 +55,7 @@ class SharedBlocks {
     std::int64_t offset = 0;
   };
   std::vector<Location> locations_;  ///< [block]
-  std::size_t first_unit_ = 0, last_unit_ = 0;
+  std::size_t first_group_ = 0, last_group_ = 0;
   std::int64_t own_doubles_ = 0;
   Buffer alone_;                        ///< all blocks if ranks do not share them
   std::unique_ptr<SharedArray> array_;  ///< null if ranks do not share them
@@ -65,7 +65,7 @@ class SharedBlocks {
 
 /// A tensor of four indices in rotated orbitals. Ranks share the tensor and the work. First each rank reads its part of
 /// the blocks and rotates their lower pair of indices. Then it fetches half-rotated blocks from all ranks and rotates
-/// their upper pair. Besides its part of the tensor a rank needs memory for a few units.
+/// their upper pair. Besides its part of the tensor a rank needs memory for a few groups.
 class RotatedTensor {
  public:
   /// Reads the block of the unrotated tensor with these tiles, in the layout of `TileSource`.
@@ -75,10 +75,10 @@ class RotatedTensor {
   /// has arrays; otherwise each rank makes all of it. The bits do not depend on the number of ranks and threads.
   ///
   /// `index`: the blocks of the tensor. `concurrent`: true if several threads may call `read` at the same time.
-  /// `begin_unit`: called by a worker thread before each unit; it may throw to stop the rotation. Throws on all ranks
+  /// `begin_group`: called by a worker thread before each group; it may throw to stop the rotation. Throws on all ranks
   /// if it fails on any.
   RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
-                bool concurrent, const std::function<void()>& begin_unit, Communicator* communicator);
+                bool concurrent, const std::function<void()>& begin_group, Communicator* communicator);
 
   /// Copies the rotated block with this key to `block`, in the layout of `TileSource`. Any thread may call it.
   void read(std::int64_t key, std::span<double> block) const;
@@ -88,10 +88,12 @@ class RotatedTensor {
   /// Floating-point operations of all matrix products of a rotation. A multiplication and an addition count as two.
   static double operations(const TileSpace& tiles, const BlockIndex& index);
   /// Largest amount of memory that a rank needs during the rotation, bytes. `own`: bytes of the rank's part of the
-  /// tensor. `unit`: bytes of the largest unit.
-  static double peak_bytes(double own, double unit) { return 2.0 * own + std::max(share_for_units * own, 2.0 * unit); }
-  /// Units that threads rotate at the same time may take this fraction of the rank's part of the tensor.
-  static constexpr double share_for_units = 0.5;
+  /// tensor. `group`: bytes of the largest group.
+  static double peak_bytes(double own, double group) {
+    return 2.0 * own + std::max(share_for_groups * own, 2.0 * group);
+  }
+  /// Groups that threads rotate at the same time may take this fraction of the rank's part of the tensor.
+  static constexpr double share_for_groups = 0.5;
 
  private:
   BlockIndex index_;

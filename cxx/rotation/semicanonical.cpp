@@ -69,7 +69,7 @@ void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation
 }  // namespace
 
 double RotationCost::peak(int ranks) const {
-  return RotatedTensor::peak_bytes(bytes / ranks, largest_unit);
+  return RotatedTensor::peak_bytes(bytes / ranks, largest_group);
 }
 
 RotationCost rotation_cost(const TileSource& source) {
@@ -81,16 +81,16 @@ RotationCost rotation_cost(const TileSource& source) {
     std::int64_t& largest = space_of(c) == Space::hole ? holes : particles;
     for (int irrep = 0; irrep < 8; ++irrep) largest = std::max(largest, space.range(c, irrep).size);
   }
-  // Units of both pairs of T2, then of the largest class of V2.
-  std::int64_t unit =
+  // Groups of both pairs of T2, then of the largest class of V2.
+  std::int64_t group =
       std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
   if (integrals) {
     const std::int64_t lower = particle_tile * particle_tile * holes * particles;
-    unit = std::max({unit, lower, hole_tile * particle_tile * particles * particles});
+    group = std::max({group, lower, hole_tile * particle_tile * particles * particles});
   }
   const BlockIndex t2 = t2_blocks(space), v2 = integrals ? triples_v2_blocks(space) : BlockIndex();
   constexpr double width = sizeof(double);
-  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(unit),
+  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(group),
           RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2)};
 }
 

@@ -14,9 +14,9 @@ namespace trifuse {
 
 /// Memory and operations of the rotation of amplitudes and integrals. They depend only on the tiles.
 struct RotationCost {
-  double bytes;         ///< of T2 and V2, all ranks together
-  double largest_unit;  ///< bytes of the largest unit that is rotated at once
-  double operations;    ///< floating-point operations; a multiplication and an addition count as two
+  double bytes;          ///< of T2 and V2, all ranks together
+  double largest_group;  ///< bytes of the largest group that is rotated at once
+  double operations;     ///< floating-point operations; a multiplication and an addition count as two
   /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };

@@ -124,11 +124,11 @@ void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTarg
   const auto h = [&](int position) { return task.holes[static_cast<std::size_t>(position)]; };
   for (int target = 0; target < contractions.targets; ++target) {
     const Permutation& hole_of = assignments[static_cast<std::size_t>(target)];
-    for (int lone = 0; lone < 3; ++lone) {
-      const auto pp = others(lone);
+    for (int factor = 0; factor < 3; ++factor) {
+      const auto pp = others(factor);
       const auto at = [&](int position) { return hole_of[static_cast<std::size_t>(position)]; };
-      if (space[p(lone)].irrep == space[h(at(lone))].irrep) {
-        contractions.disconnected.push_back({target, +1, lone, at(lone), pp, {at(pp[0]), at(pp[1])}});
+      if (space[p(factor)].irrep == space[h(at(factor))].irrep) {
+        contractions.disconnected.push_back({target, +1, factor, at(factor), pp, {at(pp[0]), at(pp[1])}});
       }
     }
     if (const auto equivalent =

@@ -46,7 +46,7 @@ struct DisconnectedSet {
 };
 
 /// The largest number of sets of a method.
-inline constexpr std::size_t most_disconnected_sets = 2;
+inline constexpr std::size_t max_disconnected_sets = 2;
 
 /// An energy that executors sum for each omega2, hartree. `same` and `mixed`: its parts in the energies of a task.
 struct MethodEnergy {
@@ -76,10 +76,10 @@ void add_energy_sums(SpinFormulation formulation, SpinCase spin_case, std::span<
 class Method {
  public:
   /// `name`: the method, with CCSD amplitudes on both sides. `correction`: the correction alone. Both must be string
-  /// literals. `sets`: 1 to `most_disconnected_sets` sets; another number throws std::logic_error.
+  /// literals. `sets`: 1 to `max_disconnected_sets` sets; another number throws std::logic_error.
   constexpr Method(const char* name, const char* correction, std::initializer_list<DisconnectedSet> sets)
       : name_(name), correction_(correction), set_count_(sets.size()) {
-    if (sets.size() < 1 || sets.size() > most_disconnected_sets) {
+    if (sets.size() < 1 || sets.size() > max_disconnected_sets) {
       throw std::logic_error("A triples method has one or two sets of disconnected factors.");
     }
     std::copy(sets.begin(), sets.end(), sets_.begin());
@@ -97,7 +97,7 @@ class Method {
  private:
   const char* name_;
   const char* correction_;
-  std::array<DisconnectedSet, most_disconnected_sets> sets_{};
+  std::array<DisconnectedSet, max_disconnected_sets> sets_{};
   std::size_t set_count_;
 };
 

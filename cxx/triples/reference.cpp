@@ -268,10 +268,10 @@ class ReferenceEvaluation::Elements {
       for (std::int64_t l = 0; l < spatial.holes; ++l) w -= spatial.ovoo(i, a, j, l) * spatial.t(l, k, b, c);
     }
     s = 0.0;
-    for (std::size_t lone = 0; lone < 3; ++lone) {
-      const auto [x1, x2] = others(static_cast<int>(lone));
+    for (std::size_t factor = 0; factor < 3; ++factor) {
+      const auto [x1, x2] = others(static_cast<int>(factor));
       const auto q1 = static_cast<std::size_t>(x1), q2 = static_cast<std::size_t>(x2);
-      const auto pair = static_cast<std::size_t>(p[lone] * x.orbitals + h[lone]);
+      const auto pair = static_cast<std::size_t>(p[factor] * x.orbitals + h[factor]);
       for (const DisconnectedSet& set : problem_.method.sets()) {
         s += set.weight * x.ov(set.ov)[pair] *
              (set.vvoo == VvooFactor::v2 ? spatial.ovov(h[q1], p[q1], h[q2], p[q2])

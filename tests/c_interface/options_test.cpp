@@ -25,10 +25,10 @@ TEST(TilesOfAnySize, HoldAllOrbitals) {
     EXPECT_EQ(space.size(), 4);
     EXPECT_EQ(space.retiled_aligned(size, size, 4).size(), 4);
     EXPECT_EQ(space.retiled_aligned(size, size, 4).orbitals(), 44);
-    EXPECT_EQ(tile_cuts(17, size), std::vector<std::int64_t>{17});
+    EXPECT_EQ(divide_into_tiles(17, size), std::vector<std::int64_t>{17});
   }
-  EXPECT_TRUE(tile_cuts(0, most).empty());
-  expect_failure<InputError>([] { tile_cuts(most, 1); }, "more than 30000 spin orbitals");
+  EXPECT_TRUE(divide_into_tiles(0, most).empty());
+  expect_failure<InputError>([] { divide_into_tiles(most, 1); }, "more than 30000 spin orbitals");
 }
 
 TEST(Options, AreCheckedByEachCalculation) {

@@ -33,8 +33,8 @@ void* wait_and_break(void*) {
   struct stat found {};
   constexpr unsigned pause_us = 1000;
   while (stat(file.data(), &found) != 0 || found.st_size <= bytes) usleep(pause_us);
-  constexpr int most_devices = 64;
-  for (int number = 0; number < most_devices; ++number) {
+  constexpr int max_devices = 64;
+  for (int number = 0; number < max_devices; ++number) {
     if (!uses_device(number)) continue;
     std::fprintf(stderr, "GPU %d broken: %d\n", number, break_device(number));
   }

@@ -112,7 +112,7 @@ def gpus_of_this_machine():
     return re.findall(r"^GPU \d", trifuse("--version").out, re.MULTILINE)
 
 
-class NeighbourGpus(LaunchedRun):
+class PeerGpus(LaunchedRun):
     """Ranks that read packed panels from each other's GPUs."""
 
     def setUp(self):

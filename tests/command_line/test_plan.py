@@ -58,14 +58,14 @@ class Prediction(PlanTest):
         planned, text = self.plan(CARBENE, "--gpus", 0)
         run = self.report_of(CARBENE, "--rohf", "semicanonical", "--device", "cpu")
         rotation = planned["prediction"]["memory"]["rotation"]
-        self.assertEqual(rotation["kept_rank_bytes"], run["memory"]["rotated_bytes"])
+        self.assertEqual(rotation["rotated_rank_bytes"], run["memory"]["rotated_bytes"])
         self.assertIn("--rohf semicanonical takes", text)
         # All cores turn the indices together, and no rank gets anything from another one.
         self.assertGreater(planned["prediction"]["rotation_seconds"], 0)
         half, _ = self.plan(CARBENE, "--gpus", 0, "--assume", f"cores-per-node={planned['machine']['cores-per-node']['value'] * 2}")
         self.assertAlmostEqual(half["prediction"]["rotation_seconds"] / planned["prediction"]["rotation_seconds"], 0.5)
         shared, _ = self.plan(CARBENE, "--gpus", 4)
-        self.assertEqual(shared["prediction"]["memory"]["rotation"]["kept_rank_bytes"], run["memory"]["rotated_bytes"] / 4)
+        self.assertEqual(shared["prediction"]["memory"]["rotation"]["rotated_rank_bytes"], run["memory"]["rotated_bytes"] / 4)
         limit = int(rotation["peak_rank_bytes"])
         arguments = ("run", CARBENE, "--rohf", "semicanonical", "--device", "cpu", "--tile-size", 3, "--threads", 1, "--memory")
         self.succeed(*arguments, limit)
@@ -104,7 +104,7 @@ class Prediction(PlanTest):
         shared, text = self.plan(*SIZES, "--gpus", 8)
         self.assertTrue(shared["prediction"]["memory"]["operands_shared"])
         self.assertIn("of the cached panels are owned for all GPUs of the node", text)
-        self.assertGreater(shared["prediction"]["memory"]["kept_for_other_gpus"], 0.0)
+        self.assertGreater(shared["prediction"]["memory"]["owned_for_other_gpus"], 0.0)
         self.assertAlmostEqual(own["prediction"]["memory"]["rank_bytes"], 8 * shared["prediction"]["memory"]["rank_bytes"],
                                delta=8)
         report, text = self.plan(*SIZES, "--gpus", 8, "--assume", "node-memory=1e6")
@@ -197,7 +197,7 @@ class Measured(PlanTest):
             rank["operands"] = {"own_bytes": 1}
         shared, _ = self.plan(WATER, "--measured", self.write("shared.json", report))
         # Some panels come from the other GPU then.
-        slow, _ = self.plan(WATER, "--assume", "neighbour=1e3", "--measured", self.write("shared.json", report))
+        slow, _ = self.plan(WATER, "--assume", "peer=1e3", "--measured", self.write("shared.json", report))
         seconds = [plan["measured"][0]["prediction"]["seconds_of"]["tasks"] for plan in (own, shared, slow)]
         self.assertLess(seconds[0], seconds[2])
         self.assertLess(seconds[1], seconds[2])

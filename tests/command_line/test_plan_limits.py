@@ -20,7 +20,7 @@ NOT_FINITE = re.compile(r"(?<![a-z])(nan|inf)(?![a-z])", re.IGNORECASE)
 MAY_BE_NULL = {"bytes_needed"}
 NUMBERS = ("multiprocessors", "rate-zeros", "rate-spin-orbital", "rate-spin-adapted", "target-spin-orbital", "target-spin-adapted",
            "gpu-memory", "launch", "prepare-task", "gpus-per-node", "cores-per-node", "core-rate", "node-memory", "link", "fill",
-           "fill-cores", "fill-node", "shared-pages", "fetch", "keep", "neighbour", "check", "read", "startup", "plan-task", "network",
+           "fill-cores", "fill-node", "shared-pages", "fetch", "owned-panels", "peer", "check", "read", "startup", "plan-task", "network",
            "counter-latency", "counter-service")
 
 

@@ -248,7 +248,7 @@ TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
     std::vector<double> own_;
   };
   auto panels = std::make_shared<PanelStore>(owned.problem, plan.tiles, 0, std::vector<OperandShare>(2));
-  panels->fill(owned.problem, std::make_unique<Unreachable>(panels->pieces().front().doubles), 1 << 20);
+  panels->fill(owned.problem, std::make_unique<Unreachable>(panels->segments().front().doubles), 1 << 20);
   panels->fetch_others(1 << 30);
   const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {1, 2}, 3);
   executor->take_panels(panels);

@@ -25,7 +25,7 @@ class Watched final : public TileSource {
  public:
   Watched(const TileSource& source, bool concurrent) : source_(source), concurrent_(concurrent) {}
 
-  mutable std::atomic<int> inside{0}, most_inside{0}, reads{0};
+  mutable std::atomic<int> inside{0}, max_inside{0}, reads{0};
   mutable std::vector<std::array<int, 4>> t2_reads;  ///< in the order of reading, where not concurrent
   int fails_at = -1;                                 ///< the number of the read that fails
 
@@ -51,7 +51,7 @@ class Watched final : public TileSource {
   template <typename Read>
   void watch(Read read) const {
     const int now = ++inside;
-    for (int most = most_inside; now > most && !most_inside.compare_exchange_weak(most, now);) {
+    for (int most = max_inside; now > most && !max_inside.compare_exchange_weak(most, now);) {
     }
     const bool fails = reads++ == fails_at;
     if (!fails) read();
@@ -99,7 +99,7 @@ TEST_P(Loading, GivesTheSameNumbersOnAnyNumberOfThreads) {
 TEST_P(Loading, LetsThreadsTakeTurnsInTheOrderOfTheBlocksUnlessTheSourceAllowsMore) {
   Watched watched(*source, false), alone(*source, false);
   energies(watched);
-  EXPECT_EQ(watched.most_inside, 1);
+  EXPECT_EQ(watched.max_inside, 1);
   omp_set_num_threads(1);
   energies(alone);
   EXPECT_EQ(watched.t2_reads, alone.t2_reads);

@@ -22,7 +22,7 @@ TEST(KTiles, HoldEveryElementOfAOnce) {
       ASSERT_TRUE(element >= 0 && element < Fp64::a_k_tile) << row << ", " << k;
       ++seen[at(element)];
       EXPECT_EQ(Fp64::a_row(element), row);
-      EXPECT_EQ(Fp64::a_inner(element), k);
+      EXPECT_EQ(Fp64::a_contracted(element), k);
     }
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Fp64::a_k_tile);
@@ -36,7 +36,7 @@ TEST(KTiles, HoldEveryElementOfBOnce) {
       ASSERT_TRUE(element >= 0 && element < Fp64::b_k_tile) << k << ", " << column;
       ++seen[at(element)];
       EXPECT_EQ(Fp64::b_column(element), column);
-      EXPECT_EQ(Fp64::b_inner(element), k);
+      EXPECT_EQ(Fp64::b_contracted(element), k);
     }
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Fp64::b_k_tile);
@@ -62,7 +62,7 @@ class RandomPacking {
  public:
   RandomPacking(PanelKind kind, bool swapped, std::mt19937& random) : random_(random) {
     packing_.kind = kind;
-    packing_.inner = kind == PanelKind::vvoo ? 1 : draw(1, 40);
+    packing_.contracted = kind == PanelKind::vvoo ? 1 : draw(1, 40);
     packing_.outer = kind == PanelKind::left ? 1 : 2;
     // The host stores two holes in one order. If the positions have the other order, the slowest one comes second.
     if (swapped && kind != PanelKind::right) ++packing_.outer;
@@ -74,7 +74,7 @@ class RandomPacking {
     }
     std::shuffle(order.begin(), order.end(), random_);
     order.push_back(packing_.outer);
-    std::int64_t stride = packing_.inner + draw(0, 7);
+    std::int64_t stride = packing_.contracted + draw(0, 7);
     for (const int q : order) {
       packing_.stride[q] = stride;
       stride *= packing_.extent[q];
@@ -110,7 +110,7 @@ class RandomPacking {
 std::vector<std::int64_t> expected_sources(const Packing& p) {
   std::vector<std::int64_t> from(at(packed_size<Fp64>(p)), -1);
   const auto& n = p.extent;
-  const std::int64_t k_tiles = k_tile_count<Fp64>(p.inner);
+  const std::int64_t k_tiles = k_tile_count<Fp64>(p.contracted);
   const auto put = [&](std::int64_t offset, std::int64_t raw) {
     ASSERT_TRUE(offset >= 0 && at(offset) < from.size());
     ASSERT_EQ(from[at(offset)], -1) << "two elements have the same offset";
@@ -121,7 +121,7 @@ std::vector<std::int64_t> expected_sources(const Packing& p) {
     for (int y = 0; y < n[1]; ++y)
       for (int z = 0; z < n[2]; ++z)
         for (int w = 0; w < fourth; ++w)
-          for (int k = 0; k < p.inner; ++k) {
+          for (int k = 0; k < p.contracted; ++k) {
             const std::int64_t raw = x * p.stride[0] + y * p.stride[1] + z * p.stride[2] + w * p.stride[3] + k;
             const int k_tile = k / Fp64::k_tile_depth, in_k_tile = k % Fp64::k_tile_depth;
             switch (p.kind) {

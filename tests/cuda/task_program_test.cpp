@@ -66,8 +66,8 @@ class Evaluation {
       const auto& [a, b] = products_.back();
       EXPECT_NE(a.data, nullptr);
       EXPECT_NE(b.data, nullptr);
-      EXPECT_EQ(a.packing.inner, b.packing.inner);
-      EXPECT_EQ(product.k_steps, ceil_div(a.packing.inner, step));
+      EXPECT_EQ(a.packing.contracted, b.packing.contracted);
+      EXPECT_EQ(product.k_steps, ceil_div(a.packing.contracted, step));
     }
     for (const auto& vvoo : program.vvoo) vvoo_.push_back(vvoo.used ? view(vvoo.name) : View{});
   }
@@ -103,7 +103,7 @@ class Evaluation {
       const auto& [left, right] = products_[number];
       const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
       const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
-      for (int k = 0; k < left.packing.inner; ++k) sum += a[k] * b[k];
+      for (int k = 0; k < left.packing.contracted; ++k) sum += a[k] * b[k];
     }
     return adapted() ? sum : final_sign * sum;
   }
@@ -115,8 +115,8 @@ class Evaluation {
     if (!program_.vvoo[number].used) return 0.0;
     const auto pp = others(x), hh = others(y);
     const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
-    const double lone = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
-    return lone * *vvoo_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+    const double factor = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
+    return factor * *vvoo_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
   }
 
   double singles(const Element& e, int t) const {

@@ -40,7 +40,7 @@ inline void renew_sum(std::string& content, const CheckedBlock& block) {
 /// The blocks of metadata in a sound file that have checksums; none in the oldest format. Finds where each of them ends
 /// by trying.
 inline std::vector<CheckedBlock> checked_blocks(const std::string& content) {
-  constexpr std::size_t most_bytes = 4096;
+  constexpr std::size_t max_bytes = 4096;
   static constexpr std::array<std::string_view, 13> signatures = {
       "\x89HDF", "OHDR", "OCHK", "FRHP", "FHIB", "BTHD", "BTLF", "BTIN", "FAHD", "FADB", "EAHD", "EAIB", "EADB"};
   std::vector<CheckedBlock> blocks;
@@ -51,7 +51,7 @@ inline std::vector<CheckedBlock> checked_blocks(const std::string& content) {
   };
   for (const std::string_view signature : signatures) {
     for (std::size_t at = 0; (at = content.find(signature, at)) != std::string::npos; ++at) {
-      for (std::size_t bytes = 8; bytes <= most_bytes && !add({at, bytes, at + bytes}); ++bytes) {
+      for (std::size_t bytes = 8; bytes <= max_bytes && !add({at, bytes, at + bytes}); ++bytes) {
       }
     }
   }

@@ -76,7 +76,7 @@ class Contents {
       const hid_t dataset = H5Dopen2(file, name.data(), H5P_DEFAULT);
       const hid_t space = H5Dget_space(dataset);
       const haddr_t at = H5Dget_offset(dataset);
-      if (at != HADDR_UNDEF) pieces_.push_back({at, H5Dget_storage_size(dataset), name.data(), true});
+      if (at != HADDR_UNDEF) ranges_.push_back({at, H5Dget_storage_size(dataset), name.data(), true});
       hsize_t chunks = 0;
       const hid_t creation = H5Dget_create_plist(dataset);
       if (H5Pget_layout(creation) == H5D_CHUNKED) H5Dget_num_chunks(dataset, space, &chunks);
@@ -86,7 +86,7 @@ class Contents {
         haddr_t address = 0;
         hsize_t size = 0;
         H5Dget_chunk_info(dataset, space, c, offset.data(), &mask, &address, &size);
-        pieces_.push_back({address, size, name.data(), false});
+        ranges_.push_back({address, size, name.data(), false});
       }
       H5Pclose(creation);
       H5Sclose(space);
@@ -101,21 +101,21 @@ class Contents {
         sound.begin(), sound.begin() + std::ssize(std::string_view(sound).substr(0, damaged.size())), damaged.begin());
     static_cast<void>(in_damaged);
     const auto at = static_cast<std::uint64_t>(in_sound - sound.begin());
-    for (const Piece& piece : pieces_) {
-      if (at < piece.begin || at >= piece.begin + piece.bytes) continue;
-      if (!piece.plain) return fmt::format("a chunk of dataset '{}'", piece.dataset);
-      return fmt::format("number {} of dataset '{}'", (at - piece.begin) / 8, piece.dataset);
+    for (const StoredRange& range : ranges_) {
+      if (at < range.begin || at >= range.begin + range.bytes) continue;
+      if (!range.plain) return fmt::format("a chunk of dataset '{}'", range.dataset);
+      return fmt::format("number {} of dataset '{}'", (at - range.begin) / 8, range.dataset);
     }
     return fmt::format("byte {}, which belongs to no dataset", at);
   }
 
  private:
-  struct Piece {
+  struct StoredRange {
     std::uint64_t begin, bytes;
     std::string dataset;
     bool plain;
   };
-  std::vector<Piece> pieces_;
+  std::vector<StoredRange> ranges_;
 };
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -177,19 +177,19 @@ class Mutation {
   void spoil_description(std::string& content) {
     if (content.size() < 64) return;
     const std::span<char> piece = described(content);
-    if (piece.size() >= 16) spoil_piece(content, piece);
+    if (piece.size() >= 16) spoil_range(content, piece);
   }
 
   void spoil_block(std::string& content, const CheckedBlock& block) {
     // Words in metadata are not aligned.
     const std::size_t skipped = block.bytes < 16 ? 0 : below(8);
-    spoil_piece(content, std::span(content).subspan(block.begin + skipped, block.bytes - skipped));
+    spoil_range(content, std::span(content).subspan(block.begin + skipped, block.bytes - skipped));
     renew_sum(content, block);
     say("with a checksum that fits");
   }
 
   /// `piece`: of the content, at least 8 bytes.
-  void spoil_piece(std::string& content, std::span<char> piece) {
+  void spoil_range(std::string& content, std::span<char> piece) {
     char& byte = piece[below(piece.size())];
     switch (below(7)) {
       case 0:

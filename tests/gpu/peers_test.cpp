@@ -29,7 +29,8 @@ class PeerGpus : public OnGpu {
           CalculationOptions mine = options;
           mine.devices = {communicator.rank() % gpus};
           CalculationContext calculation(source, left, mine);
-          calculation.join(communicator, TeamShare{TeamShare::Role::worker, 1.0, static_cast<double>(ranks), 1});
+          calculation.join(communicator,
+                           RankAssignment{RankAssignment::Role::worker, 1.0, static_cast<double>(ranks), 1});
           results[static_cast<std::size_t>(communicator.rank())] = calculation.run();
         },
         true);

@@ -40,10 +40,10 @@ TEST(Task, AddsUpAllCalls) {
   TaskOfBoth task({5, 3, 7}, {2, 4, 3});
   for (std::size_t n = 0; n < 9; ++n) {
     task.call(singles, n);
-    for (const Integer inner : {3, 1, 8}) task.call(doubles1, n, inner);
+    for (const Integer contracted : {3, 1, 8}) task.call(doubles1, n, contracted);
   }
-  for (const Integer inner : {11, 2}) {
-    for (std::size_t n = 0; n < 9; ++n) task.call(doubles2, n, inner);
+  for (const Integer contracted : {11, 2}) {
+    for (std::size_t n = 0; n < 9; ++n) task.call(doubles2, n, contracted);
   }
   task.expect_same_energies(1.0 / 36.0);
 }

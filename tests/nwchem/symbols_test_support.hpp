@@ -32,7 +32,7 @@ class TaskOfBoth {
     dev_mem_d_(&h_[0], &h_[1], &h_[2], &p_[0], &p_[1], &p_[2]);
   }
 
-  void call(Kind kind, std::size_t number, Integer inner = 1) {
+  void call(Kind kind, std::size_t number, Integer contracted = 1) {
     const Row& row = (kind == singles ? s1_rows : kind == doubles1 ? d1_rows : d2_rows)[number];
     const Tiles p = local(p_, row.p), h = local(h_, row.h);
     std::vector<double> t, v;
@@ -41,15 +41,15 @@ class TaskOfBoth {
       v = random(h[2] * h[1] * p[2] * p[1]);
       s1[number](&h[0], &h[1], &h[2], &p[0], &p[1], &p[2], nullptr, t.data(), v.data());
     } else if (kind == doubles1) {
-      t = random(inner * p[0] * p[1] * h[0]);
-      v = random(h[2] * h[1] * p[2] * inner);
-      d1[number](&h[0], &h[1], &h[2], &inner, &p[0], &p[1], &p[2], nullptr, t.data(), v.data());
+      t = random(contracted * p[0] * p[1] * h[0]);
+      v = random(h[2] * h[1] * p[2] * contracted);
+      d1[number](&h[0], &h[1], &h[2], &contracted, &p[0], &p[1], &p[2], nullptr, t.data(), v.data());
     } else {
-      t = random(inner * p[0] * h[0] * h[1]);
-      v = random(inner * h[2] * p[2] * p[1]);
-      d2[number](&h[0], &h[1], &h[2], &p[0], &p[1], &p[2], &inner, nullptr, t.data(), v.data());
+      t = random(contracted * p[0] * h[0] * h[1]);
+      v = random(contracted * h[2] * p[2] * p[1]);
+      d2[number](&h[0], &h[1], &h[2], &p[0], &p[1], &p[2], &contracted, nullptr, t.data(), v.data());
     }
-    add(kind, row, p, h, inner, t, v);
+    add(kind, row, p, h, contracted, t, v);
     // NWChem uses its buffers for something else now.
     std::fill(t.begin(), t.end(), std::numeric_limits<double>::quiet_NaN());
     std::fill(v.begin(), v.end(), std::numeric_limits<double>::quiet_NaN());
@@ -103,22 +103,22 @@ class TaskOfBoth {
             for (y[1] = 0; y[1] < h_[1]; ++y[1])
               for (y[2] = 0; y[2] < h_[2]; ++y[2]) function(x, y);
   }
-  void add(Kind kind, const Row& row, const Tiles& p, const Tiles& h, Integer inner, const std::vector<double>& t,
+  void add(Kind kind, const Row& row, const Tiles& p, const Tiles& h, Integer contracted, const std::vector<double>& t,
            const std::vector<double>& v) {
     std::size_t n = 0;
     for_each_element([&](const Tiles& task_x, const Tiles& task_y) {
       const Tiles x = local(task_x, row.p), y = local(task_y, row.h);
       const auto at = [](Integer place) { return static_cast<std::size_t>(place); };
       long double sum = 0.0L;  // so that long sums are more exact than what they are compared with
-      for (Integer l = 0; l < inner; ++l) {
+      for (Integer l = 0; l < contracted; ++l) {
         if (kind == singles) {
           sum += t[at(x[0] + p[0] * y[0])] * v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * x[1])))];
         } else if (kind == doubles1) {
-          sum += t[at(l + inner * (x[0] + p[0] * (x[1] + p[1] * y[0])))] *
+          sum += t[at(l + contracted * (x[0] + p[0] * (x[1] + p[1] * y[0])))] *
                  v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * l)))];
         } else {
-          sum += t[at(l + inner * (x[0] + p[0] * (y[0] + h[0] * y[1])))] *
-                 v[at(l + inner * (y[2] + h[2] * (x[2] + p[2] * x[1])))];
+          sum += t[at(l + contracted * (x[0] + p[0] * (y[0] + h[0] * y[1])))] *
+                 v[at(l + contracted * (y[2] + h[2] * (x[2] + p[2] * x[1])))];
         }
       }
       (kind == singles ? s_ : d_)[n++] += row.sign * static_cast<double>(sum);

@@ -111,8 +111,8 @@ contains
   end subroutine compare
 
   !> Makes operands in the buffers that all calls use, calls a kernel, and adds its formula to `block`.
-  subroutine one_call(kind, n, row, p, h, inner, block)
-    integer, intent(in) :: kind, n, row(7), p(3), h(3), inner
+  subroutine one_call(kind, n, row, p, h, contracted, block)
+    integer, intent(in) :: kind, n, row(7), p(3), h(3), contracted
     real(dp), intent(inout) :: block(:, :, :, :, :, :)
     integer :: q(3), g(3), x(3), y(3), at, l, a, b, c, i, j, k, pp(3), hh(3)
     real(dp) :: total
@@ -122,23 +122,23 @@ contains
       t(at) = made(at, 10 * kind + n)
       v(at) = made(at, 100 + 10 * kind + n)
     end do
-    call kernel(kind, n, q, g, inner)
+    call kernel(kind, n, q, g, contracted)
     do a = 1, p(1); do b = 1, p(2); do c = 1, p(3); do i = 1, h(1); do j = 1, h(2); do k = 1, h(3)
       pp = [a, b, c]
       hh = [i, j, k]
       x = pp(row(1:3)) - 1
       y = hh(row(4:6)) - 1
       total = 0.0_dp
-      do l = 0, inner - 1
+      do l = 0, contracted - 1
         select case (kind)
         case (0)
           total = total + t(1 + x(1) + q(1) * y(1)) * v(1 + y(3) + g(3) * (y(2) + g(2) * (x(3) + q(3) * x(2))))
         case (1)
-          total = total + t(1 + l + inner * (x(1) + q(1) * (x(2) + q(2) * y(1)))) &
+          total = total + t(1 + l + contracted * (x(1) + q(1) * (x(2) + q(2) * y(1)))) &
             & * v(1 + y(3) + g(3) * (y(2) + g(2) * (x(3) + q(3) * l)))
         case (2)
-          total = total + t(1 + l + inner * (x(1) + q(1) * (y(1) + g(1) * y(2)))) &
-            & * v(1 + l + inner * (y(3) + g(3) * (x(3) + q(3) * x(2))))
+          total = total + t(1 + l + contracted * (x(1) + q(1) * (y(1) + g(1) * y(2)))) &
+            & * v(1 + l + contracted * (y(3) + g(3) * (x(3) + q(3) * x(2))))
         end select
       end do
       block(k, j, i, c, b, a) = block(k, j, i, c, b, a) + row(7) * total
@@ -147,8 +147,8 @@ contains
     v = 0.0_dp
   end subroutine one_call
 
-  subroutine kernel(kind, n, q, g, inner)
-    integer, intent(in) :: kind, n, q(3), g(3), inner
+  subroutine kernel(kind, n, q, g, contracted)
+    integer, intent(in) :: kind, n, q(3), g(3), contracted
     select case (10 * kind + n)
     case (1); call singles(sd_t_s1_1_cuda, q, g)
     case (2); call singles(sd_t_s1_2_cuda, q, g)
@@ -159,24 +159,24 @@ contains
     case (7); call singles(sd_t_s1_7_cuda, q, g)
     case (8); call singles(sd_t_s1_8_cuda, q, g)
     case (9); call singles(sd_t_s1_9_cuda, q, g)
-    case (11); call doubles1(sd_t_d1_1_cuda, q, g, inner)
-    case (12); call doubles1(sd_t_d1_2_cuda, q, g, inner)
-    case (13); call doubles1(sd_t_d1_3_cuda, q, g, inner)
-    case (14); call doubles1(sd_t_d1_4_cuda, q, g, inner)
-    case (15); call doubles1(sd_t_d1_5_cuda, q, g, inner)
-    case (16); call doubles1(sd_t_d1_6_cuda, q, g, inner)
-    case (17); call doubles1(sd_t_d1_7_cuda, q, g, inner)
-    case (18); call doubles1(sd_t_d1_8_cuda, q, g, inner)
-    case (19); call doubles1(sd_t_d1_9_cuda, q, g, inner)
-    case (21); call doubles2(sd_t_d2_1_cuda, q, g, inner)
-    case (22); call doubles2(sd_t_d2_2_cuda, q, g, inner)
-    case (23); call doubles2(sd_t_d2_3_cuda, q, g, inner)
-    case (24); call doubles2(sd_t_d2_4_cuda, q, g, inner)
-    case (25); call doubles2(sd_t_d2_5_cuda, q, g, inner)
-    case (26); call doubles2(sd_t_d2_6_cuda, q, g, inner)
-    case (27); call doubles2(sd_t_d2_7_cuda, q, g, inner)
-    case (28); call doubles2(sd_t_d2_8_cuda, q, g, inner)
-    case (29); call doubles2(sd_t_d2_9_cuda, q, g, inner)
+    case (11); call doubles1(sd_t_d1_1_cuda, q, g, contracted)
+    case (12); call doubles1(sd_t_d1_2_cuda, q, g, contracted)
+    case (13); call doubles1(sd_t_d1_3_cuda, q, g, contracted)
+    case (14); call doubles1(sd_t_d1_4_cuda, q, g, contracted)
+    case (15); call doubles1(sd_t_d1_5_cuda, q, g, contracted)
+    case (16); call doubles1(sd_t_d1_6_cuda, q, g, contracted)
+    case (17); call doubles1(sd_t_d1_7_cuda, q, g, contracted)
+    case (18); call doubles1(sd_t_d1_8_cuda, q, g, contracted)
+    case (19); call doubles1(sd_t_d1_9_cuda, q, g, contracted)
+    case (21); call doubles2(sd_t_d2_1_cuda, q, g, contracted)
+    case (22); call doubles2(sd_t_d2_2_cuda, q, g, contracted)
+    case (23); call doubles2(sd_t_d2_3_cuda, q, g, contracted)
+    case (24); call doubles2(sd_t_d2_4_cuda, q, g, contracted)
+    case (25); call doubles2(sd_t_d2_5_cuda, q, g, contracted)
+    case (26); call doubles2(sd_t_d2_6_cuda, q, g, contracted)
+    case (27); call doubles2(sd_t_d2_7_cuda, q, g, contracted)
+    case (28); call doubles2(sd_t_d2_8_cuda, q, g, contracted)
+    case (29); call doubles2(sd_t_d2_9_cuda, q, g, contracted)
     case default; error stop "no such kernel"
     end select
   end subroutine kernel
@@ -186,15 +186,15 @@ contains
     integer, intent(in) :: q(3), g(3)
     call symbol(g(1), g(2), g(3), q(1), q(2), q(3), nothing, t, v)
   end subroutine singles
-  subroutine doubles1(symbol, q, g, inner)
+  subroutine doubles1(symbol, q, g, contracted)
     external :: symbol
-    integer, intent(in) :: q(3), g(3), inner
-    call symbol(g(1), g(2), g(3), inner, q(1), q(2), q(3), nothing, t, v)
+    integer, intent(in) :: q(3), g(3), contracted
+    call symbol(g(1), g(2), g(3), contracted, q(1), q(2), q(3), nothing, t, v)
   end subroutine doubles1
-  subroutine doubles2(symbol, q, g, inner)
+  subroutine doubles2(symbol, q, g, contracted)
     external :: symbol
-    integer, intent(in) :: q(3), g(3), inner
-    call symbol(g(1), g(2), g(3), q(1), q(2), q(3), inner, nothing, t, v)
+    integer, intent(in) :: q(3), g(3), contracted
+    call symbol(g(1), g(2), g(3), q(1), q(2), q(3), contracted, nothing, t, v)
   end subroutine doubles2
 
 end program task

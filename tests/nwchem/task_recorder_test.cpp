@@ -39,7 +39,7 @@ class MadeUpDevice final : public RecordedExecutor {
     ++device_.released;
   }
   Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override {
-    ask(device_);
+    expect_memory(device_);
     std::int64_t elements = 1;
     for (const std::int64_t n : task.extent()) elements *= n;
     if (elements > device_.largest) throw DeviceMemoryError("Panels do not fit.");
@@ -49,7 +49,7 @@ class MadeUpDevice final : public RecordedExecutor {
   }
 
  private:
-  static void ask(Device& device) {
+  static void expect_memory(Device& device) {
     ++device.asked;
     if (device.lost) throw DeviceError("The bus is empty.");
   }
@@ -57,15 +57,15 @@ class MadeUpDevice final : public RecordedExecutor {
   class Store final : public OperandStore {
    public:
     explicit Store(Device& device) : device_(device) {}
-    const double* keep(std::span<const double> numbers) override {
-      ask(device_);
+    const double* add_copy(std::span<const double> numbers) override {
+      expect_memory(device_);
       if (used + numbers.size() > device_.room) throw DeviceMemoryError("Operands do not fit.");
       used += numbers.size();
-      return operands_.keep(numbers);
+      return operands_.add_copy(numbers);
     }
     std::vector<double> fetch(const double* copy, std::size_t count) override {
       device_.lost = device_.lost || device_.lost_when_fetching;
-      ask(device_);
+      expect_memory(device_);
       ++device_.fetched;
       return operands_.fetch(copy, count);
     }
@@ -88,9 +88,9 @@ class MadeUpDevice final : public RecordedExecutor {
 /// The calls of one task, with all 27 kernels.
 class Job {
  public:
-  explicit Job(const Extents& size, std::int64_t inner = 6) : extent(size) {
+  explicit Job(const Extents& size, std::int64_t contracted = 6) : extent(size) {
     for (const Term& term : terms) {
-      const auto call = RecordedTask::call_extents(term, extent, term.kind == TermKind::singles ? 1 : inner);
+      const auto call = RecordedTask::call_extents(term, extent, term.kind == TermKind::singles ? 1 : contracted);
       const auto sizes = RecordedTask::operand_sizes(term.kind, call);
       calls_.push_back({&term, call, numbers(sizes.t, -1.0, 1.0), numbers(sizes.v, -1.0, 1.0)});
       doubles += static_cast<std::size_t>(sizes.t + sizes.v);

@@ -20,7 +20,7 @@
 namespace trifuse::testing {
 namespace {
 
-using Role = TeamShare::Role;
+using Role = RankAssignment::Role;
 
 TEST(Communicator, GathersNumbersAndTexts) {
   const auto failures = failures_of_ranks(3, [](Communicator& communicator) {
@@ -79,7 +79,7 @@ TEST(Communicator, FailsForTheSameKindOfReason) {
 
 /// The numbers of a calculation on each of `size` ranks, whose parts `share` tells. With `arrays` they share operands.
 std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
-                                                  const std::function<TeamShare(int)>& share, bool arrays) {
+                                                  const std::function<RankAssignment(int)>& assignment, bool arrays) {
   std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
   const auto failures = failures_of_ranks(
       size,
@@ -88,7 +88,7 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
         CalculationOptions options = options_for({}, 3);
         options.omega2 = {0.0, 0.1};
         CalculationContext calculation(*source, nullptr, options);
-        calculation.join(communicator, share(communicator.rank()));
+        calculation.join(communicator, assignment(communicator.rank()));
         results[static_cast<std::size_t>(communicator.rank())] = numbers_of(calculation.run());
       },
       arrays);
@@ -97,10 +97,11 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
 }
 
 /// So many ranks, and whether they share operands.
-class TeamOf : public ::testing::TestWithParam<std::tuple<int, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, TeamOf, ::testing::Combine(::testing::Values(1, 2, 3, 7), ::testing::Bool()));
+class DistributedEnergies : public ::testing::TestWithParam<std::tuple<int, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, DistributedEnergies,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 7), ::testing::Bool()));
 
-TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
+TEST_P(DistributedEnergies, GetsTheBitsOfOneProcess) {
   const auto [size, arrays] = GetParam();
   for (const std::string dump : {"h2o_631g_c2v_rhf_t10", "ch2_631g_c1_uhf_t3"}) {
     const auto source = open_dump_of(dump);
@@ -108,32 +109,33 @@ TEST_P(TeamOf, GetsTheBitsOfOneProcess) {
     options.omega2 = {0.0, 0.1};
     const std::vector<double> alone = numbers_of(calculate(*source, options));
     for (const auto& result : results_of_ranks(
-             dump, size, [](int) { return TeamShare{}; }, arrays)) {
+             dump, size, [](int) { return RankAssignment{}; }, arrays)) {
       EXPECT_EQ(result, alone);
     }
     // The last one waits, and those before it help.
     const auto roles = [ranks = size](int rank) {
-      return TeamShare{rank == 0 ? Role::worker : rank + 1 == ranks ? Role::waiter : Role::helper, 1.0, 2.0, 1};
+      return RankAssignment{rank == 0 ? Role::worker : rank + 1 == ranks ? Role::idle : Role::cpu_worker, 1.0, 2.0, 1};
     };
     for (const auto& result : results_of_ranks(dump, size, roles, arrays)) EXPECT_EQ(result, alone);
   }
 }
 
-class TeamRun : public ::testing::Test {
+class DistributedTasks : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
   Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
 
-  RunOutcome run(Communicator& communicator, const Executor* executor, TeamShare share = {}, int threads = 2) const {
+  RunOutcome run(Communicator& communicator, const Executor* executor, RankAssignment assignment = {},
+                 int threads = 2) const {
     RunSettings settings;
     settings.threads = threads;
     settings.communicator = &communicator;
-    settings.share = share;
+    settings.assignment = assignment;
     return run_tasks(plan, executor, 1, settings);
   }
 };
 
-TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
+TEST_F(DistributedTasks, ExecutesEveryTaskOnceAndAddsUpOperations) {
   std::atomic<std::size_t> calls{0};
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const auto action = [&](const Task& task) {
@@ -153,7 +155,7 @@ TEST_F(TeamRun, ExecutesEveryTaskOnceAndAddsUpOperations) {
   EXPECT_EQ(calls, plan.tasks.size());
 }
 
-TEST_F(TeamRun, EndsOnAllRanksWhereOneFails) {
+TEST_F(DistributedTasks, EndsOnAllRanksWhereOneFails) {
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const MadeUpExecutor executor([&](const Task&) -> TaskEnergy {
       if (communicator.rank() == 2) throw SystemError("GPU 0 fell off the bus.");
@@ -166,7 +168,7 @@ TEST_F(TeamRun, EndsOnAllRanksWhereOneFails) {
                                                 "Rank 2 failed: GPU 0 fell off the bus.", "GPU 0 fell off the bus."}));
 }
 
-TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
+TEST_F(DistributedTasks, ReportsTheProgressOfAllRanks) {
   const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {
     const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
     RunProgress last{};
@@ -179,7 +181,7 @@ TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
     };
     if (communicator.rank() == 0) run_tasks(plan, &executor, 1, settings);
     // The other one only waits, so rank 0 was given everything, and before its last unit the rest.
-    if (communicator.rank() == 1) return static_cast<void>(run(communicator, nullptr, {.role = Role::waiter}));
+    if (communicator.rank() == 1) return static_cast<void>(run(communicator, nullptr, {.role = Role::idle}));
     EXPECT_EQ(last.tasks, plan.tasks.size());
     EXPECT_GT(last.tasks_done, plan.tasks.size() / 2);
     EXPECT_LT(last.tasks_done, plan.tasks.size());
@@ -189,13 +191,13 @@ TEST_F(TeamRun, ReportsTheProgressOfAllRanks) {
   EXPECT_EQ(failures, std::vector<std::string>(2));
 }
 
-TEST_F(TeamRun, SaysSoWhereNobodyWorks) {
+TEST_F(DistributedTasks, SaysSoWhereNobodyWorks) {
   const auto failures =
-      failures_of_ranks(2, [&](Communicator& communicator) { run(communicator, nullptr, {.role = Role::waiter}); });
+      failures_of_ranks(2, [&](Communicator& communicator) { run(communicator, nullptr, {.role = Role::idle}); });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("did 0 of"), std::string::npos) << failure;
 }
 
-TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
+TEST_F(DistributedTasks, StopsOnAllRanksWhenOneIsAskedTo) {
   const std::atomic<bool> stop{true};
   const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {
     const MadeUpExecutor executor([](const Task&) { return TaskEnergy{}; });
@@ -209,10 +211,10 @@ TEST_F(TeamRun, StopsOnAllRanksWhenOneIsAskedTo) {
 }
 
 /// Whether the ranks share operands.
-class CalculationInATeam : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Operands, CalculationInATeam, ::testing::Bool());
+class DistributedCalculationOnRanks : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Operands, DistributedCalculationOnRanks, ::testing::Bool());
 
-TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
+TEST_P(DistributedCalculationOnRanks, FailsTogetherWhereARankCannotRead) {
   /// A source that breaks on one rank.
   const auto failures = failures_of_ranks(
       3,
@@ -235,7 +237,7 @@ TEST_P(CalculationInATeam, FailsTogetherWhereARankCannotRead) {
   EXPECT_NE(failures[2].find("Rank 1 failed: The file"), std::string::npos) << failures[2];
 }
 
-/// A team whose arrays fail on one rank: where they are made, or after so many panels have been read.
+/// Ranks whose arrays fail on one rank: where they are made, or after so many panels have been read.
 class CommunicatorWithBadArrays final : public Communicator {
  public:
   CommunicatorWithBadArrays(Communicator& sound, int bad_rank, int panels)
@@ -245,21 +247,21 @@ class CommunicatorWithBadArrays final : public Communicator {
   std::int64_t fetch_add(int counter, std::int64_t amount) override { return sound_.fetch_add(counter, amount); }
   void allreduce_sum(std::span<double> values) override { sound_.allreduce_sum(values); }
   bool has_arrays() const override { return true; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments) override {
     run_collectively(&sound_, [&] {
       if (bad_ && panels_ < 0) throw SystemError("There is no memory for an array.");
     });
-    return std::make_unique<BadArray>(sound_.make_array(pieces), bad_ ? panels_ : std::numeric_limits<int>::max());
+    return std::make_unique<BadArray>(sound_.make_array(segments), bad_ ? panels_ : std::numeric_limits<int>::max());
   }
 
  private:
   struct BadArray final : SharedArray {
     BadArray(std::unique_ptr<SharedArray> other, int panels) : sound(std::move(other)), left(panels) {}
-    std::span<double> local(std::size_t piece) override { return sound->local(piece); }
+    std::span<double> local(std::size_t segment) override { return sound->local(segment); }
     void sync() override { sound->sync(); }
-    void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
+    void get(std::size_t segment, std::int64_t first, std::span<double> values) override {
       if (left-- <= 0) throw SystemError("The network is gone.");
-      sound->get(piece, first, values);
+      sound->get(segment, first, values);
     }
     std::unique_ptr<SharedArray> sound;
     int left;
@@ -269,7 +271,7 @@ class CommunicatorWithBadArrays final : public Communicator {
   int panels_;
 };
 
-TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
+TEST(DistributedCalculationWithArrays, FailsTogetherWhereTheyFail) {
   for (const int panels : {-1, 0, 5}) {
     const auto failures = failures_of_ranks(
         3,
@@ -279,7 +281,7 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
           CalculationContext calculation(*source, nullptr, options_for({}, 3));
           // The others wait, so that there is something to fetch for the one that fails.
           calculation.join(communicator,
-                           TeamShare{communicator.rank() == 2 ? Role::worker : Role::waiter, 1.0, 1.0, 1});
+                           RankAssignment{communicator.rank() == 2 ? Role::worker : Role::idle, 1.0, 1.0, 1});
           calculation.run();
           ADD_FAILURE() << "a rank went on";
         },
@@ -290,20 +292,20 @@ TEST(CalculationInATeamWithArrays, FailsTogetherWhereTheyFail) {
   }
 }
 
-TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
+TEST(DistributedCalculationWithArrays, HasOperandsWhereItIsToldTo) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
   // More pieces than there are panels, too.
-  for (const int pieces : {1, 3, 1000}) {
-    const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, pieces}, {0.5, 2}, {1.0, 1}};
+  for (const int segments : {1, 3, 1000}) {
+    const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, segments}, {0.5, 2}, {1.0, 1}};
     const auto failures = failures_of_ranks(
         4,
         [&](Communicator& communicator) {
           CalculationContext calculation(*source, nullptr, options);
-          TeamShare share;
-          share.operands = shares[static_cast<std::size_t>(communicator.rank())];
-          calculation.join(communicator, share);
+          RankAssignment assignment;
+          assignment.operands = shares[static_cast<std::size_t>(communicator.rank())];
+          calculation.join(communicator, assignment);
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
           std::int64_t all = 0;
@@ -322,7 +324,7 @@ TEST(CalculationInATeamWithArrays, HasOperandsWhereItIsToldTo) {
   }
 }
 
-TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
+TEST(DistributedCalculationWithArrays, UsesNoMoreMemoryThanItMay) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
@@ -340,7 +342,7 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
           EXPECT_EQ(numbers_of(result), alone);
           for (const OperandTraffic& rank : result.traffic) {
             EXPECT_GT(rank.fetched_bytes, 0);
-            EXPECT_LE(rank.own_bytes, calculation.piece_bytes());
+            EXPECT_LE(rank.own_bytes, calculation.owned_bytes());
             EXPECT_LE(rank.own_bytes + rank.cache_bytes + calculation.scratch_bytes(), memory);
             if (memory < operands) continue;
             EXPECT_LE(rank.fetched_bytes, rank.bytes_of_others);
@@ -351,7 +353,7 @@ TEST(CalculationInATeamWithArrays, UsesNoMoreMemoryThanItMay) {
   }
 }
 
-TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
+TEST(DistributedCalculationWithArrays, IsContentWithTheLeastThatItIsGiven) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
@@ -359,10 +361,10 @@ TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
       3,
       [&](Communicator& communicator) {
         CalculationContext calculation(*source, nullptr, options);
-        TeamShare share{communicator.rank() == 2 ? Role::waiter : Role::worker, 1.0, 2.0, 1};
-        share.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
-        if (share.role == Role::worker) share.memory += static_cast<double>(calculation.working_bytes());
-        calculation.join(communicator, share);
+        RankAssignment assignment{communicator.rank() == 2 ? Role::idle : Role::worker, 1.0, 2.0, 1};
+        assignment.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
+        if (assignment.role == Role::worker) assignment.memory += static_cast<double>(calculation.working_bytes());
+        calculation.join(communicator, assignment);
         const CalculationResult result = calculation.run();
         EXPECT_EQ(numbers_of(result), alone);
         EXPECT_EQ(result.traffic.at(2).fetched_bytes, 0);
@@ -372,7 +374,7 @@ TEST(CalculationInATeamWithArrays, IsContentWithTheLeastThatItIsGiven) {
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-TEST(CalculationInATeamWithArrays, IsRefusedWhereAPieceDoesNotFit) {
+TEST(DistributedCalculationWithArrays, IsRefusedIfThePartOfARankDoesNotFit) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const auto failures = failures_of_ranks(
       4,

@@ -23,7 +23,7 @@
 namespace trifuse::testing {
 namespace {
 
-using Role = TeamShare::Role;
+using Role = RankAssignment::Role;
 
 /// Runs in which each task must be executed once, whatever fails.
 class DeviceFailure : public ::testing::Test {
@@ -189,7 +189,7 @@ TEST_F(DeviceFailure, IsNoObstacleToAJournal) {
   EXPECT_GT(by[static_cast<std::size_t>(WorkerKind::other)], plan.tasks.size() / 2);
 }
 
-class DeviceFailureInATeam : public DeviceFailure {
+class DistributedDeviceFailure : public DeviceFailure {
  protected:
   /// On each of three ranks; the devices of those in `failing` fail from a batch on.
   void expect_all_done(const std::vector<int>& failing, int first, const std::vector<double>& wanted) {
@@ -200,7 +200,7 @@ class DeviceFailureInATeam : public DeviceFailure {
       const FailingExecutor executor(
           action, fails ? from_batch(first) : [](int, int) { return false; });
       RunSettings chosen = settings(2, &communicator);
-      chosen.share = {.role = Role::worker, .rate = 1.0, .threads = 2, .rate_on_cores = 0.1};
+      chosen.assignment = {.role = Role::worker, .rate = 1.0, .threads = 2, .rate_on_cores = 0.1};
       const RunOutcome outcome = run_tasks(plan, executor, 1, chosen);
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
       // A rank whose device fails has to get so far.
@@ -220,7 +220,7 @@ class DeviceFailureInATeam : public DeviceFailure {
   }
 };
 
-TEST_F(DeviceFailureInATeam, LeavesItsTasksToAllRanks) {
+TEST_F(DistributedDeviceFailure, LeavesItsTasksToAllRanks) {
   const auto wanted = expected();
   for (const int first : {-1, 0, 1, 20, last_batch / 3}) {
     expect_all_done({1}, first, wanted);
@@ -229,18 +229,18 @@ TEST_F(DeviceFailureInATeam, LeavesItsTasksToAllRanks) {
   }
 }
 
-TEST_F(DeviceFailureInATeam, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
+TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
   const auto wanted = expected();
   for (const bool at_once : {true, false}) {
     executed = 0;
     const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
       RunSettings chosen = settings(1, &communicator);
-      chosen.share = {.role = Role::helper, .rate = 1.0, .threads = 1};
+      chosen.assignment = {.role = Role::cpu_worker, .rate = 1.0, .threads = 1};
       const FailingExecutor gpu(action, from_batch(3));
       const MadeUpExecutor cores(action);
       const Executor* executor = &cores;
       if (communicator.rank() == 0) {
-        chosen.share = {.role = Role::worker, .rate = 1e6, .threads = 1, .rate_on_cores = 1.0};
+        chosen.assignment = {.role = Role::worker, .rate = 1e6, .threads = 1, .rate_on_cores = 1.0};
         executor = at_once ? nullptr : static_cast<const Executor*>(&gpu);
         if (at_once) chosen.failed_device = "GPU 0 gives wrong numbers.";
       }
@@ -255,7 +255,7 @@ TEST_F(DeviceFailureInATeam, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
   }
 }
 
-TEST_F(DeviceFailureInATeam, EndsAllWhereNothingTakesItsPlace) {
+TEST_F(DistributedDeviceFailure, EndsAllWhereNothingTakesItsPlace) {
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     RunSettings chosen = settings(1, &communicator);
     chosen.on_cores = {};
@@ -267,7 +267,7 @@ TEST_F(DeviceFailureInATeam, EndsAllWhereNothingTakesItsPlace) {
                                                 "Rank 1 failed: GPU 0 fell off the bus."}));
 }
 
-TEST_F(DeviceFailureInATeam, IsNoObstacleToAJournal) {
+TEST_F(DistributedDeviceFailure, IsNoObstacleToAJournal) {
   const auto wanted = expected();
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "journal").string();

@@ -18,7 +18,7 @@
 namespace trifuse::testing {
 namespace {
 
-using Role = TeamShare::Role;
+using Role = RankAssignment::Role;
 constexpr double gib = 0x1p30;
 
 RankResources on_cores(const std::string& host, const std::string& cores, int count) {
@@ -41,9 +41,9 @@ RankResources with_gpu(const std::string& host, const std::string& identity) {
   return rank;
 }
 
-std::vector<Role> roles(const std::vector<TeamShare>& shares) {
+std::vector<Role> roles(const std::vector<RankAssignment>& assignments) {
   std::vector<Role> found;
-  for (const TeamShare& share : shares) found.push_back(share.role);
+  for (const RankAssignment& assignment : assignments) found.push_back(assignment.role);
   return found;
 }
 
@@ -155,77 +155,78 @@ TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {
 }
 
 TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
-  const auto shares = share_out({on_cores("a", "0-7", 8), on_cores("a", "0-7", 8), on_cores("b", "0-7", 8)}, 1e12);
-  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::worker, Role::worker}));
-  EXPECT_EQ(shares[0].threads, 4);
-  EXPECT_EQ(shares[1].threads, 4);
-  EXPECT_EQ(shares[2].threads, 8);
-  EXPECT_DOUBLE_EQ(shares[0].rate, 4e10);
-  EXPECT_DOUBLE_EQ(shares[2].team_rate, 16e10);
+  const auto assignments =
+      assign_work({on_cores("a", "0-7", 8), on_cores("a", "0-7", 8), on_cores("b", "0-7", 8)}, 1e12);
+  EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::worker}));
+  EXPECT_EQ(assignments[0].threads, 4);
+  EXPECT_EQ(assignments[1].threads, 4);
+  EXPECT_EQ(assignments[2].threads, 8);
+  EXPECT_DOUBLE_EQ(assignments[0].rate, 4e10);
+  EXPECT_DOUBLE_EQ(assignments[2].total_rate, 16e10);
 }
 
 TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
   RankResources asked = on_cores("a", "4-7", 4);
   asked.threads_asked = 2;
-  const auto shares = share_out({on_cores("a", "0-3", 4), asked}, 1e12);
-  EXPECT_EQ(shares[0].threads, 4);
-  EXPECT_EQ(shares[1].threads, 2);
+  const auto assignments = assign_work({on_cores("a", "0-3", 4), asked}, 1e12);
+  EXPECT_EQ(assignments[0].threads, 4);
+  EXPECT_EQ(assignments[1].threads, 2);
 }
 
 TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 40 * gib;
-  const auto shares = share_out(ranks, 1e15);
-  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::worker, Role::waiter, Role::waiter}));
-  EXPECT_EQ(shares[0].threads, 4);  // those that wait need no cores
+  const auto assignments = assign_work(ranks, 1e15);
+  EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::idle, Role::idle}));
+  EXPECT_EQ(assignments[0].threads, 4);  // those that wait need no cores
   for (RankResources& rank : ranks) rank.operand_bytes = 400 * gib;
-  expect_failure<UsageError>([&] { share_out(ranks, 1e15); }, "take 400.0 GiB for each rank");
+  expect_failure<UsageError>([&] { assign_work(ranks, 1e15); }, "take 400.0 GiB for each rank");
 }
 
 TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
   const std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
-  const auto shares = share_out(ranks, 1e13);
-  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::waiter, Role::waiter}));
-  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12);
-  EXPECT_EQ(shares[0].threads, 16);  // those that wait need no cores
+  const auto assignments = assign_work(ranks, 1e13);
+  EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::idle, Role::idle}));
+  EXPECT_DOUBLE_EQ(assignments[0].total_rate, 30e12);
+  EXPECT_EQ(assignments[0].threads, 16);  // those that wait need no cores
 }
 
 TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
-  const auto shares = share_out(ranks, 1e17);
-  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper}));
-  EXPECT_EQ(shares[1].threads, 6);
-  EXPECT_DOUBLE_EQ(shares[0].team_rate, 30e12 + 12e10);
+  const auto assignments = assign_work(ranks, 1e17);
+  EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::cpu_worker}));
+  EXPECT_EQ(assignments[1].threads, 6);
+  EXPECT_DOUBLE_EQ(assignments[0].total_rate, 30e12 + 12e10);
   // And not where the host has no room for their operands beside those of the GPU's rank.
   for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
-  EXPECT_EQ(roles(share_out(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::helper, Role::waiter}));
+  EXPECT_EQ(roles(assign_work(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::idle}));
 }
 
-TEST(ShareOutOfSharedOperands, NeedsRoomForPiecesAndForWhatIsWorkedWith) {
+TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) {
     rank.operand_bytes = 40 * gib;
     rank.working_bytes = 2 * gib;
   }
   // All of them work, where only two could have operands of their own: 90 GiB are enough for 40 and 4 times 2.
-  const auto shares = share_out(ranks, 1e15, Operands::shared);
-  EXPECT_EQ(roles(shares), std::vector<Role>(4, Role::worker));
-  for (const TeamShare& share : shares) EXPECT_DOUBLE_EQ(share.memory, 90.0 / 4 * gib);
-  // Pieces come first.
+  const auto assignments = assign_work(ranks, 1e15, OperandStorage::shared);
+  EXPECT_EQ(roles(assignments), std::vector<Role>(4, Role::worker));
+  for (const RankAssignment& assignment : assignments) EXPECT_DOUBLE_EQ(assignment.memory, 90.0 / 4 * gib);
+  // Operands come first.
   for (RankResources& rank : ranks) rank.operand_bytes = 85 * gib;
-  EXPECT_EQ(roles(share_out(ranks, 1e15, Operands::shared)),
-            (std::vector<Role>{Role::worker, Role::worker, Role::waiter, Role::waiter}));
-  EXPECT_DOUBLE_EQ(share_out(ranks, 1e15, Operands::shared)[0].memory, (85.0 / 4 + 5.0 / 2) * gib);
-  EXPECT_DOUBLE_EQ(share_out(ranks, 1e15, Operands::shared)[3].memory, 85.0 / 4 * gib);
+  EXPECT_EQ(roles(assign_work(ranks, 1e15, OperandStorage::shared)),
+            (std::vector<Role>{Role::worker, Role::worker, Role::idle, Role::idle}));
+  EXPECT_DOUBLE_EQ(assign_work(ranks, 1e15, OperandStorage::shared)[0].memory, (85.0 / 4 + 5.0 / 2) * gib);
+  EXPECT_DOUBLE_EQ(assign_work(ranks, 1e15, OperandStorage::shared)[3].memory, 85.0 / 4 * gib);
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
-  expect_failure<UsageError>([&] { share_out(ranks, 1e15, Operands::shared); }, "take 100.0 GiB in all");
+  expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); }, "take 100.0 GiB in all");
   // Another host of the same kind halves them.
   ranks.insert(ranks.end(), 4, on_cores("b", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
-  EXPECT_EQ(roles(share_out(ranks, 1e15, Operands::shared)), std::vector<Role>(8, Role::worker));
+  EXPECT_EQ(roles(assign_work(ranks, 1e15, OperandStorage::shared)), std::vector<Role>(8, Role::worker));
   // One that is too small for its pieces cannot take part at all.
   for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
-  expect_failure<UsageError>([&] { share_out(ranks, 1e15, Operands::shared); },
+  expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); },
                              "The 4 ranks on the host b keep 50.0 GiB");
 }
 
@@ -237,35 +238,35 @@ TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
     rank.working_bytes = 3 * gib;
   }
   // Half of 100 GiB hold the operands, and 3 for each of three ranks that compute.
-  const auto shares = share_out(ranks, 1e13, Operands::shared);
-  EXPECT_EQ(roles(shares), (std::vector<Role>{Role::worker, Role::helper, Role::helper, Role::waiter}));
-  EXPECT_DOUBLE_EQ(shares[0].memory, (40.0 + 10.0 / 3) * gib);
-  EXPECT_DOUBLE_EQ(shares[1].memory, 10.0 / 3 * gib);
-  EXPECT_DOUBLE_EQ(shares[3].memory, 0.0);
-  EXPECT_EQ(shares[1].threads, 6);
-  EXPECT_TRUE(shares[1].threads_together);
-  EXPECT_FALSE(shares[0].threads_together);
+  const auto assignments = assign_work(ranks, 1e13, OperandStorage::shared);
+  EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::cpu_worker, Role::idle}));
+  EXPECT_DOUBLE_EQ(assignments[0].memory, (40.0 + 10.0 / 3) * gib);
+  EXPECT_DOUBLE_EQ(assignments[1].memory, 10.0 / 3 * gib);
+  EXPECT_DOUBLE_EQ(assignments[3].memory, 0.0);
+  EXPECT_EQ(assignments[1].threads, 6);
+  EXPECT_TRUE(assignments[1].threads_share_task);
+  EXPECT_FALSE(assignments[0].threads_share_task);
 }
 
 TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   const std::vector<RankResources> ranks = {
       with_gpu("a", "0"),      on_cores("a", "0-15", 16), with_gpu("a", "1"), on_cores("a", "0-15", 16),
       on_cores("b", "0-7", 8), on_cores("b", "0-7", 8),   with_gpu("c", "0")};
-  const auto shares = share_out(ranks, 1e15, Operands::shared);
+  const auto assignments = assign_work(ranks, 1e15, OperandStorage::shared);
   const std::vector<double> expected = {2.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0};
-  const std::vector<int> pieces = {4, 0, 4, 0, 4, 4, 1};
+  const std::vector<int> segments = {4, 0, 4, 0, 4, 4, 1};
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(shares[r].operands.share, expected[r]) << r;
-    EXPECT_EQ(shares[r].operands.segments, pieces[r]) << r;
-    EXPECT_GE(shares[r].memory, expected[r] / 7 * gib) << r;
+    EXPECT_EQ(assignments[r].operands.share, expected[r]) << r;
+    EXPECT_EQ(assignments[r].operands.segments, segments[r]) << r;
+    EXPECT_GE(assignments[r].memory, expected[r] / 7 * gib) << r;
   }
   // All ranks of the first host have the same cores, and two of them read.
-  EXPECT_EQ(shares[0].threads, 4);
-  EXPECT_EQ(shares[0].reading_threads, 8);
-  EXPECT_EQ(shares[4].reading_threads, shares[4].threads);
-  EXPECT_EQ(shares[6].reading_threads, 16);
+  EXPECT_EQ(assignments[0].threads, 4);
+  EXPECT_EQ(assignments[0].reading_threads, 8);
+  EXPECT_EQ(assignments[4].reading_threads, assignments[4].threads);
+  EXPECT_EQ(assignments[6].reading_threads, 16);
   // The other two have the cores that the GPUs leave.
-  EXPECT_EQ(shares[1].threads, 4);
+  EXPECT_EQ(assignments[1].threads, 4);
 }
 
 TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
@@ -277,17 +278,17 @@ TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
     }
   }
   const double begin = wall_seconds();
-  const auto shares = share_out(ranks, 1e20, Operands::shared);
+  const auto assignments = assign_work(ranks, 1e20, OperandStorage::shared);
   EXPECT_LT(wall_seconds() - begin, 10.0);
-  EXPECT_EQ(shares.back().role, Role::helper);
+  EXPECT_EQ(shares.back().role, Role::cpu_worker);
   EXPECT_DOUBLE_EQ(shares.front().operands.share, 5.0);
 }
 
 TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {
-  const auto shares = share_out({with_gpu("a", "0"), with_gpu("a", "0"), with_gpu("a", "1")}, 1e15);
-  EXPECT_DOUBLE_EQ(shares[0].rate, 15e12);
-  EXPECT_DOUBLE_EQ(shares[2].rate, 30e12);
-  EXPECT_DOUBLE_EQ(shares[2].team_rate, 60e12);
+  const auto assignments = assign_work({with_gpu("a", "0"), with_gpu("a", "0"), with_gpu("a", "1")}, 1e15);
+  EXPECT_DOUBLE_EQ(assignments[0].rate, 15e12);
+  EXPECT_DOUBLE_EQ(assignments[2].rate, 30e12);
+  EXPECT_DOUBLE_EQ(assignments[2].total_rate, 60e12);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void count_up(std::int64_t at, std::span<double> values) {
   for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(at) + static_cast<double>(n);
 }
 
-bool right(const PanelHold& panel, std::int64_t at) {
+bool right(const PanelGuard& panel, std::int64_t at) {
   for (std::int64_t n = 0; n < size; ++n) {
     if (panel.data()[n] != static_cast<double>(at + n)) return false;
   }
@@ -37,102 +37,102 @@ bool soon(Condition condition) {
   return condition();
 }
 
-TEST(PanelHold, KeepsNothingOfWhatStaysAnyway) {
+TEST(PanelGuard, NeedsNoCacheForAPanelThatStaysInPlace) {
   const double number = 1.0;
-  PanelHold hold(&number);
-  const PanelHold other = std::move(hold);
+  PanelGuard guard(&number);
+  const PanelGuard other = std::move(guard);
   EXPECT_EQ(other.data(), &number);
-  EXPECT_EQ(PanelHold().data(), nullptr);
+  EXPECT_EQ(PanelGuard().data(), nullptr);
 }
 
 TEST(RemotePanels, AreFetchedOnceWhereThereIsRoom) {
   RemotePanels panels(count_up, 10 * with_margin);
   for (int repeat = 0; repeat < 3; ++repeat) {
-    for (std::int64_t n = 0; n < 10; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+    for (std::int64_t n = 0; n < 10; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   }
   const PanelTraffic traffic = panels.traffic();
   EXPECT_EQ(traffic.wanted, 30);
   EXPECT_EQ(traffic.hits, 20);
   EXPECT_EQ(traffic.fetched, 10);
   EXPECT_EQ(traffic.fetched_bytes, 10 * size * 8);
-  EXPECT_EQ(traffic.most_bytes, 10 * with_margin);
+  EXPECT_EQ(traffic.max_bytes, 10 * with_margin);
 }
 
 TEST(RemotePanels, ThoseUsedLongestAgoMakeRoom) {
   RemotePanels panels(count_up, 2 * with_margin);
-  for (const std::int64_t n : {0, 1, 0, 2, 0, 1}) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  for (const std::int64_t n : {0, 1, 0, 2, 0, 1}) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 4);  // 0, 1, 2 in the place of 1, 1 again
-  EXPECT_EQ(panels.traffic().most_bytes, 2 * with_margin);
+  EXPECT_EQ(panels.traffic().max_bytes, 2 * with_margin);
 }
 
 TEST(RemotePanels, TakeTheMemoryOfThoseThatWentAndNoMoreThanIsAllowed) {
   RemotePanels panels(count_up, 3 * with_margin);
   std::set<const double*> places;
   for (std::int64_t n = 0; n < 20; ++n) {
-    const PanelHold hold = panels.hold(n * size, size);
-    EXPECT_EQ(hold.data()[size - 1], static_cast<double>(n * size + size - 1));
-    EXPECT_EQ(hold.data()[size], 0.0);
-    places.insert(hold.data());
+    const PanelGuard guard = panels.acquire(n * size, size);
+    EXPECT_EQ(guard.data()[size - 1], static_cast<double>(n * size + size - 1));
+    EXPECT_EQ(guard.data()[size], 0.0);
+    places.insert(guard.data());
   }
   EXPECT_EQ(places.size(), 3u);
-  EXPECT_TRUE(places.contains(panels.hold(100 * size, size - size / 3).data()));
-  EXPECT_LE(panels.traffic().most_bytes, 3 * with_margin);
+  EXPECT_TRUE(places.contains(panels.acquire(100 * size, size - size / 3).data()));
+  EXPECT_LE(panels.traffic().max_bytes, 3 * with_margin);
 }
 
 TEST(RemotePanels, ThoseInUseStayAndTakeWhatTheyNeed) {
   RemotePanels panels(count_up, with_margin);
   {
-    std::vector<PanelHold> holds;
-    for (std::int64_t n = 0; n < 4; ++n) holds.push_back(panels.hold(n * size, size));
-    for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(holds[static_cast<std::size_t>(n)], n * size));
-    EXPECT_EQ(panels.traffic().most_bytes, 4 * with_margin);
+    std::vector<PanelGuard> guards;
+    for (std::int64_t n = 0; n < 4; ++n) guards.push_back(panels.acquire(n * size, size));
+    for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(guards[static_cast<std::size_t>(n)], n * size));
+    EXPECT_EQ(panels.traffic().max_bytes, 4 * with_margin);
   }
   // All but one have gone, the one that was let go last.
-  for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 8 - panels.traffic().hits);
   EXPECT_LE(panels.traffic().hits, 1);
 }
 
 TEST(RemotePanels, LargerThanTheBudgetAreServed) {
   RemotePanels panels(count_up, 0);
-  EXPECT_TRUE(right(panels.hold(0, size), 0));
-  EXPECT_TRUE(right(panels.hold(0, size), 0));
+  EXPECT_TRUE(right(panels.acquire(0, size), 0));
+  EXPECT_TRUE(right(panels.acquire(0, size), 0));
   EXPECT_EQ(panels.traffic().fetched, 2);
 }
 
 TEST(RemotePanels, MayBeReadInFullVectorsBeyondTheirEnd) {
   RemotePanels panels(count_up, with_margin);
-  const PanelHold panel = panels.hold(0, size - 3);
+  const PanelGuard panel = panels.acquire(0, size - 3);
   for (std::int64_t n = size - 3; n < size + 5; ++n) EXPECT_EQ(panel.data()[n], 0.0);
 }
 
-TEST(RemotePanels, ComeAheadWhenAskedFor) {
+TEST(RemotePanels, ArePrefetchedOnRequest) {
   RemotePanels panels(count_up, 20 * with_margin);
-  for (std::int64_t n = 0; n < 10; ++n) panels.ask(n * size, size);
+  for (std::int64_t n = 0; n < 10; ++n) panels.prefetch(n * size, size);
   ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 10; }));
   EXPECT_EQ(panels.traffic().wanted, 0);
   for (std::int64_t n = 0; n < 10; ++n) {
-    panels.ask(n * size, size);  // here already
-    EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+    panels.prefetch(n * size, size);  // here already
+    EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   }
   EXPECT_EQ(panels.traffic().hits, 10);
   EXPECT_EQ(panels.traffic().fetched, 10);
 }
 
-TEST(RemotePanels, ComeAheadInHalfOfTheRoomOnly) {
+TEST(RemotePanels, ArePrefetchedIntoHalfOfTheCacheOnly) {
   RemotePanels panels(count_up, 8 * with_margin);
-  for (std::int64_t n = 0; n < 8; ++n) panels.ask(n * size, size);
+  for (std::int64_t n = 0; n < 8; ++n) panels.prefetch(n * size, size);
   ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 4; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(panels.traffic().fetched, 4);
-  for (std::int64_t n = 0; n < 8; ++n) EXPECT_TRUE(right(panels.hold(n * size, size), n * size));
+  for (std::int64_t n = 0; n < 8; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 8);
   // Nothing that comes ahead takes the room of what is in use.
-  const PanelHold in_use = panels.hold(0, size);
-  for (std::int64_t n = 10; n < 14; ++n) panels.ask(n * size, size);
+  const PanelGuard in_use = panels.acquire(0, size);
+  for (std::int64_t n = 10; n < 14; ++n) panels.prefetch(n * size, size);
   ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 12; }));
   EXPECT_TRUE(right(in_use, 0));
-  EXPECT_EQ(panels.traffic().most_bytes, 8 * with_margin);
+  EXPECT_EQ(panels.traffic().max_bytes, 8 * with_margin);
 }
 
 TEST(RemotePanels, AFailureReachesWhoWantedThePanelAndNobodyElse) {
@@ -143,12 +143,12 @@ TEST(RemotePanels, AFailureReachesWhoWantedThePanelAndNobodyElse) {
         count_up(at, values);
       },
       10 * with_margin);
-  panels.ask(size, size);
-  expect_failure<SystemError>([&] { static_cast<void>(panels.hold(0, size)); }, "The network is gone.");
-  expect_failure<SystemError>([&] { static_cast<void>(panels.hold(size, size)); }, "The network is gone.");
+  panels.prefetch(size, size);
+  expect_failure<SystemError>([&] { static_cast<void>(panels.acquire(0, size)); }, "The network is gone.");
+  expect_failure<SystemError>([&] { static_cast<void>(panels.acquire(size, size)); }, "The network is gone.");
   broken = false;
-  EXPECT_TRUE(right(panels.hold(0, size), 0));
-  EXPECT_TRUE(right(panels.hold(size, size), size));
+  EXPECT_TRUE(right(panels.acquire(0, size), 0));
+  EXPECT_TRUE(right(panels.acquire(size, size), size));
 }
 
 /// Budgets from nothing to everything; more threads than panels fit.
@@ -172,19 +172,19 @@ TEST_P(RemotePanelsUnderLoad, AreRightForAllThreads) {
     all.emplace_back([&, t] {
       std::mt19937 random(static_cast<unsigned>(t));
       for (int round = 0; round < rounds; ++round) {
-        std::vector<PanelHold> holds;
+        std::vector<PanelGuard> guards;
         std::vector<std::int64_t> places;
         for (int n = 0; n < 4; ++n) {
-          panels.ask(random() % panels_there * size, size);
+          panels.prefetch(random() % panels_there * size, size);
           places.push_back(random() % panels_there * size);
           try {
-            holds.push_back(panels.hold(places.back(), size));
+            guards.push_back(panels.acquire(places.back(), size));
           } catch (const SystemError&) {
             ++failed;
             places.pop_back();
           }
         }
-        for (std::size_t n = 0; n < holds.size(); ++n) wrong += right(holds[n], places[n]) ? 0 : 1;
+        for (std::size_t n = 0; n < guards.size(); ++n) wrong += right(guards[n], places[n]) ? 0 : 1;
       }
     });
   }
@@ -193,7 +193,7 @@ TEST_P(RemotePanelsUnderLoad, AreRightForAllThreads) {
   EXPECT_EQ(together, 0);
   const PanelTraffic traffic = panels.traffic();
   EXPECT_EQ(traffic.wanted, 4 * threads * rounds);
-  EXPECT_LE(traffic.most_bytes, std::max<std::int64_t>(GetParam(), 1 + 4 * threads) * with_margin);
+  EXPECT_LE(traffic.max_bytes, std::max<std::int64_t>(GetParam(), 1 + 4 * threads) * with_margin);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(SemicanonicalOrbitals, AreTheRotatedOnesInEveryBlock) {
   }
 }
 
-TEST(SemicanonicalOrbitals, HaveTheSameBitsInATeamWhereNoRankHasAllOfThem) {
+TEST(SemicanonicalOrbitals, HaveTheSameBitsIfNoRankHasAllOfThem) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}, 2));
   const auto rotated = rotated_and_cut(*source, 6);
   SemicanonicalSource alone(*rotated, *rotated);
@@ -249,25 +249,25 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   const SemicanonicalSource rotated(*source, *source);
   const double bytes = rotated.cost().bytes;
   EXPECT_GE(rotated.cost().peak(4), 2.5 * bytes / 4);
-  // However many share it, each of them rotates a unit at a time.
+  // However many share it, each of them rotates a group of blocks at a time.
   EXPECT_GE(rotated.cost().peak(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
   options.memory = static_cast<std::int64_t>(2.0 * bytes);
   EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);
-  const auto run_in_team = [&](const TeamShare& share) {
+  const auto run_distributed = [&](const RankAssignment& assignment) {
     return failures_of_ranks(
         4,
         [&](Communicator& communicator) {
           CalculationContext calculation(*source, nullptr, options, {.sharers = communicator.size()});
           EXPECT_NEAR(static_cast<double>(calculation.rotated_bytes()), bytes, 1.0);
-          calculation.join(communicator, share);
+          calculation.join(communicator, assignment);
           EXPECT_EQ(numbers_of(calculation.run()), alone);
         },
         true);
   };
-  EXPECT_EQ(run_in_team({}), std::vector<std::string>(4));
-  TeamShare little;
+  EXPECT_EQ(run_distributed({}), std::vector<std::string>(4));
+  RankAssignment little;
   little.memory = 0.5 * bytes;
-  for (const std::string& failure : run_in_team(little)) {
+  for (const std::string& failure : run_distributed(little)) {
     EXPECT_NE(failure.find("Each of 4 ranks needs"), std::string::npos) << failure;
     EXPECT_NE(failure.find("to rotate orbitals, but the memory of its host allows"), std::string::npos) << failure;
   }

@@ -17,7 +17,7 @@
 namespace trifuse::testing {
 namespace {
 
-using Role = TeamShare::Role;
+using Role = RankAssignment::Role;
 
 struct Rank {
   Role role;
@@ -63,9 +63,9 @@ class SlowRanks : public ::testing::Test {
       const MadeUpExecutor executor(sleep, {}, 1);
       RunSettings settings;
       settings.communicator = &communicator;
-      settings.share.role = rank.role;
-      settings.share.rate = rank.rate;
-      settings.share.threads = rank.threads;
+      settings.assignment.role = rank.role;
+      settings.assignment.rate = rank.rate;
+      settings.assignment.threads = rank.threads;
       const double start = wall_seconds();
       const RunOutcome outcome = run_tasks(plan, executor, 1, settings);
       if (communicator.rank() == 0) times = {wall_seconds() - start, outcome.ranks};
@@ -91,13 +91,13 @@ constexpr Rank gpu = {Role::worker, 1.0, 1.0};
 
 TEST_F(SlowRanks, ThatHelpDoNotLengthenAJob) {
   ASSERT_GT(plan.tasks.size(), 300u);
-  expect_no_longer({gpu}, {gpu, {Role::helper, 0.1, 0.1}});
-  expect_no_longer({gpu}, {gpu, {Role::helper, 0.01, 0.01}, {Role::helper, 0.01, 0.01}});
+  expect_no_longer({gpu}, {gpu, {Role::cpu_worker, 0.1, 0.1}});
+  expect_no_longer({gpu}, {gpu, {Role::cpu_worker, 0.01, 0.01}, {Role::cpu_worker, 0.01, 0.01}});
 }
 
 TEST_F(SlowRanks, ThatHelpAndAreSlowerThanEstimatedDoNotLengthenAJob) {
-  expect_no_longer({gpu}, {gpu, {Role::helper, 0.1, 0.02}});
-  expect_no_longer({gpu, gpu}, {gpu, gpu, {Role::helper, 0.05, 0.02}});
+  expect_no_longer({gpu}, {gpu, {Role::cpu_worker, 0.1, 0.02}});
+  expect_no_longer({gpu, gpu}, {gpu, gpu, {Role::cpu_worker, 0.05, 0.02}});
 }
 
 TEST_F(SlowRanks, ThatWorkAndAreSlowerThanEstimatedDoNotLengthenAJob) {
@@ -119,14 +119,14 @@ TEST_F(SlowRanks, WithManyThreadsBesideTheirGpusWorkToTheEnd) {
 TEST_F(SlowRanks, ThatHelpShortenAJobByNearlyWhatTheyCan) {
   Times best{1e9, {}};
   for (int repeat = 0; repeat < 4 && best.seconds > 1.5 / 1.4 * 1.1; ++repeat) {
-    Times now = time({gpu, {Role::helper, 0.2, 0.2}, {Role::helper, 0.2, 0.2}});
+    Times now = time({gpu, {Role::cpu_worker, 0.2, 0.2}, {Role::cpu_worker, 0.2, 0.2}});
     if (now.seconds < best.seconds) best = std::move(now);
   }
   EXPECT_LT(best.seconds, 1.5 / 1.4 * 1.1);
   ASSERT_EQ(best.ranks.size(), 3u);
-  double share_of_helpers = (best.ranks[1].operations + best.ranks[2].operations) / plan.total_operations;
-  EXPECT_GT(share_of_helpers, 0.2);
-  EXPECT_LT(share_of_helpers, 0.4 / 1.4 * 1.1);
+  double share_of_cpu_workers = (best.ranks[1].operations + best.ranks[2].operations) / plan.total_operations;
+  EXPECT_GT(share_of_cpu_workers, 0.2);
+  EXPECT_LT(share_of_cpu_workers, 0.4 / 1.4 * 1.1);
   for (const RankWork& rank : best.ranks) {
     EXPECT_TRUE(rank.computed);
     EXPECT_GT(rank.seconds_busy, 0.5 * best.seconds);

@@ -57,7 +57,7 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
       EXPECT_EQ(std::set<std::uint32_t>(listed.begin(), listed.end()).size(), names.size());
       all.insert(names.begin(), names.end());
       double bytes = 0.0;
-      for (const std::uint32_t panel : listed) bytes += inspection.bytes_kept(panel);
+      for (const std::uint32_t panel : listed) bytes += inspection.bytes_on_device(panel);
       largest = std::max(largest, bytes);
     }
     EXPECT_EQ(inspection.panel_count(), all.size());
@@ -76,7 +76,7 @@ TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   for (const double size : sizes) host += size;
   EXPECT_EQ(host, 8.0 * static_cast<double>(PanelLayout::required_doubles(one.problem, one.plan.tiles)));
   // On the device holes are filled up to fours, 6 to 8 of them.
-  EXPECT_GT(one.inspection.all_bytes_kept(), one.inspection.all_bytes_sent());
+  EXPECT_GT(one.inspection.all_bytes_on_device(), one.inspection.all_bytes_sent());
 }
 
 TEST(Inspection, CountsTheOperationsThatAreExecuted) {

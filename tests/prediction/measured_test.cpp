@@ -128,12 +128,12 @@ TEST(Measured, RunsSendThePredictedPanels) {
 }
 
 /// A spin-orbital task by itself, as `trifuse bench --kernels` measures it.
-double seconds_of_task(const std::array<std::int32_t, 6>& extent, int inner) {
+double seconds_of_task(const std::array<std::int32_t, 6>& extent, int contracted) {
   gpu::TaskProgram program;
   program.data = gpu::single_task(extent);
   program.products.resize(9);
-  for (auto& product : program.products) product.k_steps = (inner + 7) / 8;
-  program.operations_of_element = 2.0 * 9 * inner;
+  for (auto& product : program.products) product.k_steps = (contracted + 7) / 8;
+  program.operations_of_element = 2.0 * 9 * contracted;
   KernelWorkModel model(SpinFormulation::spin_orbital);
   return machine_model("h200").kernel_seconds(model.work(program), SpinFormulation::spin_orbital);
 }
@@ -141,7 +141,7 @@ double seconds_of_task(const std::array<std::int32_t, 6>& extent, int inner) {
 TEST(Measured, SingleTasksTakeAboutWhatIsPredicted) {
   struct Case {
     std::array<std::int32_t, 6> extent;
-    int inner;
+    int contracted;
     double milliseconds;
   };
   const auto cube = [](std::int32_t n) { return std::array<std::int32_t, 6>{n, n, n, n, n, n}; };
@@ -156,8 +156,8 @@ TEST(Measured, SingleTasksTakeAboutWhatIsPredicted) {
                                             {cube(24), 48, 3.779},
                                             {{19, 20, 20, 15, 16, 16}, 40, 0.617},
                                             {cube(28), 56, 11.38}}) {
-    EXPECT_NEAR(1e3 * seconds_of_task(each.extent, each.inner), each.milliseconds, promised * each.milliseconds)
-        << each.extent[0] << ", inner " << each.inner;
+    EXPECT_NEAR(1e3 * seconds_of_task(each.extent, each.contracted), each.milliseconds, promised * each.milliseconds)
+        << each.extent[0] << ", contracted " << each.contracted;
   }
 }
 

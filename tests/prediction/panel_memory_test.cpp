@@ -44,7 +44,7 @@ TEST(PanelMemory, KeepsWhatWasUsedLast) {
       ASSERT_EQ(memory.held(), plain.held);
     }
     EXPECT_EQ(memory.dropped() > 0, capacity < 1e9);
-    EXPECT_LE(memory.most_held(), std::max(capacity, 7.0));
+    EXPECT_LE(memory.max_held(), std::max(capacity, 7.0));
   }
 }
 

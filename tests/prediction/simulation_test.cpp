@@ -55,9 +55,9 @@ TEST_F(Simulated, DoesEveryTaskOnce) {
     EXPECT_LE(result.gpu_busy + result.idle_at_end, ranks * result.seconds * (1.0 + 1e-9));
     EXPECT_LE(result.first_idle, result.seconds);
     EXPECT_EQ(result.gpus, ranks);
-    // A claim may be of several units, and each rank asks once in vain.
+    // A claim may be of several chunks, and each rank asks once in vain.
     EXPECT_GE(result.counter_calls, ranks);
-    EXPECT_LE(result.counter_calls, result.units + 8 * ranks);
+    EXPECT_LE(result.counter_calls, result.chunks + 8 * ranks);
     EXPECT_GT(result.efficiency(), 0.7);
   }
 }
@@ -73,7 +73,7 @@ TEST_F(Simulated, OneProcessMayHaveSeveralGpus) {
   together.ranks[0].gpus = 4;
   const Simulation result = run(together);
   EXPECT_EQ(result.gpus, 4);
-  EXPECT_EQ(result.units, 1);
+  EXPECT_EQ(result.chunks, 1);
   EXPECT_NEAR(result.seconds, run(settings(4)).seconds, 0.1 * result.seconds);
 }
 
@@ -87,7 +87,7 @@ TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
   narrow.panel_bytes = 3.0 * inspection_.largest_task_bytes();
   const Simulation limited = run(narrow);
   EXPECT_GT(limited.panels_dropped, 0);
-  EXPECT_LE(limited.most_held, narrow.panel_bytes);
+  EXPECT_LE(limited.max_held, narrow.panel_bytes);
   EXPECT_GT(limited.bytes_sent, all.bytes_sent);
   // And on a slow way they hold up the kernels.
   narrow.copy_rate = limited.bytes_sent / (4.0 * kernels_);
@@ -106,9 +106,9 @@ TEST_F(Simulated, RanksOnCoresHelpAndDoNotHoldTheJob) {
   SimulationSettings helped = settings(3);
   const double rate = plan_.total_operations / kernels_;
   helped.ranks[2].gpus = 0;
-  for (SimulatedRank& rank : helped.ranks) rank.share = {TeamShare::Role::worker, rate, 2.05 * rate, 1};
-  helped.ranks[2].share.role = TeamShare::Role::helper;
-  helped.ranks[2].share.rate = 0.05 * rate;
+  for (SimulatedRank& rank : helped.ranks) rank.assignment = {RankAssignment::Role::worker, rate, 2.05 * rate, 1};
+  helped.ranks[2].assignment.role = RankAssignment::Role::cpu_worker;
+  helped.ranks[2].assignment.rate = 0.05 * rate;
   const Simulation result = run(helped);
   EXPECT_EQ(result.core_ranks, 1);
   EXPECT_GT(result.core_operations, 0.0);
@@ -144,7 +144,7 @@ TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
               1.0);
   EXPECT_GT(p.seconds(), p.tasks.seconds);
 
-  EXPECT_EQ(p.kept_bytes, 0.0);
+  EXPECT_EQ(p.owned_bytes, 0.0);
 
   // Ranks share operands unless they are told otherwise; where even that is too much for a node, it is said.
   job.operands = JobShape::Operands::automatic;
@@ -152,32 +152,32 @@ TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
   EXPECT_TRUE(shared.shared_operands);
   EXPECT_EQ(shared.node_bytes, p.operand_bytes);
   EXPECT_TRUE(shared.obstacles.empty());
-  EXPECT_NEAR(shared.kept_bytes, inspection_.all_bytes_kept() / 4, 1.0);
+  EXPECT_NEAR(shared.owned_bytes, inspection_.all_bytes_on_device() / 4, 1.0);
   machine_.node_memory = 0.5 * p.operand_bytes;
   EXPECT_EQ(predict(plan_, problem(), inspection_, machine_, job).obstacles.size(), 1u);
 }
 
-TEST_F(Simulated, GpusOfANodeKeepPanelsForEachOtherWhereThereIsRoom) {
+TEST_F(Simulated, GpusOfANodeOwnPanelsForTheirPeersIfThereIsRoom) {
   JobShape job;
   job.gpus = job.ranks = 8;
   job.nodes = 2;
   const auto predicted = [&] { return predict(plan_, problem(), inspection_, machine_, job); };
   const Prediction together = predicted();
-  EXPECT_NEAR(together.kept_bytes, inspection_.all_bytes_kept() / 8, 1.0);
+  EXPECT_NEAR(together.owned_bytes, inspection_.all_bytes_on_device() / 8, 1.0);
   // What comes from other nodes comes over the network, the rest from GPU to GPU.
   machine_.network = 1e9;
   EXPECT_GT(predicted().tasks.copy_busy, 10.0 * together.tasks.copy_busy);
-  machine_.neighbour = 1e8;
+  machine_.peer = 1e8;
   EXPECT_GT(predicted().tasks.copy_busy, 20.0 * together.tasks.copy_busy);
   job.nodes = 8;
-  EXPECT_EQ(predicted().kept_bytes, 0.0);
+  EXPECT_EQ(predicted().owned_bytes, 0.0);
   job.nodes = 2;
   job.gpu_memory = 2e9;  // for which there are few workers
   const double scratch = predicted().gpu.scratch;
-  job.gpu_memory = scratch + 1.3 * together.kept_bytes;
-  EXPECT_EQ(predicted().kept_bytes, 0.0);
-  job.gpu_memory = scratch + 1.4 * together.kept_bytes;
-  EXPECT_GT(predicted().kept_bytes, 0.0);
+  job.gpu_memory = scratch + 1.3 * together.owned_bytes;
+  EXPECT_EQ(predicted().owned_bytes, 0.0);
+  job.gpu_memory = scratch + 1.4 * together.owned_bytes;
+  EXPECT_GT(predicted().owned_bytes, 0.0);
 }
 
 TEST_F(Simulated, ATaskThatDoesNotFitOnAGpuIsSaid) {

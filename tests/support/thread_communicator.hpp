@@ -53,26 +53,26 @@ class ThreadRanks {
     }
     std::copy(result_.begin(), result_.end(), values.begin());
   }
-  void meet() {
+  void barrier() {
     double nothing = 0.0;
     sum({&nothing, 1});
   }
-  /// A buffer for each piece, the same for all who ask together. What nobody wrote is not a number.
-  std::shared_ptr<std::vector<Buffer>> pieces(std::span<const SharedSegment> pieces) {
-    meet();
+  /// A buffer for each segment, the same for all who ask together. What nobody wrote is not a number.
+  std::shared_ptr<std::vector<Buffer>> segments(std::span<const SharedSegment> segments) {
+    barrier();
     {
       const std::lock_guard lock(mutex_);
-      if (pieces_asked_++ % size_ == 0) {
-        pieces_ = std::make_shared<std::vector<Buffer>>();
-        for (const SharedSegment& piece : pieces) {
-          Buffer& made = pieces_->emplace_back(static_cast<std::size_t>(piece.doubles));
+      if (segments_requested_++ % size_ == 0) {
+        segments_ = std::make_shared<std::vector<Buffer>>();
+        for (const SharedSegment& segment : segments) {
+          Buffer& made = segments_->emplace_back(static_cast<std::size_t>(segment.doubles));
           std::fill_n(made.data(), made.size(), std::numeric_limits<double>::quiet_NaN());
         }
       }
     }
-    meet();
+    barrier();
     const std::lock_guard lock(mutex_);
-    return pieces_;
+    return segments_;
   }
 
  private:
@@ -83,23 +83,23 @@ class ThreadRanks {
   std::vector<double> sums_, result_;
   int arrived_ = 0;
   std::int64_t round_ = 0;
-  std::shared_ptr<std::vector<Buffer>> pieces_;
-  int pieces_asked_ = 0;
+  std::shared_ptr<std::vector<Buffer>> segments_;
+  int segments_requested_ = 0;
 };
 
 /// An array in the memory that the threads have in common anyway.
 class ThreadArray final : public SharedArray {
  public:
-  using Pieces = std::vector<Buffer>;
-  ThreadArray(std::shared_ptr<Pieces> pieces, std::vector<int> ranks_of_pieces, ThreadRanks& ranks, int rank)
-      : pieces_(std::move(pieces)), ranks_of_pieces_(std::move(ranks_of_pieces)), ranks_(ranks), rank_(rank) {}
-  std::span<double> local(std::size_t piece) override {
-    if (ranks_of_pieces_.at(piece) != rank_) throw Error("A rank writes to what another one has.");
-    return pieces_->at(piece).span();
+  using Segments = std::vector<Buffer>;
+  ThreadArray(std::shared_ptr<Segments> segments, std::vector<int> ranks_of_segments, ThreadRanks& ranks, int rank)
+      : segments_(std::move(segments)), ranks_of_segments_(std::move(ranks_of_segments)), ranks_(ranks), rank_(rank) {}
+  std::span<double> local(std::size_t segment) override {
+    if (ranks_of_segments_.at(segment) != rank_) throw Error("A rank writes to what another one has.");
+    return segments_->at(segment).span();
   }
-  void get(std::size_t piece, std::int64_t first, std::span<double> values) override {
+  void get(std::size_t segment, std::int64_t first, std::span<double> values) override {
     if (busy_.exchange(true)) throw Error("Two threads of a rank use the array at once.");
-    const auto from = pieces_->at(piece).span();
+    const auto from = segments_->at(segment).span();
     if (!synced_ || first < 0 || static_cast<std::size_t>(first) + values.size() > from.size()) {
       throw Error("What is read is not there.");
     }
@@ -107,13 +107,13 @@ class ThreadArray final : public SharedArray {
     busy_ = false;
   }
   void sync() override {
-    ranks_.meet();
+    ranks_.barrier();
     synced_ = true;
   }
 
  private:
-  std::shared_ptr<Pieces> pieces_;
-  std::vector<int> ranks_of_pieces_;
+  std::shared_ptr<Segments> segments_;
+  std::vector<int> ranks_of_segments_;
   ThreadRanks& ranks_;
   int rank_;
   std::atomic<bool> busy_{false}, synced_{false};
@@ -123,10 +123,10 @@ class ThreadCommunicator final : public Communicator {
  public:
   ThreadCommunicator(ThreadRanks& ranks, int rank, bool arrays = false) : ranks_(ranks), rank_(rank), arrays_(arrays) {}
   bool has_arrays() const override { return arrays_; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> pieces) override {
-    std::vector<int> ranks_of_pieces;
-    for (const SharedSegment& piece : pieces) ranks_of_pieces.push_back(piece.rank);
-    return std::make_unique<ThreadArray>(ranks_.pieces(pieces), std::move(ranks_of_pieces), ranks_, rank_);
+  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments) override {
+    std::vector<int> ranks_of_segments;
+    for (const SharedSegment& segment : segments) ranks_of_segments.push_back(segment.rank);
+    return std::make_unique<ThreadArray>(ranks_.segments(segments), std::move(ranks_of_segments), ranks_, rank_);
   }
   int rank() const override { return rank_; }
   int size() const override { return ranks_.size(); }

@@ -32,23 +32,23 @@ OrbitalCounts counts(std::int64_t orbitals, std::int64_t alpha, std::int64_t bet
 // Tables that NWChem printed: O2/cc-pVTZ in tiles of 5, ozone in tiles of 20, C20 in tiles of 17, water/cc-pVDZ in
 // tiles of 5.
 TEST(TileCuts, FollowNwchem) {
-  EXPECT_EQ(tile_cuts(11, 5), (Sizes{3, 4, 4}));
-  EXPECT_EQ(tile_cuts(23, 20), (Sizes{11, 12}));
-  EXPECT_EQ(tile_cuts(19, 5), (Sizes{4, 5, 5, 5}));
-  const Sizes c20 = tile_cuts(195, 17);
+  EXPECT_EQ(divide_into_tiles(11, 5), (Sizes{3, 4, 4}));
+  EXPECT_EQ(divide_into_tiles(23, 20), (Sizes{11, 12}));
+  EXPECT_EQ(divide_into_tiles(19, 5), (Sizes{4, 5, 5, 5}));
+  const Sizes c20 = divide_into_tiles(195, 17);
   EXPECT_EQ(c20.size(), 12u);
   EXPECT_EQ((Sizes{c20.begin(), c20.begin() + 4}), (Sizes{16, 16, 16, 17}));
   EXPECT_EQ(std::accumulate(c20.begin(), c20.end(), std::int64_t{0}), 195);
-  EXPECT_EQ(tile_cuts(3, 1), (Sizes{1, 1, 1}));
-  EXPECT_EQ(tile_cuts(3, 100), (Sizes{3}));
-  EXPECT_TRUE(tile_cuts(0, 4).empty());
-  EXPECT_THROW(tile_cuts(3, 0), UsageError);
+  EXPECT_EQ(divide_into_tiles(3, 1), (Sizes{1, 1, 1}));
+  EXPECT_EQ(divide_into_tiles(3, 100), (Sizes{3}));
+  EXPECT_TRUE(divide_into_tiles(0, 4).empty());
+  EXPECT_THROW(divide_into_tiles(3, 0), UsageError);
 }
 
 TEST(TileCuts, AreEvenAndWithinTheSize) {
   for (std::int64_t n = 1; n < 60; ++n) {
     for (std::int64_t size = 1; size < 20; ++size) {
-      const Sizes cuts = tile_cuts(n, size);
+      const Sizes cuts = divide_into_tiles(n, size);
       EXPECT_EQ(std::accumulate(cuts.begin(), cuts.end(), std::int64_t{0}), n);
       const auto [least, most] = std::minmax_element(cuts.begin(), cuts.end());
       EXPECT_LE(*most, size);

@@ -23,14 +23,14 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
       int first = 0, last = job.segments - 1;
       while (first < last) {
         const int middle = (first + last + 1) / 2;
-        if (segments_of_job[middle].begin <= element.inner) {
+        if (segments_of_job[middle].begin <= element.contracted) {
           first = middle;
         } else {
           last = middle - 1;
         }
       }
       const PackingSegment& segment = segments_of_job[first];
-      std::int64_t at = (element.inner - segment.begin) * segment.inner_stride;
+      std::int64_t at = (element.contracted - segment.begin) * segment.contracted_stride;
 #pragma unroll
       for (int q = 0; q < 4; ++q) at += element.index[q] * segment.stride[q];
       value = segment.data[at];

@@ -11,10 +11,10 @@ namespace trifuse::gpu {
 
 /// The part of a panel that comes from one operand: a range of contracted indices.
 struct PackingSegment {
-  const double* data;         ///< in device memory
-  std::int64_t inner_stride;  ///< doubles from one contracted index to the next
-  std::int64_t stride[4];     ///< doubles, [position] see Packing
-  std::int32_t begin;         ///< first contracted index of the segment in the panel
+  const double* data;              ///< in device memory
+  std::int64_t contracted_stride;  ///< doubles from one contracted index to the next
+  std::int64_t stride[4];          ///< doubles, [position] see Packing
+  std::int32_t begin;              ///< first contracted index of the segment in the panel
   std::int32_t padding;
 };
 

@@ -28,7 +28,7 @@ namespace {
 
 /// Workers for each device. Three keep it busy with large tasks. Small tasks are computed faster than one CPU core
 /// prepares them, so there are more workers if their buffers fit into a tenth of the memory.
-constexpr std::int64_t fewest_workers = 3, most_workers = 8;
+constexpr std::int64_t fewest_workers = 3, max_workers = 8;
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 /// Memory that is left to the driver and to other programs.
 constexpr std::int64_t reserve_bytes = 512 * mib;
@@ -59,7 +59,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
       : problem_(problem), coarse_(tiles) {
     if (options.devices.empty()) throw UsageError("No GPU was named.");
-    std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), most_worker_bytes = 0;
+    std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), max_worker_bytes = 0;
     for (const int number : options.devices) {
       Device& device = devices_.emplace_back();
       device.number = number;
@@ -73,10 +73,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
       device.budget = options.memory_per_device > 0 ? std::min(options.memory_per_device, available) : available;
       least_budget = std::min(least_budget, device.budget);
-      most_worker_bytes = std::max(most_worker_bytes, worker_bytes(device));
+      max_worker_bytes = std::max(max_worker_bytes, worker_bytes(device));
     }
-    workers_per_device_ = std::clamp(least_budget / 10 / most_worker_bytes, fewest_workers, most_workers);
-    const std::int64_t least_panels = least_budget - workers_per_device_ * most_worker_bytes;
+    workers_per_device_ = std::clamp(least_budget / 10 / max_worker_bytes, fewest_workers, max_workers);
+    const std::int64_t least_panels = least_budget - workers_per_device_ * max_worker_bytes;
     // Orbital tiles are cut until the panels of a task fit into the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (auto [holes, particles] = largest_tiles(fine_);;) {
@@ -101,11 +101,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host.
     constexpr double fill = 1.3;
     const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
-    keeps_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
+    caches_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
-  bool keeps_panels() const override { return keeps_panels_; }
+  bool caches_panels() const override { return caches_panels_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     for (Device& device : devices_) set_up(device);
@@ -138,12 +138,12 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   }
   /// An upper bound for the bytes of the panels of a task.
   std::int64_t largest_task_bytes() const {
-    const std::int64_t inner = largest_inner();
+    const std::int64_t contracted = largest_contracted();
     const auto [largest_hole, largest_particle] = largest_tiles(fine_);
     const std::int64_t holes = ceil_div(largest_hole, hole_block) * hole_block;
     const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
     const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
-    const std::int64_t doubles = kinds * (sides * inner * particles * holes * (particles + holes) +
+    const std::int64_t doubles = kinds * (sides * contracted * particles * holes * (particles + holes) +
                                           problem_.disconnected_sets() * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
@@ -157,28 +157,28 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     const std::int64_t sides = problem_.sides();
     // Panels of coinciding tiles are packed in both orders.
-    const std::int64_t doubles = 2 * (sides * largest_inner() * particles * holes * (particles + holes) +
+    const std::int64_t doubles = 2 * (sides * largest_contracted() * particles * holes * (particles + holes) +
                                       problem_.disconnected_sets() * particles * particles * holes * holes);
     return doubles * static_cast<std::int64_t>(sizeof(double));
   }
-  std::int64_t largest_inner() const {
-    std::int64_t inner = 1;
+  std::int64_t largest_contracted() const {
+    std::int64_t contracted = 1;
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       for (int irrep = 0; irrep < 8; ++irrep) {
-        inner =
-            std::max(inner, k_tile_count<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
+        contracted = std::max(contracted,
+                              k_tile_count<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
       }
     }
-    return inner;
+    return contracted;
   }
 
   /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
   /// beside them.
-  bool reserve_for_owned_panels(const Device& device, std::int64_t kept) {
+  bool reserve_for_owned_panels(const Device& device, std::int64_t owned) {
     const std::int64_t capacity = device.panels->capacity();
-    if (kept > capacity / 4 * 3) return false;
+    if (owned > capacity / 4 * 3) return false;
     if (capacity >= all_panels_bytes()) return true;
-    const auto limit = static_cast<std::int64_t>(launch_share * static_cast<double>(capacity - kept));
+    const auto limit = static_cast<std::int64_t>(launch_share * static_cast<double>(capacity - owned));
     if (limit < largest_task_bytes()) return false;
     limit_ = std::min(limit_, limit);
     return true;
@@ -193,9 +193,9 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
-      const std::span<const double> lone = panels_->t1_factor(static_cast<std::size_t>(set));
+      const std::span<const double> factor = panels_->t1_factor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
-        for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = lone[h * n + p];
+        for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = factor[h * n + p];
       }
       upload(device.ov_factors[set], std::span<const double>(hole_fastest));
     }
@@ -212,7 +212,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   Problem problem_;
   TileSpace coarse_, fine_;
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
-  bool keeps_panels_ = false;
+  bool caches_panels_ = false;
   std::int64_t workers_per_device_ = 0;
   std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
   std::shared_ptr<const PanelStore> panels_;
@@ -348,7 +348,7 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_owned += panels.owned;
   report.panels_from_peers += panels.from_peers;
   report.bytes_from_peers += panels.bytes_from_peers;
-  report.bytes_resident = std::max(report.bytes_resident, panels.most_bytes);
+  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;

@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-constexpr std::size_t most_cta_tiles = 400000;  ///< after which no task is added to a launch
+constexpr std::size_t max_cta_tiles = 400000;  ///< after which no task is added to a launch
 
 /// A named range in the profiler's timeline.
 class Range {
@@ -34,7 +34,7 @@ PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const P
     : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals) {}
 
 std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                                         CtaTiling& tiling, std::int64_t most_bytes) {
+                                         CtaTiling& tiling, std::int64_t max_bytes) {
   std::int64_t bytes = 0;
   new_names_.clear();
   const auto want = [&](const PanelName& name) {
@@ -50,8 +50,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   for (const auto& factors : program.vvoo) {
     if (factors.used) want(factors.name);
   }
-  if (!empty() && (panel_bytes_ + bytes > most_bytes || program_.cta_tiles.size() > most_cta_tiles))
-    return std::nullopt;
+  if (!empty() && (panel_bytes_ + bytes > max_bytes || program_.cta_tiles.size() > max_cta_tiles)) return std::nullopt;
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {

@@ -26,12 +26,12 @@ class PendingLaunch {
   bool empty() const { return results_.empty(); }
 
   /// Adds a task to the batch and returns its floating-point operations. Returns nullopt and changes nothing if the
-  /// batch is not empty and adding the task would exceed `most_bytes` of panels or the limit of CTA tiles.
+  /// batch is not empty and adding the task would exceed `max_bytes` of panels or the limit of CTA tiles.
   ///
   /// `energies` [omega2]: run() adds the task's energies to them; they must stay valid until then. `tiling`: made for
   /// the kernel's shape.
   std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                            CtaTiling& tiling, std::int64_t most_bytes);
+                            CtaTiling& tiling, std::int64_t max_bytes);
 
   /// Runs the batch, waits for the energies, and empties the batch. Returns the number of CTA tiles.
   std::int64_t run(LaunchBuffers& buffers);

@@ -21,7 +21,7 @@ struct CudaReport {
   std::int64_t panels_wanted = 0;      ///< panels that tasks acquired
   std::int64_t panels_sent = 0;        ///< of these, sent from the host
   std::int64_t panels_from_peers = 0;  ///< of these, copied from other GPUs
-  std::int64_t panels_owned = 0;       ///< sent from the host before all tasks, and kept for other GPUs, too
+  std::int64_t panels_owned = 0;       ///< panels owned for all GPUs, sent from the host before all tasks
   std::int64_t panels_evicted = 0;     ///< dropped to make room
   std::int64_t bytes_sent = 0;         ///< host to device
   std::int64_t bytes_from_peers = 0;   ///< copied from other GPUs

@@ -116,14 +116,16 @@ struct Choice {
 }  // namespace
 
 double KernelCase::operations() const {
-  double product = 2.0 * 9.0 * inner;
+  double product = 2.0 * 9.0 * contracted;
   for (const int n : extent) product *= n;
   return product;
 }
 
 std::vector<KernelCase> standard_kernel_cases() {
   std::vector<KernelCase> cases;
-  const auto equal = [&](const char* name, int t, int inner) { cases.push_back({name, {t, t, t, t, t, t}, inner}); };
+  const auto equal = [&](const char* name, int t, int contracted) {
+    cases.push_back({name, {t, t, t, t, t, t}, contracted});
+  };
   equal("T=16 4x16+16x16", 16, 320);
   equal("T=20 3x20+12x20", 20, 300);
   equal("T=24 3x24+10x24", 24, 312);
@@ -170,7 +172,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
     Packing packing{};
     packing.kind = kind;
-    packing.inner = which.inner;
+    packing.contracted = which.contracted;
     for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
     operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
     return operands.back().data();
@@ -180,7 +182,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
     const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
-    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.inner, kernel->k_step)), 0});
+    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.contracted, kernel->k_step)), 0});
   }
   for (int x = 0; x < 3; ++x) {
     for (int y = 0; y < 3; ++y) {

@@ -11,8 +11,8 @@ namespace trifuse {
 struct KernelCase {
   std::string name;
   std::array<int, 6> extent;  ///< [a, b, c, i, j, k] orbitals of the tiles
-  int inner;                  ///< contracted indices of each product, particles and holes together
-  /// Floating-point operations of the products: 2 a b c i j k 9 inner.
+  int contracted;             ///< contracted indices of each product, particles and holes together
+  /// Floating-point operations of the products: 2 a b c i j k 9 contracted.
   double operations() const;
 };
 

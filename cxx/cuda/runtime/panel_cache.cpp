@@ -47,7 +47,7 @@ PanelCache::PanelCache(const PanelStore& host, SpinFormulation formulation, std:
 PanelCache::HostPanel PanelCache::host_panel(const PanelName& name) const {
   Panel panel = host_.acquire(name.on_host());
   const Packing packing = packing_of(host_.tiles(), formulation_, name, panel.stride);
-  return {std::move(panel), packing, name.kind == PanelKind::vvoo ? 1 : packing.inner};
+  return {std::move(panel), packing, name.kind == PanelKind::vvoo ? 1 : packing.contracted};
 }
 
 void PanelCache::load_owned(std::span<const PanelName> names) {
@@ -100,16 +100,17 @@ std::int64_t PanelCache::bytes_of(const PanelName& name) const {
 
 std::int64_t PanelCache::least_slot_bytes(const TileSpace& space, SpinFormulation formulation) {
   const auto [holes, particles] = largest_tiles(space);
-  std::int64_t inner = 1;
+  std::int64_t contracted = 1;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
     for (int irrep = 0; irrep < 8; ++irrep) {
       const ContractedExtent extent = contracted_extent(space, {spin, irrep});
-      inner = std::max(inner, extent.particles + 2 * extent.holes + 8);
+      contracted = std::max(contracted, extent.particles + 2 * extent.holes + 8);
     }
   }
   const std::int64_t rows = hole_block * std::max({particles * particles, particles * holes});
-  return std::max(rows * inner, hole_block * particles * particles * holes) * static_cast<std::int64_t>(sizeof(double));
+  return std::max(rows * contracted, hole_block * particles * particles * holes) *
+         static_cast<std::int64_t>(sizeof(double));
 }
 
 void PanelCache::send(const PanelName& name, double* to) {
@@ -121,7 +122,7 @@ void PanelCache::send(const PanelName& name, double* to) {
   const std::int64_t blocks_at_once = std::max<std::int64_t>(1, room / (outer_stride * hole_block));
   const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_block));
   // The last row ends with its last contracted index. Its padding may lie outside the host's memory.
-  std::int64_t row_end = panel.inner_rows;
+  std::int64_t row_end = panel.row_doubles;
   for (int q = 0; q < 4; ++q) {
     if (q != packing.outer) row_end += std::max<std::int64_t>(packing.extent[q] - 1, 0) * packing.stride[q];
   }
@@ -154,8 +155,7 @@ bool PanelCache::make_room(std::int64_t bytes, std::int64_t& offset, std::unique
   for (;;) {
     if (const auto found = arena_.allocate(bytes)) {
       offset = *found;
-      statistics_.most_bytes =
-          std::max(statistics_.most_bytes, arena_.used() + static_cast<std::int64_t>(owned_.size()));
+      statistics_.max_bytes = std::max(statistics_.max_bytes, arena_.used() + static_cast<std::int64_t>(owned_.size()));
       return true;
     }
     if (evict()) continue;

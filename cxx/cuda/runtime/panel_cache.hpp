@@ -35,7 +35,7 @@ class PanelCache {
     std::int64_t evicted = 0;     ///< panels dropped to make room
     std::int64_t bytes_sent = 0;  ///< host to device
     std::int64_t bytes_from_peers = 0;
-    std::int64_t most_bytes = 0;  ///< largest amount of panels on the device
+    std::int64_t max_bytes = 0;   ///< largest amount of panels on the device
     double seconds_copies = 0.0;  ///< copies and packing, on the device
   };
 
@@ -85,7 +85,7 @@ class PanelCache {
   struct HostPanel {
     Panel panel;
     Packing packing;
-    std::int64_t inner_rows;  ///< doubles of the last row that are read
+    std::int64_t row_doubles;  ///< doubles of the last row that are read
   };
   HostPanel host_panel(const PanelName& name) const;
   /// Reserves memory for the panels of `names` that are missing and marks all panels as in use. Returns false and

@@ -61,7 +61,7 @@ inline constexpr int spin_orbital_vvoo_blocks = disconnected_terms(SpinFormulati
 inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulation::spin_adapted);
 
 inline constexpr int max_sides = 2;  ///< left and right amplitudes
-inline constexpr int max_sets = most_disconnected_sets;
+inline constexpr int max_sets = max_disconnected_sets;
 inline constexpr int cta_holes = 3 * hole_block;  ///< holes of a CTA tile, those of i, j and k added up
 
 /// Says which hole blocks of a CTA tile are the same block of one orbital tile. Bit 0: those of i and j. Bit 1: those

@@ -58,9 +58,9 @@ struct Fp64 {
   }
   /// Inverse maps: row or column, and k, of an offset in a k-tile.
   static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 64 / 8 + element % 2 * 8; }
-  static constexpr TRIFUSE_HOST_DEVICE int a_inner(int element) { return element / 64 * 4 + element % 8 / 2; }
+  static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) { return element / 64 * 4 + element % 8 / 2; }
   static constexpr TRIFUSE_HOST_DEVICE int b_column(int element) { return element % 64 / 8; }
-  static constexpr TRIFUSE_HOST_DEVICE int b_inner(int element) {
+  static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) {
     return element / 64 * k_step + element % 2 * 4 + element % 8 / 2;
   }
 };
@@ -76,15 +76,15 @@ struct Packing {
   PanelKind kind;
   std::int32_t extent[4];                 ///< [position] of the whole panel
   std::int64_t stride[4];                 ///< [position] doubles in the source
-  std::int32_t inner;                     ///< contracted indices, contiguous in the source; 1 for a vvoo block
+  std::int32_t contracted;                ///< contracted indices, contiguous in the source; 1 for a vvoo block
   std::int32_t outer;                     ///< a position of a hole
   std::int32_t outer_begin, outer_count;  ///< outer_begin is a multiple of `hole_block`
 };
 
-/// K-tiles that cover `inner` contracted indices.
+/// K-tiles that cover `contracted` contracted indices.
 template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t inner) {
-  return ceil_div(inner, Precision::k_tile_depth);
+constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t contracted) {
+  return ceil_div(contracted, Precision::k_tile_depth);
 }
 
 /// Elements of the whole packed panel, zeros included.
@@ -92,10 +92,10 @@ template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
   switch (p.kind) {
     case PanelKind::left:
-      return ceil_div(p.extent[1], hole_block) * ceil_div(p.extent[2], hole_block) * k_tile_count<Precision>(p.inner) *
-             p.extent[0] * Precision::a_k_tile;
+      return ceil_div(p.extent[1], hole_block) * ceil_div(p.extent[2], hole_block) *
+             k_tile_count<Precision>(p.contracted) * p.extent[0] * Precision::a_k_tile;
     case PanelKind::right:
-      return ceil_div(p.extent[2], hole_block) * k_tile_count<Precision>(p.inner) * p.extent[0] *
+      return ceil_div(p.extent[2], hole_block) * k_tile_count<Precision>(p.contracted) * p.extent[0] *
              ceil_div(p.extent[1], particle_pair) * Precision::b_k_tile;
     case PanelKind::vvoo:
       break;
@@ -134,7 +134,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t vvoo_block(std::int64_t h1_block, std
 struct PackedIndices {
   std::int64_t packed;  ///< offset in the packed panel
   int index[4];         ///< [position] see Packing
-  int inner;            ///< contracted index
+  int contracted;       ///< contracted index
   bool inside;          ///< false: the element only fills up a fragment and is zero
 };
 
@@ -159,14 +159,14 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   if (p.kind == PanelKind::left) {
     const int element = next_digit(Precision::a_k_tile);
     index[0] = next_digit(p.extent[0]);
-    const int k_tile = next_digit(k_tile_count<Precision>(p.inner));
+    const int k_tile = next_digit(k_tile_count<Precision>(p.contracted));
     const int b2 = next_digit(blocks_of_part(2)) + shift(2), b1 = static_cast<int>(n) + shift(1);
     const int row = Precision::a_row(element);
-    k = Precision::a_inner(element);
+    k = Precision::a_contracted(element);
     index[1] = b1 * hole_block + row / hole_block;
     index[2] = b2 * hole_block + row % hole_block;
-    packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_block), b2, k_tile_count<Precision>(p.inner), k_tile,
-                                    p.extent[0], index[0]) +
+    packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_block), b2, k_tile_count<Precision>(p.contracted),
+                                    k_tile, p.extent[0], index[0]) +
              element;
     k += k_tile * Precision::k_tile_depth;
   } else if (p.kind == PanelKind::right) {
@@ -174,13 +174,13 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     const int particle_pairs = static_cast<int>(ceil_div(p.extent[1], particle_pair));
     const int p2_pair = next_digit(particle_pairs);
     index[0] = next_digit(p.extent[0]);
-    const int k_tile = next_digit(k_tile_count<Precision>(p.inner));
+    const int k_tile = next_digit(k_tile_count<Precision>(p.contracted));
     const int block = static_cast<int>(n) + shift(2);
     const int column = Precision::b_column(element);
-    k = Precision::b_inner(element);
+    k = Precision::b_contracted(element);
     index[1] = p2_pair * particle_pair + column % particle_pair;
     index[2] = block * hole_block + column / particle_pair;
-    packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.inner), k_tile, p.extent[0], index[0],
+    packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.contracted), k_tile, p.extent[0], index[0],
                                      particle_pairs, p2_pair) +
              element;
     k += k_tile * Precision::k_tile_depth;
@@ -194,7 +194,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     packed =
         vvoo_block(b1, ceil_div(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) + element;
   }
-  bool inside = p.kind == PanelKind::vvoo || k < p.inner;
+  bool inside = p.kind == PanelKind::vvoo || k < p.contracted;
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) inside = inside && index[q] < p.extent[q];
   return {packed, {index[0], index[1], index[2], index[3]}, k, inside};
 }
@@ -209,7 +209,7 @@ struct PackedElement {
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
   const PackedIndices indices = packed_indices<Precision>(p, n);
-  std::int64_t raw = indices.inner;
+  std::int64_t raw = indices.contracted;
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
     raw += (indices.index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
   }

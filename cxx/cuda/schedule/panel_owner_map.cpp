@@ -7,13 +7,13 @@ namespace trifuse::gpu {
 namespace {
 
 /// The name of the packed panel that is made of a panel of the host. `swapped` is false.
-PanelName name_of(const PanelKey& key, Side side) {
+PanelName name_of(const PanelKey& key, AmplitudeSide side) {
   switch (key.kind) {
     case PanelKey::Kind::left:
       return {PanelKind::left, side, 0, false, key.tiles};
     case PanelKey::Kind::right:
       return {PanelKind::right, side, 0, false, key.tiles};
-    case PanelKey::Kind::pairs:
+    case PanelKey::Kind::vvoo:
       break;
   }
   return {PanelKind::vvoo, side, key.set, false, key.tiles};
@@ -44,7 +44,7 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(
     if (owner < 0) return;
     add_orders(name_of(key, key.side), owner);
     // The left and the right side each read a part of a right panel.
-    if (key.kind == PanelKey::Kind::right && panels.two_sided()) add_orders(name_of(key, Side::left), owner);
+    if (key.kind == PanelKey::Kind::right && panels.two_sided()) add_orders(name_of(key, AmplitudeSide::left), owner);
   });
 }
 

@@ -39,7 +39,7 @@ PanelKey PanelName::on_host() const {
     case PanelKind::vvoo:
       break;
   }
-  return PanelKey::pairs(set, tiles);
+  return PanelKey::vvoo(set, tiles);
 }
 
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
@@ -51,20 +51,20 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
   program.products.assign(at(problem.targets() * products_per_target), {});
   program.operations_of_element = 0.0;
   for (const Product& product : contractions.products) {
-    const std::int64_t inner = contracted_extent(space, product.contracted).total();
+    const std::int64_t contracted = contracted_extent(space, product.contracted).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
       const int number = product_number(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
-        const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
+        const AmplitudeSide side = sides == 2 && n == 0 ? AmplitudeSide::left : AmplitudeSide::right;
         TaskProgram::NamedProduct& named =
             program.products[at((n * contractions.targets + destination.target) * products_per_target + number)];
         const auto& l = product.left;
         const auto& r = product.right;
         named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
         named.b = {PanelKind::right, side, 0, slot[3] > slot[4], {r[0], r[1], r[2], 0}};
-        named.k_steps = static_cast<std::int32_t>(ceil_div(inner, k_step));
-        program.operations_of_element += 2.0 * static_cast<double>(inner);
+        named.k_steps = static_cast<std::int32_t>(ceil_div(contracted, k_step));
+        program.operations_of_element += 2.0 * static_cast<double>(contracted);
       }
     }
   }
@@ -77,7 +77,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       const auto hole = [&](std::size_t n) { return task.holes[at(term.vvoo_holes[n])]; };
       program.vvoo[at(set * terms + place)] = {true,
                                                {PanelKind::vvoo,
-                                                Side::right,
+                                                AmplitudeSide::right,
                                                 static_cast<std::uint8_t>(set),
                                                 term.vvoo_holes[0] > term.vvoo_holes[1],
                                                 {particle(0), particle(1), hole(0), hole(1)}}};
@@ -99,7 +99,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
     std::swap(p.extent[x], p.extent[y]);
     std::swap(p.stride[x], p.stride[y]);
   };
-  ContractedIndex inner{};
+  ContractedIndex contracted{};
   const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
   switch (name.kind) {
@@ -112,7 +112,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
         exchange(1, 2);
         p.outer = 2;
       }
-      left_contracted_index(space, formulation, tiles, inner);
+      left_contracted_index(space, formulation, tiles, contracted);
       break;
     case PanelKind::right:  // host's panel [h, p, p', contracted index]
       set(0, 0, n1 * stride);
@@ -120,7 +120,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       set(2, 2, n0 * n1 * stride);
       p.outer = 2;
       if (name.swapped) exchange(0, 1);
-      right_contracted_index(space, formulation, tiles, inner);
+      right_contracted_index(space, formulation, tiles, contracted);
       break;
     case PanelKind::vvoo:  // host's block [h, h', p, p']
       set(0, 0, n1);
@@ -134,7 +134,8 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       }
       break;
   }
-  p.inner = name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, inner).total());
+  p.contracted =
+      name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, contracted).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;

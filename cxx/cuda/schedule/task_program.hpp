@@ -18,7 +18,7 @@ namespace trifuse::gpu {
 /// Names a packed panel on the device: the panel of the host, and the order of its two indices of one kind.
 struct PanelName {
   PanelKind kind;
-  Side side;                 ///< of left and right panels; Side::right for vvoo blocks
+  AmplitudeSide side;        ///< of left and right panels; AmplitudeSide::right for vvoo blocks
   std::uint8_t set;          ///< of vvoo blocks: number of the set in Method::sets(); else 0
   bool swapped;              ///< true if the two indices of one kind have positions in the reverse order of `tiles`
   std::array<int, 4> tiles;  ///< orbital tiles in the order of the host's panel; left and right panels use three

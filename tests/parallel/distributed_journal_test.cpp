@@ -30,7 +30,7 @@ std::vector<TaskEnergy> energies_of(std::size_t task, int version = 0) {
   return {{-x, x * x, 1e-300 * x, 3.0 * x}, {x, x / 3.0, -x / 7.0, 1.0}};
 }
 
-class ATeamsJournal : public ::testing::Test {
+class JournalOfRanks : public ::testing::Test {
  protected:
   TemporaryFolder folder;
   std::string path = (folder.path() / "run.journal").string();
@@ -74,7 +74,7 @@ class ATeamsJournal : public ::testing::Test {
   }
 };
 
-TEST_F(ATeamsJournal, IsReadByAnyNumberOfRanks) {
+TEST_F(JournalOfRanks, IsReadByAnyNumberOfRanks) {
   write(3, [](int rank) {
     return std::vector<std::size_t>{static_cast<std::size_t>(rank), 5u + static_cast<std::size_t>(rank)};
   });
@@ -85,7 +85,7 @@ TEST_F(ATeamsJournal, IsReadByAnyNumberOfRanks) {
   expect_finished({0, 1, 2, 5, 6, 7, 8, 9});
 }
 
-TEST_F(ATeamsJournal, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
+TEST_F(JournalOfRanks, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
   write(120, [](int rank) {
     return rank >= 100 && rank < 107 ? std::vector<std::size_t>{static_cast<std::size_t>(rank - 100)}
                                      : std::vector<std::size_t>{};
@@ -94,7 +94,7 @@ TEST_F(ATeamsJournal, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
   expect_no_failures(open(120, [](Journal& journal, Communicator&) { EXPECT_EQ(journal.finished_count(), 7u); }));
 }
 
-TEST_F(ATeamsJournal, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
+TEST_F(JournalOfRanks, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
   expect_no_failures(open(3, [](Journal& journal, Communicator& communicator) {
     if (communicator.rank() > 0) journal.append(4, WorkerKind::cuda, energies_of(4, communicator.rank()));
   }));
@@ -106,7 +106,7 @@ TEST_F(ATeamsJournal, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
   }
 }
 
-TEST_F(ATeamsJournal, LosesOfEachFileWhatAKillCutShort) {
+TEST_F(JournalOfRanks, LosesOfEachFileWhatAKillCutShort) {
   write(3, [](int rank) {
     return std::vector<std::size_t>{static_cast<std::size_t>(rank), 5u + static_cast<std::size_t>(rank)};
   });
@@ -124,7 +124,7 @@ TEST_F(ATeamsJournal, LosesOfEachFileWhatAKillCutShort) {
   expect_finished({0, 1, 2, 5, 6});
 }
 
-TEST_F(ATeamsJournal, IsNotWrittenByRanksThatWait) {
+TEST_F(JournalOfRanks, IsNotWrittenByRanksThatWait) {
   const auto even = [](int rank) { return rank % 2 == 0; };
   expect_no_failures(open(
       4, [](Journal&, Communicator&) {}, even));
@@ -135,7 +135,7 @@ TEST_F(ATeamsJournal, IsNotWrittenByRanksThatWait) {
       4, [](Journal& journal, Communicator&) { EXPECT_EQ(journal.finished_count(), 4u); }, even));
 }
 
-TEST_F(ATeamsJournal, OfAnotherCalculationIsRefusedByAll) {
+TEST_F(JournalOfRanks, OfAnotherCalculationIsRefusedByAll) {
   JournalKey other = key;
   other.fingerprint = {5, 6};
   for (const std::string& name : {path, path + ".rank1", path + ".rank9"}) {
@@ -152,7 +152,7 @@ TEST_F(ATeamsJournal, OfAnotherCalculationIsRefusedByAll) {
   }
 }
 
-TEST_F(ATeamsJournal, BelongsToOneRunAtATime) {
+TEST_F(JournalOfRanks, BelongsToOneRunAtATime) {
   for (const std::string& name : {path, path + ".rank1", path + ".rank9"}) {
     const JournalFile held(name, key, [](std::size_t, WorkerKind, std::span<const TaskEnergy>) {});
     for (const std::string& failure : open(2, [](Journal&, Communicator&) {})) {
@@ -162,7 +162,7 @@ TEST_F(ATeamsJournal, BelongsToOneRunAtATime) {
   }
 }
 
-TEST_F(ATeamsJournal, TellsTheTilesOfItsPlanToAllRanks) {
+TEST_F(JournalOfRanks, TellsTheTilesOfItsPlanToAllRanks) {
   const auto check = [&](bool there) {
     expect_no_failures(failures_of_ranks(3, [&](Communicator& communicator) {
       EXPECT_EQ(Journal::tiles_in(path, &communicator), there ? std::optional(key.tiles) : std::nullopt);
@@ -174,7 +174,7 @@ TEST_F(ATeamsJournal, TellsTheTilesOfItsPlanToAllRanks) {
   check(true);
 }
 
-class ATeamWithAJournal : public ::testing::Test {
+class RanksWithJournal : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
   Plan plan = make_plan(source->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
@@ -201,7 +201,7 @@ class ATeamWithAJournal : public ::testing::Test {
   }
 };
 
-TEST_F(ATeamWithAJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
+TEST_F(RanksWithJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
   const std::vector<double> expected = numbers_of(run_tasks(plan, executor, 1, {}).energies);
   executed = 0;
   std::size_t ends = 0;
@@ -230,7 +230,7 @@ TEST_F(ATeamWithAJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
   EXPECT_EQ(executed, plan.tasks.size());
 }
 
-TEST_F(ATeamWithAJournal, ExecutesNothingWhenTheJournalHasEverything) {
+TEST_F(RanksWithJournal, ExecutesNothingWhenTheJournalHasEverything) {
   const std::atomic<bool> stop{false};
   const auto once = [&](int ranks) {
     const auto failures = failures_of_ranks(ranks, [&](Communicator& communicator) { run(&communicator, stop, {}); });
@@ -243,7 +243,7 @@ TEST_F(ATeamWithAJournal, ExecutesNothingWhenTheJournalHasEverything) {
   EXPECT_EQ(executed, plan.tasks.size());
 }
 
-TEST_F(ATeamWithAJournal, EndsSoonAfterARankHasFailed) {
+TEST_F(RanksWithJournal, EndsSoonAfterARankHasFailed) {
   const MadeUpExecutor slow([](const Task&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return TaskEnergy{1.0, 2.0, 3.0, 4.0};

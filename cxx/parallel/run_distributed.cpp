@@ -11,58 +11,58 @@ namespace trifuse {
 
 namespace {
 
-/// Exchanges the roles and rates of all ranks and prepares the claims of work units for all tasks that are not
+/// Exchanges the roles and rates of all ranks and prepares the dynamic schedule for all tasks that are not
 /// `finished`. Collective.
-void begin_claims(TaskRun& run, TeamShare& share, const std::vector<bool>& finished) {
+void begin_round(TaskRun& run, RankAssignment& assignment, const std::vector<bool>& finished) {
   Communicator& communicator = *run.settings.communicator;
-  const bool computes = share.role != TeamShare::Role::waiter;
-  const std::int64_t begin = UnitClaims::counter_of(communicator);
-  const std::array<double, 3> mine = {computes ? share.rate : 0.0, computes ? 1.0 : 0.0,
-                                      share.role == TeamShare::Role::worker ? 1.0 : 0.0};
+  const bool computes = assignment.role != RankAssignment::Role::idle;
+  const std::int64_t begin = DynamicScheduler::counter_of(communicator);
+  const std::array<double, 3> mine = {computes ? assignment.rate : 0.0, computes ? 1.0 : 0.0,
+                                      assignment.role == RankAssignment::Role::worker ? 1.0 : 0.0};
   const std::vector<double> all = allgather(communicator, mine);
   std::vector<double> rates;
   double workers = 0.0, rate_of_workers = 0.0;
-  share.team_rate = 0.0;
+  assignment.total_rate = 0.0;
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     rates.push_back(all[at]);
-    share.team_rate += all[at];
+    assignment.total_rate += all[at];
     workers += all[at + 2];
     rate_of_workers += all[at + 2] * all[at];
   }
-  if (workers == 0.0 && computes) share.role = TeamShare::Role::worker;
-  share.worker_rate = workers > 0.0 ? rate_of_workers / workers : 0.0;
+  if (workers == 0.0 && computes) assignment.role = RankAssignment::Role::worker;
+  assignment.worker_rate = workers > 0.0 ? rate_of_workers / workers : 0.0;
   run.numbers_of_rest.clear();
-  run.before_claims = {0, run.plan.tasks.size(), 0.0, run.plan.total_operations};
+  run.progress_before = {0, run.plan.tasks.size(), 0.0, run.plan.total_operations};
   for (std::size_t task = 0; task < finished.size(); ++task) {
     if (!finished[task]) {
       run.numbers_of_rest.push_back(task);
       continue;
     }
-    ++run.before_claims.tasks_done;
-    run.before_claims.operations_done += run.plan.operations[task];
+    ++run.progress_before.tasks_done;
+    run.progress_before.operations_done += run.plan.operations[task];
   }
   run.rest = part_of(run.plan, run.numbers_of_rest);
   run.batches.clear();
   run.next = 0;
-  run.claims_ended = false;
-  run.claims.emplace(communicator, make_units(run.rest, ranks_to_cut_for(rates)), share, begin);
+  run.no_more_chunks = false;
+  run.scheduler.emplace(communicator, make_work_chunks(run.rest, ranks_to_divide_for(rates)), assignment, begin);
 }
 
-/// Executes work units until none are left for this rank.
-void work_in_team(TaskRun& run, TeamShare& share) {
+/// Executes work chunks until none are left for this rank.
+void execute_chunks(TaskRun& run, RankAssignment& assignment) {
   try {
     while (run.executor != nullptr && !work_on_all_threads(run)) {
       // When the other ranks have finished, the tasks that this rank has claimed but not executed are redistributed.
-      share.go_on_with_cores();
+      assignment.continue_on_cores();
       run.batches.clear();
       run.next = 0;
-      go_on_with_cores(run);
-      run.claims->goes_on_with_cores();
-      run.claims_ended = false;
+      continue_on_cores(run);
+      run.scheduler->continue_on_cores();
+      run.no_more_chunks = false;
     }
     if (run.stopped() && run.executor != nullptr && !run.everything_done()) throw_interrupted(run);
   } catch (...) {
-    run.claims->drain();
+    run.scheduler->drain();
     throw;
   }
 }
@@ -124,24 +124,24 @@ void agree_on_finished(Communicator& communicator, const std::vector<bool>& done
 
 /// Distributes tasks in rounds until all are done. The second and later rounds redistribute the unfinished tasks of
 /// ranks whose devices have failed.
-void run_in_team(TaskRun& run, std::vector<bool> finished) {
+void run_distributed(TaskRun& run, std::vector<bool> finished) {
   Communicator& communicator = *run.settings.communicator;
-  TeamShare share = run.settings.share;
+  RankAssignment assignment = run.settings.assignment;
   const auto in_journal = static_cast<double>(run.progress.tasks_done), tasks = static_cast<double>(finished.size());
   const double start = wall_seconds();
   run_collectively(&communicator, [&] {
     if (run.executor != nullptr || run.settings.failed_device.empty()) return;
-    share.go_on_with_cores();
-    go_on_with_cores(run);
+    assignment.continue_on_cores();
+    continue_on_cores(run);
   });
-  if (run.executor == nullptr) share.role = TeamShare::Role::waiter;
+  if (run.executor == nullptr) assignment.role = RankAssignment::Role::idle;
   // The whole GPU works on one task, so the threads of the rank do not count.
-  if (run.executor != nullptr && run.executor->workers() > 0) share.threads = 1;
+  if (run.executor != nullptr && run.executor->workers() > 0) assignment.threads = 1;
   run.mine.computed = run.executor != nullptr;
   double done_before = in_journal, failed_before = -1.0;
   while (true) {
-    begin_claims(run, share, finished);
-    run_collectively(&communicator, [&] { work_in_team(run, share); });
+    begin_round(run, assignment, finished);
+    run_collectively(&communicator, [&] { execute_chunks(run, assignment); });
     std::array<double, 2> sums = {static_cast<double>(run.mine.tasks), run.on_cores ? 1.0 : 0.0};
     communicator.allreduce_sum(sums);
     const double done = in_journal + sums[0];

@@ -1,4 +1,4 @@
-#include "drivers/team_report.hpp"
+#include "drivers/rank_report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace trifuse::cli {
 namespace {
 
 const char* name_of_kind(const RankWork& rank) {
-  if (!rank.computed) return "waiting";
+  if (!rank.computed) return "idle";
   if (rank.device_failed) return "GPU, then cores";
   return rank.kind == WorkerKind::cuda ? "GPU" : "cores";
 }
@@ -20,14 +20,14 @@ struct KindWork {
   std::string name;
   std::size_t ranks = 0, tasks = 0;
   double operations = 0.0;
-  double seconds_busy = 0.0, seconds_idle = 0.0, most_busy = 0.0;
+  double seconds_busy = 0.0, seconds_idle = 0.0, max_busy = 0.0;
 
   double idle_share() const {
     const double seconds = seconds_busy + seconds_idle;
     return seconds > 0.0 ? seconds_idle / seconds : 0.0;
   }
   /// Busy time of the slowest rank relative to the mean.
-  double imbalance() const { return seconds_busy > 0.0 ? most_busy * static_cast<double>(ranks) / seconds_busy : 1.0; }
+  double imbalance() const { return seconds_busy > 0.0 ? max_busy * static_cast<double>(ranks) / seconds_busy : 1.0; }
 };
 
 /// Sums over the ranks of each kind, in the order in which the kinds first occur among the ranks.
@@ -42,7 +42,7 @@ std::vector<KindWork> kinds_of(const std::vector<RankWork>& ranks) {
     kind->operations += rank.operations;
     kind->seconds_busy += rank.seconds_busy;
     kind->seconds_idle += rank.seconds_idle;
-    kind->most_busy = std::max(kind->most_busy, rank.seconds_busy);
+    kind->max_busy = std::max(kind->max_busy, rank.seconds_busy);
   }
   return kinds;
 }
@@ -66,36 +66,38 @@ std::string describe_workers(const std::vector<RankWork>& ranks) {
   return text;
 }
 
-nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result) {
+nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const CalculationResult& result) {
   const std::vector<RankWork>& work = result.ranks;
-  const auto role = [](TeamShare::Role it) {
-    return it == TeamShare::Role::worker ? "worker" : it == TeamShare::Role::helper ? "helper" : "waiter";
+  const auto role = [](RankAssignment::Role it) {
+    return it == RankAssignment::Role::worker       ? "worker"
+           : it == RankAssignment::Role::cpu_worker ? "cpu_worker"
+                                                    : "idle";
   };
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (std::size_t r = 0; r < job.ranks.size(); ++r) {
     const RankResources& rank = job.ranks[r];
     const bool gpu = !rank.gpu.empty();
-    ranks.push_back(
-        {{"rank", r},
-         {"host", rank.host},
-         {"computes_on", describe_rank(job, r)},
-         {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_label) : nlohmann::ordered_json()},
-         {"gpu_uuid", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
-         {"role", role(job.shares[r].role)},
-         {"threads", job.shares[r].threads},
-         {"share_of_rate",
-          job.shares[r].role == TeamShare::Role::waiter ? 0.0 : job.shares[r].rate / job.shares[r].team_rate},
-         {"kind", name_of_kind(work[r])},
-         {"tasks", work[r].tasks},
-         {"operations", work[r].operations},
-         {"seconds", {{"busy", work[r].seconds_busy}, {"idle", work[r].seconds_idle}}}});
+    ranks.push_back({{"rank", r},
+                     {"host", rank.host},
+                     {"computes_on", describe_rank(job, r)},
+                     {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_label) : nlohmann::ordered_json()},
+                     {"gpu_uuid", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
+                     {"role", role(job.assignments[r].role)},
+                     {"threads", job.assignments[r].threads},
+                     {"share_of_rate", job.assignments[r].role == RankAssignment::Role::idle
+                                           ? 0.0
+                                           : job.assignments[r].rate / job.assignments[r].total_rate},
+                     {"kind", name_of_kind(work[r])},
+                     {"tasks", work[r].tasks},
+                     {"operations", work[r].operations},
+                     {"seconds", {{"busy", work[r].seconds_busy}, {"idle", work[r].seconds_idle}}}});
     if (result.traffic.empty()) continue;
     const OperandTraffic& traffic = result.traffic[r];
     ranks.back()["operands"] = {{"own_bytes", traffic.own_bytes},
                                 {"bytes_of_others", traffic.bytes_of_others},
                                 {"read_bytes", traffic.read_bytes},
                                 {"fetched_bytes", traffic.fetched_bytes},
-                                {"bytes_from_other_gpus", traffic.neighbour_bytes},
+                                {"bytes_from_other_gpus", traffic.peer_bytes},
                                 {"cache_bytes", traffic.cache_bytes},
                                 {"panels_wanted", traffic.panels_wanted},
                                 {"panels_hit", traffic.panels_hit}};

@@ -1,4 +1,4 @@
-#include "cxx/operands/team_operands.hpp"
+#include "cxx/operands/distributed_operands.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,24 +12,25 @@ namespace {
 
 /// A tiling: the largest numbers of orbitals in a tile of holes and in a tile of particles. They determine how
 /// `TileSpace::refined` divides the tiles of the plan. Zeros: no tiling.
-using Cut = std::pair<double, double>;
+using TileLimits = std::pair<double, double>;
 
-Cut cut_of(const TileSpace* tiles) {
+TileLimits tile_limits_of(const TileSpace* tiles) {
   if (tiles == nullptr) return {0.0, 0.0};
   const auto [holes, particles] = largest_tiles(*tiles);
   return {std::max<double>(1.0, static_cast<double>(holes)), std::max<double>(1.0, static_cast<double>(particles))};
 }
 
 /// Returns the different tilings of all ranks, in the same order on all ranks. Collective.
-std::vector<Cut> cuts_of_ranks(Communicator& communicator, const Cut& mine) {
+std::vector<TileLimits> tile_limits_of_ranks(Communicator& communicator, const TileLimits& mine) {
   const double sizes[] = {mine.first, mine.second};
   const std::vector<double> all = allgather(communicator, sizes);
-  std::vector<Cut> cuts;
+  std::vector<TileLimits> all_limits;
   for (std::size_t n = 0; n < all.size(); n += 2) {
-    const Cut cut{all[n], all[n + 1]};
-    if (cut != Cut{} && std::find(cuts.begin(), cuts.end(), cut) == cuts.end()) cuts.push_back(cut);
+    const TileLimits limits{all[n], all[n + 1]};
+    if (limits != TileLimits{} && std::find(all_limits.begin(), all_limits.end(), limits) == all_limits.end())
+      all_limits.push_back(limits);
   }
-  return cuts;
+  return all_limits;
 }
 
 /// Returns shares[rank], the parts of all ranks. Collective. `mine`: the part of this rank.
@@ -43,27 +44,27 @@ std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const Oper
 
 }  // namespace
 
-TeamOperands::TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,
-                           const TileSpace* tiles, const OperandShare& share, std::int64_t bytes,
-                           std::int64_t bytes_of_others) {
-  const Cut mine = cut_of(tiles);
+DistributedOperands::DistributedOperands(Communicator& communicator, const Problem& problem,
+                                         const TileSpace& plan_tiles, const TileSpace* tiles, const OperandShare& share,
+                                         std::int64_t bytes, std::int64_t bytes_of_others) {
+  const TileLimits mine = tile_limits_of(tiles);
   const std::vector<OperandShare> shares = shares_of_ranks(communicator, share);
   std::shared_ptr<PanelStore> read_here;
-  for (const Cut& cut : cuts_of_ranks(communicator, mine)) {
+  for (const TileLimits& limits : tile_limits_of_ranks(communicator, mine)) {
     std::shared_ptr<PanelStore> store;
     run_collectively(&communicator, [&] {
-      const TileSpace cut_tiles =
-          plan_tiles.refined(static_cast<std::int64_t>(cut.first), static_cast<std::int64_t>(cut.second));
-      if (cut == mine && !(cut_tiles == *tiles))
+      const TileSpace limited_tiles =
+          plan_tiles.refined(static_cast<std::int64_t>(limits.first), static_cast<std::int64_t>(limits.second));
+      if (limits == mine && !(limited_tiles == *tiles))
         throw Error("The tiles of an executor do not refine the tiles of the plan.");
-      store = std::make_shared<PanelStore>(problem, cut_tiles, communicator.rank(), shares);
+      store = std::make_shared<PanelStore>(problem, limited_tiles, communicator.rank(), shares);
     });
-    std::unique_ptr<SharedArray> array = communicator.make_array(store->pieces());
+    std::unique_ptr<SharedArray> array = communicator.make_array(store->segments());
     stores_.push_back(store);
     run_collectively(&communicator,
                      [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
     store->open();
-    if (cut == mine || (tiles == nullptr && !read_here)) read_here = store;
+    if (limits == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
   run_collectively(&communicator, [&] {
     if (read_here) read_here->fetch_others(std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others));
@@ -71,30 +72,30 @@ TeamOperands::TeamOperands(Communicator& communicator, const Problem& problem, c
   mine_ = read_here;
 }
 
-std::int64_t TeamOperands::own_bytes() const {
+std::int64_t DistributedOperands::own_bytes() const {
   std::int64_t bytes = 0;
   for (const auto& store : stores_) bytes += store->own_bytes();
   return bytes;
 }
 
-std::vector<OperandTraffic> TeamOperands::traffic(Communicator& communicator,
-                                                  std::int64_t bytes_from_neighbours) const {
+std::vector<OperandTraffic> DistributedOperands::traffic(Communicator& communicator,
+                                                         std::int64_t bytes_from_peers) const {
   OperandTraffic mine;
-  mine.neighbour_bytes = bytes_from_neighbours;
+  mine.peer_bytes = bytes_from_peers;
   mine.own_bytes = own_bytes();
   for (const auto& store : stores_) mine.read_bytes += store->bytes_read();
   if (mine_) {
     const PanelTraffic traffic = mine_->traffic();
     mine.bytes_of_others = mine_->bytes_of_others();
     mine.fetched_bytes = traffic.fetched_bytes;
-    mine.cache_bytes = traffic.most_bytes;
+    mine.cache_bytes = traffic.max_bytes;
     mine.panels_wanted = traffic.wanted;
     mine.panels_hit = traffic.hits;
   }
-  constexpr std::int64_t OperandTraffic::*numbers[] = {
-      &OperandTraffic::own_bytes,     &OperandTraffic::bytes_of_others, &OperandTraffic::read_bytes,
-      &OperandTraffic::fetched_bytes, &OperandTraffic::neighbour_bytes, &OperandTraffic::cache_bytes,
-      &OperandTraffic::panels_wanted, &OperandTraffic::panels_hit};
+  constexpr std::int64_t OperandTraffic::*numbers[] = {&OperandTraffic::own_bytes,     &OperandTraffic::bytes_of_others,
+                                                       &OperandTraffic::read_bytes,    &OperandTraffic::fetched_bytes,
+                                                       &OperandTraffic::peer_bytes,    &OperandTraffic::cache_bytes,
+                                                       &OperandTraffic::panels_wanted, &OperandTraffic::panels_hit};
   std::vector<double> row;
   for (const auto number : numbers) row.push_back(static_cast<double>(mine.*number));
   const std::vector<double> all = allgather(communicator, row);

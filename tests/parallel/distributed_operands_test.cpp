@@ -1,4 +1,4 @@
-#include "cxx/operands/team_operands.hpp"
+#include "cxx/operands/distributed_operands.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
         ranks,
         [&](Communicator& communicator) {
           const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
-          TeamOperands operands(communicator, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
+          DistributedOperands operands(communicator, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
           see(operands, operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())]);
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
   for (const int ranks : {1, 2, 3, 4}) {
-    expect_same_bits(ranks, everything, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
+    expect_same_bits(ranks, everything, [&](const DistributedOperands& operands, const OperandTraffic& traffic) {
       const TileSpace& tiles = operands.panels()->tiles();
       const std::int64_t all = bytes_of(PanelLayout::required_doubles(owned.problem, tiles));
       const std::int64_t panel = bytes_of(PanelLayout::doubles_in_use(owned.problem, tiles));
@@ -100,13 +100,14 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
   for (const int ranks : {2, 3}) {
     const std::int64_t all = bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles));
     for (const std::int64_t cache : {std::int64_t{0}, all / 10}) {
-      expect_same_bits(ranks, all / ranks + cache, [&](const TeamOperands& operands, const OperandTraffic& traffic) {
-        EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
-        // What a worker has in use, and what comes ahead of it.
-        const std::int64_t in_use =
-            bytes_of(PanelLayout::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
-        EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
-      });
+      expect_same_bits(ranks, all / ranks + cache,
+                       [&](const DistributedOperands& operands, const OperandTraffic& traffic) {
+                         EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
+                         // What a worker has in use, and what comes ahead of it.
+                         const std::int64_t in_use =
+                             bytes_of(PanelLayout::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
+                         EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
+                       });
     }
   }
 }
@@ -115,12 +116,12 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
 TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   std::vector<std::int64_t> read(4);
   expect_same_bits(1, everything,
-                   [&](const TeamOperands&, const OperandTraffic& traffic) { read[0] = traffic.read_bytes; });
+                   [&](const DistributedOperands&, const OperandTraffic& traffic) { read[0] = traffic.read_bytes; });
   const std::int64_t by_one = read[0];
   const auto failures = failures_of_ranks(
       4,
       [&](Communicator& communicator) {
-        const TeamOperands operands(communicator, owned.problem, plan.tiles, &plan.tiles, {}, everything);
+        const DistributedOperands operands(communicator, owned.problem, plan.tiles, &plan.tiles, {}, everything);
         read[static_cast<std::size_t>(communicator.rank())] =
             operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())].read_bytes;
       },
@@ -129,13 +130,13 @@ TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   for (const std::int64_t bytes : read) EXPECT_LT(bytes, by_one);
 }
 
-class SharedOperandsOfTeams : public ::testing::Test {
+class SharedOperandsOfRanks : public ::testing::Test {
  protected:
   OwnedProblem owned{closed_shell(5, 9), SpinFormulation::spin_orbital};
   Plan plan = make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
 };
 
-TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
+TEST_F(SharedOperandsOfRanks, HaveAPartOfEveryTilingThatARankNeeds) {
   const std::vector<double> alone = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, 1);
   constexpr CpuTiles other = {3, 2};
   const std::vector<double> alone_other = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, other), plan, 1);
@@ -145,8 +146,8 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
         const bool asks = communicator.rank() != 3;
         const auto executor =
             prepare_cpu_executor(owned.problem, plan.tiles, communicator.rank() == 1 ? other : limits);
-        const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &executor->panel_tiles() : nullptr,
-                                    {}, everything);
+        const DistributedOperands operands(communicator, owned.problem, plan.tiles,
+                                           asks ? &executor->panel_tiles() : nullptr, {}, everything);
         const std::vector<OperandTraffic> traffic = operands.traffic(communicator);
         const std::int64_t both = bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles.refined(2, 3)) +
                                            PanelLayout::required_doubles(owned.problem, plan.tiles.refined(3, 2)));
@@ -164,11 +165,11 @@ TEST_F(SharedOperandsOfTeams, HaveAPieceOfEveryCutThatIsAskedFor) {
   EXPECT_EQ(failures, std::vector<std::string>(4));
 }
 
-TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
+TEST_F(SharedOperandsOfRanks, AreNoneWhereNobodyAsks) {
   const auto failures = failures_of_ranks(
       2,
       [&](Communicator& communicator) {
-        const TeamOperands operands(communicator, owned.problem, plan.tiles, nullptr, {}, everything);
+        const DistributedOperands operands(communicator, owned.problem, plan.tiles, nullptr, {}, everything);
         EXPECT_EQ(operands.panels(), nullptr);
       },
       true);
@@ -176,15 +177,16 @@ TEST_F(SharedOperandsOfTeams, AreNoneWhereNobodyAsks) {
 }
 
 /// As cores beside GPUs do: tiles of the plan in the panels, and pieces cut out of them by threads that work together.
-TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInPieces) {
+TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInParts) {
   for (const int ranks : {2, 3}) {
     for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {
       const auto failures = failures_of_ranks(
           ranks,
           [&](Communicator& communicator) {
             const bool asks = communicator.rank() == 0;
-            const TeamOperands operands(communicator, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
-                                        bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles)) + cache);
+            const DistributedOperands operands(
+                communicator, owned.problem, plan.tiles, asks ? &plan.tiles : nullptr, {},
+                bytes_of(PanelLayout::required_doubles(owned.problem, plan.tiles)) + cache);
             const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, communicator.rank());
             executor->take_panels(operands.panels());
             run_collectively(&communicator, [&] {

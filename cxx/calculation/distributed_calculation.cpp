@@ -1,4 +1,4 @@
-#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ const char* visible_by_environment() {
   return std::getenv("CUDA_VISIBLE_DEVICES");
 }
 
-RankResources resources_of_this_rank(const TeamOptions& options) {
+RankResources resources_of_this_rank(const DistributedOptions& options) {
   RankResources mine = resources_of_this_process();
   if (options.calculation.threads > 0) mine.threads_asked = options.calculation.threads;
   if (options.device) {
@@ -47,7 +47,7 @@ std::vector<double> numbers_of(const CalculationContext& calculation) {
           problem.two_sided() ? 1.0 : 0.0};
 }
 
-CalculationOptions options_of_this_rank(const TeamOptions& options, const RankResources& mine, int sharers,
+CalculationOptions options_of_this_rank(const DistributedOptions& options, const RankResources& mine, int sharers,
                                         bool any_gpu) {
   CalculationOptions chosen = options.calculation;
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
@@ -72,17 +72,17 @@ CalculationOptions options_of_this_rank(const TeamOptions& options, const RankRe
 
 }  // namespace
 
-TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
-                             const TeamOptions& options) {
+DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
+                                        const DistributedOptions& options) {
   RankResources mine;
   run_collectively(&communicator, [&] { mine = resources_of_this_rank(options); });
   std::vector<RankResources> ranks = allgather(communicator, mine);
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
-  const double keeps_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
-  expect_same(communicator, std::span(&keeps_journal, 1));
+  const double has_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
+  expect_same(communicator, std::span(&has_journal, 1));
   RankOptions of_rank;
   if (any_gpu) of_rank.plan_for = ExecutorKind::cuda;
-  if (keeps_journal != 0.0) of_rank.journal_tiles = Journal::tiles_in(options.calculation.journal, &communicator);
+  if (has_journal != 0.0) of_rank.journal_tiles = Journal::tiles_in(options.calculation.journal, &communicator);
   if (communicator.has_arrays()) of_rank.sharers = communicator.size();
   std::unique_ptr<CalculationContext> calculation;
   run_collectively(&communicator, [&] {
@@ -98,31 +98,33 @@ TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right
     ranks[r].operand_bytes = needs_of_ranks[2 * r];
     ranks[r].working_bytes = needs_of_ranks[2 * r + 1];
   }
-  std::vector<TeamShare> shares;
+  std::vector<RankAssignment> assignments;
   run_collectively(&communicator, [&] {
     const bool shared = communicator.has_arrays() && communicator.size() > 1;
-    shares = share_out(ranks, calculation->plan().total_operations, shared ? Operands::shared : Operands::of_each);
-    calculation->join(communicator, shares[static_cast<std::size_t>(communicator.rank())]);
+    assignments =
+        assign_work(ranks, calculation->plan().total_operations, shared ? OperandStorage::shared : OperandStorage::own);
+    calculation->join(communicator, assignments[static_cast<std::size_t>(communicator.rank())]);
   });
-  return {Calculation(std::move(calculation)), std::move(ranks), std::move(shares)};
+  return {Calculation(std::move(calculation)), std::move(ranks), std::move(assignments)};
 }
 
-std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank) {
-  const RankResources& resources = team_calculation.ranks[rank];
-  const TeamShare& share = team_calculation.shares[rank];
-  if (share.role == TeamShare::Role::waiter) return "waits";
-  const std::string cores = fmt::format("{} core{}", share.threads, share.threads == 1 ? "" : "s");
+std::string describe_rank(const DistributedCalculation& distributed_calculation, std::size_t rank) {
+  const RankResources& resources = distributed_calculation.ranks[rank];
+  const RankAssignment& assignment = distributed_calculation.assignments[rank];
+  if (assignment.role == RankAssignment::Role::idle) return "idle";
+  const std::string cores = fmt::format("{} core{}", assignment.threads, assignment.threads == 1 ? "" : "s");
   if (resources.gpu.empty()) return cores;
-  const int sharers = sharers_of_gpu(team_calculation.ranks, static_cast<int>(rank));
-  return fmt::format("GPU {} ({}), {}{}", gpu_name(team_calculation.ranks, resources), resources.gpu, cores,
+  const int sharers = sharers_of_gpu(distributed_calculation.ranks, static_cast<int>(rank));
+  return fmt::format("GPU {} ({}), {}{}", gpu_name(distributed_calculation.ranks, resources), resources.gpu, cores,
                      sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
 }
 
-std::vector<std::string> rank_table(const TeamCalculation& team_calculation) {
-  const std::size_t size = team_calculation.ranks.size();
+std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation) {
+  const std::size_t size = distributed_calculation.ranks.size();
   std::vector<std::string> table = {fmt::format("{:>11}  {:<24}  {}", "rank", "host", "computes on")};
   const auto line = [&](std::size_t rank) {
-    return fmt::format("{:<24}  {}", team_calculation.ranks[rank].host, describe_rank(team_calculation, rank));
+    return fmt::format("{:<24}  {}", distributed_calculation.ranks[rank].host,
+                       describe_rank(distributed_calculation, rank));
   };
   for (std::size_t first = 0, end = 0; first < size; first = end) {
     const std::string text = line(first);
@@ -133,7 +135,7 @@ std::vector<std::string> rank_table(const TeamCalculation& team_calculation) {
   return table;
 }
 
-std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
+std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
   std::string list;
   for (const DeviceInfo& device : usable) {
     list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());

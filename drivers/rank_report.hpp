@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation/team_calculation.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
 
 /// Reports of the work of the ranks of a job: of each rank, and of each kind of worker.
 namespace trifuse::cli {
@@ -16,6 +16,6 @@ std::string describe_workers(const std::vector<RankWork>& ranks);
 /// The same table as JSON.
 nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
 /// The role of each rank and its work, as JSON. `result`: of the run of `job`.
-nlohmann::ordered_json json_ranks(const TeamCalculation& job, const CalculationResult& result);
+nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const CalculationResult& result);
 
 }  // namespace trifuse::cli

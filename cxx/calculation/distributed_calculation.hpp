@@ -13,9 +13,9 @@
 namespace trifuse {
 
 /// Options of a calculation of several ranks.
-struct TeamOptions {
-  /// The options of the user, the same on all ranks. `plan_in_team` sets `executor` and `devices` on each rank: a rank
-  /// with a `device` uses it, and a rank without one does not use `cuda`.
+struct DistributedOptions {
+  /// The options of the user, the same on all ranks. `plan_distributed` sets `executor` and `devices` on each rank: a
+  /// rank with a `device` uses it, and a rank without one does not use `cuda`.
   CalculationOptions calculation;
   std::optional<DeviceInfo> device;  ///< the GPU of this rank, if it has one
   std::optional<std::int64_t>
@@ -23,28 +23,28 @@ struct TeamOptions {
 };
 
 /// A calculation with the same plan on all ranks.
-struct TeamCalculation {
+struct DistributedCalculation {
   Calculation calculation;
-  std::vector<RankResources> ranks;  ///< [rank]
-  std::vector<TeamShare> shares;     ///< [rank] what each rank does
+  std::vector<RankResources> ranks;         ///< [rank]
+  std::vector<RankAssignment> assignments;  ///< [rank] what each rank does
 };
 
 /// Plans the calculation on every rank and assigns the work to the ranks. Collective. `right`, `left`: sources with the
 /// same numbers on all ranks; `left` may be null. `options`: as described there. Communicator and sources must outlive
 /// the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation. Throws
 /// InputError if the ranks have different input, and UsageError if the memory of the hosts is too small.
-TeamCalculation plan_in_team(Communicator& communicator, const TileSource& right, const TileSource* left,
-                             const TeamOptions& options);
+DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
+                                        const DistributedOptions& options);
 
-/// Describes what one rank computes on: "GPU 0 (NVIDIA H200), 16 cores", "4 cores", "waits", ...
-std::string describe_rank(const TeamCalculation& team_calculation, std::size_t rank);
+/// Describes what one rank computes on: "GPU 0 (NVIDIA H200), 16 cores", "4 cores", "idle", ...
+std::string describe_rank(const DistributedCalculation& distributed_calculation, std::size_t rank);
 
 /// A table of what the ranks compute on: a heading, then one line for successive ranks that are alike.
-std::vector<std::string> rank_table(const TeamCalculation& team_calculation);
+std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation);
 
 /// Assigns GPUs to ranks, such that each GPU of a host belongs to one rank. Collective. `usable`: the GPUs that this
 /// rank may use, in the order of preference. Returns the GPU of this rank. If other ranks have all of them, returns
 /// nullopt, or with `share` the GPU that the fewest ranks before it have.
-std::optional<DeviceInfo> deal_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
+std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }  // namespace trifuse

@@ -16,7 +16,7 @@ namespace trifuse {
 /// fills the part from its own tile sources, and fetches the panels of other ranks when its tasks need them. Executors
 /// of different kinds, and GPUs with different amounts of memory, need panels with different tiles. There is one array
 /// for each tiling that a rank needs. This object must outlive the executors that read its panels.
-class TeamOperands {
+class DistributedOperands {
  public:
   /// Makes and fills the arrays. Collective. Throws Error if `tiles` do not refine the tiles of the plan. Passes on
   /// exceptions of the tile sources. If one rank throws, all ranks throw.
@@ -25,15 +25,15 @@ class TeamOperands {
   /// the rank accepts the tiling of another rank. `share`: the part of each array that this rank owns. `bytes`: memory
   /// of this rank for its part and for panels of other ranks. `bytes_of_others`: limit for the panels of other ranks,
   /// bytes.
-  TeamOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles, const TileSpace* tiles,
-               const OperandShare& share, std::int64_t bytes,
-               std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
+  DistributedOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,
+                      const TileSpace* tiles, const OperandShare& share, std::int64_t bytes,
+                      std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
 
   /// The panels of this rank; null if no rank has passed `tiles`.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }
-  /// Returns traffic[rank], the traffic of all ranks so far. Collective. `bytes_from_neighbours`: bytes that this
+  /// Returns traffic[rank], the traffic of all ranks so far. Collective. `bytes_from_peers`: bytes that this
   /// rank's GPU has read from other GPUs.
-  std::vector<OperandTraffic> traffic(Communicator& communicator, std::int64_t bytes_from_neighbours = 0) const;
+  std::vector<OperandTraffic> traffic(Communicator& communicator, std::int64_t bytes_from_peers = 0) const;
 
  private:
   /// Size of the parts of all arrays that this rank owns, in bytes.

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cxx/base/shared_array.hpp"
+#include "cxx/plan/plan.hpp"
+
+namespace trifuse {
+
+class Communicator;
+
+/// A work chunk: the tasks [first, last) of a plan, which one rank executes. Neighbours in the plan share operands.
+struct WorkChunk {
+  std::size_t first, last;  ///< numbers of tasks in the plan
+  double operations;        ///< floating-point operations of these tasks
+};
+
+/// Divides a plan into chunks. Each chunk is about 1/32 of a rank's even share of the operations that are then left, so
+/// most of the work consists of long sequences of tasks that share operands. No chunk is planned smaller than 1/400 of
+/// a rank's even share of all operations, or than 1/4000000 of all operations. Small chunks at the end let the ranks
+/// finish together. A chunk that has nearly its size ends where the particle tiles of the tasks change.
+///
+/// Large chunks come first, small chunks last. Chunks stay in the order of the plan if the binary logarithms of their
+/// operations have the same integer part. The chunks depend only on the plan and on `ranks`, so all ranks get the same
+/// list. One rank gets a single chunk.
+///
+/// `plan`: the tasks. `ranks`: number of ranks, see `ranks_to_divide_for`.
+std::vector<WorkChunk> make_work_chunks(const Plan& plan, int ranks);
+
+/// Role and resources of one rank in a run (see `assign_work` in ranks.hpp).
+struct RankAssignment {
+  enum class Role {
+    worker,      ///< claims chunks from the front of the list, several at a time
+    cpu_worker,  ///< much slower than a worker: claims single, small chunks from the back of the list
+    idle,        ///< idle: computes nothing, but takes part in collective calls
+  };
+  Role role = Role::worker;
+  double rate = 1.0;        ///< speed of this rank, operations per second
+  double total_rate = 1.0;  ///< sum of the speeds of all ranks that compute, operations per second
+  int threads = 0;          ///< largest number of threads; 0: as planned
+  bool threads_share_task =
+      false;                   ///< on cores: true: all threads execute one task; false: each thread has its own task
+  double rate_on_cores = 0.0;  ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
+  double worker_rate = 0.0;    ///< average speed of the workers, operations per second; 0: unknown
+  double memory = 0.0;         ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
+  OperandShare operands = {};  ///< the part of the shared operands that this rank stores
+  int reading_threads = 0;     ///< number of threads that read this part; 0: as `threads`
+
+  /// Turns this rank into a CPU worker that computes on CPU cores.
+  void continue_on_cores() {
+    role = Role::cpu_worker;
+    threads_share_task = true;
+    if (rate_on_cores > 0.0) rate = rate_on_cores;
+  }
+};
+
+/// Returns the number of ranks for which `make_work_chunks` should divide a plan. A chunk at the end of the list then
+/// takes the slowest rank less than 1 % of the duration of the job, as far as the sizes of tasks allow. The result is
+/// at least the number of ranks. A slow rank raises it to 2000 at most.
+///
+/// `rates`: rates[rank], operations per second; 0 for a rank that computes nothing.
+int ranks_to_divide_for(const std::vector<double>& rates);
+
+/// A list of chunks with prefix sums of their operations and tasks. Several claimants of chunks, in runs and in
+/// simulations with many ranks, can share one chunk_list.
+class WorkChunkList {
+ public:
+  explicit WorkChunkList(std::vector<WorkChunk> chunks);
+
+  std::size_t size() const { return chunks_.size(); }
+  const std::vector<WorkChunk>& chunks() const { return chunks_; }
+  const WorkChunk& operator[](std::size_t n) const { return chunks_[n]; }
+  /// Operations, and number of tasks, of the chunks [begin, end).
+  double operations(std::size_t begin, std::size_t end) const {
+    return operations_before_[end] - operations_before_[begin];
+  }
+  std::size_t tasks(std::size_t begin, std::size_t end) const { return tasks_before_[end] - tasks_before_[begin]; }
+
+ private:
+  std::vector<WorkChunk> chunks_;
+  std::vector<double> operations_before_;  ///< [chunk], chunks + 1 elements
+  std::vector<std::size_t> tasks_before_;  ///< [chunk], chunks + 1 elements
+};
+
+/// The dynamic schedule: assigns each chunk to exactly one rank by a shared counter. One thread at a time may use it.
+class DynamicScheduler {
+ public:
+  /// `communicator`: must outlive this. `chunks`: the list, the same on all ranks. `assignment`: role and speeds of
+  /// this rank. `begin`: value of `counter_of` on all ranks after the last claim of earlier DynamicScheduler and before
+  /// the first claim of this one.
+  DynamicScheduler(Communicator& communicator, std::vector<WorkChunk> chunks, const RankAssignment& assignment,
+                   std::int64_t begin = 0);
+  /// The same with a chunk_list that several DynamicScheduler share.
+  DynamicScheduler(Communicator& communicator, std::shared_ptr<const WorkChunkList> chunk_list,
+                   const RankAssignment& assignment, std::int64_t begin = 0);
+
+  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next
+  /// DynamicScheduler.
+  static std::int64_t counter_of(Communicator& communicator);
+
+  /// Claims the next chunks for this rank and returns them; they are neighbours in the list. A worker gets 1/32 of its
+  /// share of the remaining operations, at least one chunk. A CPU worker gets one chunk. The result is empty if all
+  /// chunks are assigned or if the other ranks would finish earlier without this rank. It is always empty for an idle
+  /// rank.
+  std::vector<WorkChunk> next();
+  /// Number of tasks, and operations, that were assigned to any rank when this rank read the counter last.
+  std::size_t tasks_assigned() const { return tasks_assigned_; }
+  double operations_assigned() const { return operations_assigned_; }
+
+  /// Turns this rank into a CPU worker that computes on CPU cores, after its devices have failed.
+  void continue_on_cores();
+  /// Sets the measured speed of this rank, operations per second. It replaces the estimate in all later decisions.
+  void measured(double rate) { measured_rate_ = rate; }
+
+  /// Makes all ranks stop claiming. Call it after a failure.
+  void drain();
+  /// True if a rank has called `drain`. Reads the shared counter about once a second at most.
+  bool drained();
+
+ private:
+  // The numbers of chunks claimed from the front and from the back of the list are the two halves of one counter. Each
+  // claim changes the counter in one atomic step and gets its earlier value. A claim after the last chunk has no
+  // effect. The front half has room for all chunks, for late claims and for the marks of ranks that called `drain`.
+  static constexpr std::int64_t from_front = 1, from_back = std::int64_t{1} << 30, mark = std::int64_t{1} << 24;
+  /// Numbers of chunks claimed from the front and from the back.
+  struct Taken {
+    std::size_t front, back;
+  };
+  /// Decodes a value of the counter, and notes what has been assigned and whether a rank has called `drain`.
+  Taken taken(std::int64_t counter);
+  std::vector<WorkChunk> claim_front();
+  std::vector<WorkChunk> claim_back();
+  /// Number of chunks that a worker claims at once if the chunks [front, end) are left.
+  std::size_t group_from(std::size_t front, std::size_t end) const;
+  bool all_taken(const Taken& taken) const { return taken.front + taken.back >= chunk_list_->size(); }
+  /// True if this rank would finish the last free chunk before the other ranks finish the rest, with a safety factor.
+  bool worth_it(const Taken& taken) const;
+  /// True if this worker is so slow that it should leave the first free chunk to the other workers: one of them would
+  /// finish this chunk earlier, even if it began the chunk after all other remaining work.
+  bool too_slow();
+  double seconds_of(const WorkChunk& chunk) const;  ///< seconds that this rank needs for a chunk
+  /// Operations per second of all ranks: as assigned since this rank began if this rank has been measured, else as
+  /// estimated.
+  double total_rate() const;
+
+  Communicator& communicator_;
+  std::shared_ptr<const WorkChunkList> chunk_list_;
+  std::size_t tasks_assigned_ = 0;
+  double operations_assigned_ = 0.0;
+  RankAssignment assignment_;
+  std::int64_t begin_;
+  std::optional<double> measured_rate_;
+  double first_read_ = 0.0, assigned_at_first_read_ = 0.0, last_read_ = 0.0;
+  Taken seen_{0, 0};
+  bool drained_ = false;
+};
+
+}  // namespace trifuse
