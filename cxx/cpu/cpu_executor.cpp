@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cxx/base/blas.hpp"
-#include "cxx/base/first_failure.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/cpu/subtask_worker.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
@@ -85,17 +85,8 @@ class CpuWorker final : public Executor::Worker {
  private:
   void execute_subtasks() {
     if (threads_.size() == 1) return threads_.front().execute(subtasks_, 0, 1, subtask_energies_);
-    const auto threads = static_cast<int>(threads_.size());
-    FirstFailure failure;
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (std::size_t t = 0; t < threads_.size(); ++t) {
-      try {
-        threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_);
-      } catch (...) {
-        failure.record(t);
-      }
-    }
-    failure.rethrow();
+    share_in_turns(threads_.size(), static_cast<int>(threads_.size()),
+                   [&](std::size_t t) { threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_); });
   }
 
   const CpuExecutor& executor_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/operands/remote_panels.hpp"
 
 namespace trifuse {
@@ -33,13 +35,12 @@ void OwnPanels::set_to_zero() const {
   std::size_t longest = 0;
   for (const std::span<double>& span : spans) longest = std::max(longest, span.size());
   const std::size_t steps = (longest + at_once - 1) / at_once;
-#pragma omp parallel for schedule(static, 1)
-  for (std::size_t n = 0; n < steps * spans.size(); ++n) {
+  share_in_turns(steps * spans.size(), available_threads(), [&](std::size_t n) {
     const std::span<double> span = spans[n % spans.size()];
     const std::size_t begin = std::min(span.size(), n / spans.size() * at_once);
     const std::size_t count = std::min(at_once, span.size() - begin);
     std::fill_n(span.data() + begin, count, 0.0);
-  }
+  });
 }
 
 }  // namespace trifuse

@@ -1,11 +1,10 @@
 #include "cxx/operands/panel_loader.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/first_failure.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
 
@@ -181,41 +180,23 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   }
   const std::size_t group_count = groups.size();
   groups.push_back(blocks.size());
-  std::atomic<std::size_t> next{0};
-  std::mutex reading;
-  FirstFailure failure;
-  const auto load = [&](std::size_t n, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
-    BlockData block = without_data(space, blocks[n]);
-    const auto count = static_cast<std::size_t>(doubles_of(space, block.tiles));
-    buffer.reserve(count);
-    read(block.tiles, std::span(buffer.data(), count));
-    if (lock.owns_lock()) lock.unlock();
-    block.data = buffer.data();
-    write(block);
-    bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
-  };
-  const auto work = [&] {
-    Buffer buffer;
-    while (!failure.any()) {
-      // A thread that reads under the lock also chooses its blocks under the lock, so that a file is read in the order
-      // of the list.
-      std::unique_lock lock(reading, std::defer_lock);
-      if (!concurrent) lock.lock();
-      const std::size_t group = next++;
-      if (group >= group_count) return;
-      try {
-        for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) load(n, buffer, lock);
-      } catch (...) {
-        failure.record(group);
-      }
-    }
-  };
   // Blocks are written to separate memory, so at most the reading needs a lock.
   const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), max_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
-#pragma omp parallel num_threads(threads)
-  work();
-  failure.rethrow();
+  // Without concurrent reads the blocks are read one after the other, in the order of the list.
+  const auto load = [&](std::size_t group, Buffer& buffer, std::unique_lock<std::mutex>& turn) {
+    for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) {
+      BlockData block = without_data(space, blocks[n]);
+      const auto count = static_cast<std::size_t>(doubles_of(space, block.tiles));
+      buffer.reserve(count);
+      read(block.tiles, std::span(buffer.data(), count));
+      if (turn.owns_lock()) turn.unlock();
+      block.data = buffer.data();
+      write(block);
+      bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
+    }
+  };
+  share_with_turns<Buffer>(group_count, threads, !concurrent, load);
 }
 
 bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,

@@ -1,13 +1,13 @@
 #include "cxx/parallel/task_run.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 
 namespace trifuse {
 
@@ -218,23 +218,18 @@ bool work_on_all_threads(TaskRun& run) {
   run.workers_begun = run.workers_failed = 0;
   run.operations_ended = run.seconds_busy = 0.0;
   run.under_way = 0;
-#pragma omp parallel num_threads(run.threads)
-  {
-    // An exception must not leave a parallel region.
+  const auto worker = [&](std::size_t) {
     try {
       work(run);
     } catch (...) {
-      {
-        const std::lock_guard lock(run.mutex);
-        if (!run.error) run.error = std::current_exception();
-      }
       const std::lock_guard lock(run.queue_mutex);
       run.abandon = true;
       run.queue_changed.notify_all();
+      throw;
     }
-  }
+  };
+  on_threads(run.threads, worker);
   run.mine.seconds_busy += run.seconds_busy / run.threads;
-  if (run.error) std::rethrow_exception(run.error);
   return run.workers_failed < run.workers_begun;
 }
 

@@ -55,7 +55,6 @@ struct TaskRun {
   int workers_begun = 0, workers_failed = 0;
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
-  std::exception_ptr error;  ///< the first exception that ends the run
 
   bool everything_done() const { return progress.tasks_done == plan.tasks.size(); }
   bool stopped() const { return settings.stop != nullptr && settings.stop->load(); }
@@ -69,7 +68,7 @@ Batches checked_batches(const Plan& plan, const Executor& executor, const std::v
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks);
 
 /// Executes batches on all threads until none are left. Returns false if all workers have ended because their devices
-/// failed. Throws the first other exception of a worker.
+/// failed. Throws another exception of a worker, of the lowest thread if several workers fail.
 bool work_on_all_threads(TaskRun& run);
 
 /// Makes `executor` the executor of the run; null for an idle rank.

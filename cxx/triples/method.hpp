@@ -48,11 +48,14 @@ struct DisconnectedSet {
 /// The largest number of sets of a method.
 inline constexpr std::size_t max_disconnected_sets = 2;
 
+/// A number of a TaskEnergy.
+using EnergyPart = double TaskEnergy::*;
+
 /// An energy that executors sum for each omega2, hartree. `same` and `mixed`: its parts in the energies of a task.
 struct MethodEnergy {
   const char* name;  ///< in reports
-  double TaskEnergy::*same;
-  double TaskEnergy::*mixed;
+  EnergyPart same;
+  EnergyPart mixed;
 };
 
 /// The energies of every method. The formulas are in energy.hpp. The last energy is the correction of the method.

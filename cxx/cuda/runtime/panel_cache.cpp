@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "tce_tiles/tile_sizes.hpp"
@@ -17,14 +17,11 @@ namespace {
 void copy_to_pinned(double* to, const double* from, std::int64_t count) {
   constexpr std::int64_t share = std::int64_t{1} << 18;  // doubles
   const auto parts = std::clamp<std::int64_t>(count / share, 1, 12);
-  std::vector<std::thread> others;
-  const auto part = [&](std::int64_t n) {
-    const std::int64_t begin = count * n / parts, end = count * (n + 1) / parts;
+  on_new_threads(static_cast<std::size_t>(parts), [&](std::size_t n) {
+    const std::int64_t part = static_cast<std::int64_t>(n);
+    const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
     std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(double));
-  };
-  for (std::int64_t n = 1; n < parts; ++n) others.emplace_back(part, n);
-  part(0);
-  for (std::thread& other : others) other.join();
+  });
 }
 
 }  // namespace
