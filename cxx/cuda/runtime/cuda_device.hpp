@@ -11,7 +11,9 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
+#include "cxx/cuda/runtime/peer_panel_provider.hpp"
 
 namespace trifuse::gpu {
 
@@ -35,11 +37,13 @@ class BusyTime {
 struct Device {
   int number;  ///< as CUDA counts, from 0
   cudaDeviceProp properties;
-  std::vector<const Kernel*> kernels;  ///< candidates; the best for its extents is chosen for each task
-  std::int64_t budget;                 ///< bytes that Trifuse may use on the device
-  DeviceArray<double> eps, omega2;     ///< as in KernelParameters
-  DeviceArray<double> ov_factors[2];   ///< as in KernelParameters
-  DeviceArray<double> zeros;           ///< used for all vvoo blocks that vanish
+  std::vector<const Kernel*> kernels;              ///< candidates; the best for its extents is chosen for each task
+  std::int64_t budget;                             ///< bytes that Trifuse may use on the device
+  DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
+  DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
+  DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
+  std::shared_ptr<HostPanelProvider> host_panels;  ///< both are providers of `panels`
+  std::shared_ptr<PeerPanelProvider> peer_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
 };

@@ -80,7 +80,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     // Orbital tiles are cut until the panels of a task fit into the share of a launch.
     fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
     for (auto [holes, particles] = largest_tiles(fine_);;) {
-      const std::int64_t slots = PanelCache::slots * slot_bytes();
+      const std::int64_t slots = HostPanelProvider::slots * slot_bytes();
       limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
       const std::int64_t needed = largest_task_bytes();
       if (needed <= limit_) break;
@@ -134,7 +134,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   }
   /// Bytes of each pinned buffer.
   std::int64_t slot_bytes() const {
-    return std::max(gpu::least_slot_bytes, PanelCache::least_slot_bytes(fine_, problem_.formulation));
+    return std::max(gpu::least_slot_bytes, HostPanelProvider::least_slot_bytes(fine_, problem_.formulation));
   }
   /// An upper bound for the bytes of the panels of a task.
   std::int64_t largest_task_bytes() const {
@@ -204,9 +204,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::int64_t slot = slot_bytes();
-    const std::int64_t left = device.budget - workers_per_device_ * worker_bytes(device) - PanelCache::slots * slot;
-    device.panels = std::make_unique<PanelCache>(*panels_, problem_.formulation,
-                                                 std::min(left, all_panels_bytes() + 64 * mib), slot);
+    const std::int64_t left =
+        device.budget - workers_per_device_ * worker_bytes(device) - HostPanelProvider::slots * slot;
+    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, slot);
+    device.peer_panels = std::make_shared<PeerPanelProvider>();
+    // Copies from peers come first, because they are faster than those from the host.
+    device.panels = std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation,
+                                                 std::min(left, all_panels_bytes() + 64 * mib),
+                                                 PanelCache::Providers{device.peer_panels, device.host_panels});
   }
 
   Problem problem_;
@@ -339,15 +344,17 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
 void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) {
   TRIFUSE_CUDA(cudaSetDevice(device.number));
   const PanelCache::Statistics panels = device.panels->statistics();
+  const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
+  const ProducedPanels from_peers = device.panels->produced_by(*device.peer_panels);
   const double seconds_kernels = device.busy->seconds();
   report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
   report.panels_wanted += panels.wanted;
-  report.panels_sent += panels.sent;
+  report.panels_sent += sent.panels;
   report.panels_evicted += panels.evicted;
-  report.bytes_sent += panels.bytes_sent;
+  report.bytes_sent += sent.bytes;
   report.panels_owned += panels.owned;
-  report.panels_from_peers += panels.from_peers;
-  report.bytes_from_peers += panels.bytes_from_peers;
+  report.panels_from_peers += from_peers.panels;
+  report.bytes_from_peers += from_peers.bytes;
   report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;

@@ -37,7 +37,7 @@ std::string DeviceExchange::export_panels(std::span<const int> owner_of_rank, in
 
 void DeviceExchange::import_panels(std::span<const std::string> handles) {
   TRIFUSE_CUDA(cudaSetDevice(device_.number));
-  std::vector<const char*> memory;
+  std::vector<const std::byte*> memory;
   for (std::size_t rank = 0; rank < handles.size(); ++rank) {
     memory.push_back(nullptr);
     if (static_cast<int>(rank) == rank_) continue;
@@ -46,11 +46,11 @@ void DeviceExchange::import_panels(std::span<const std::string> handles) {
     peers_.push_back(std::make_unique<PeerMemory>(handles[rank].substr(expected.size())));
     memory.back() = peers_.back()->data();
   }
-  device_.panels->set_peers(owners_, std::move(memory));
+  device_.peer_panels->set_peers({owners_, std::move(memory)});
 }
 
 void DeviceExchange::close() {
-  device_.panels->set_peers(nullptr, {});
+  device_.peer_panels->set_peers({});
   peers_.clear();
 }
 

@@ -19,13 +19,13 @@ using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 /// nothing: copies from the host cost less than their workers' waiting for each other.
 class DeviceExchange final : public PanelExchange {
  public:
-  /// `device`, its panel cache and `panels` must stay valid as long as this object.
+  /// `device`, its panel cache with its providers and `panels` must stay valid as long as this object.
   DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned);
 
   std::string export_panels(std::span<const int> owner_of_rank, int rank) override;
   void import_panels(std::span<const std::string> handles) override;
   void close() override;
-  std::int64_t bytes_imported() const override { return device_.panels->bytes_from_peers(); }
+  std::int64_t bytes_imported() const override { return device_.panels->produced_by(*device_.peer_panels).bytes; }
 
  private:
   std::string description_of_owner(int rank) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace trifuse::gpu {
@@ -21,7 +22,7 @@ class PeerMemory {
   PeerMemory& operator=(const PeerMemory&) = delete;
 
   /// The begin of the memory; null if it could not be opened.
-  const char* data() const { return static_cast<const char*>(memory_); }
+  const std::byte* data() const { return static_cast<const std::byte*>(memory_); }
 
  private:
   void* memory_ = nullptr;

@@ -1,5 +1,8 @@
 #include "cxx/cuda/schedule/panel_owner_map.hpp"
 
+#include <iterator>
+#include <utility>
+
 #include "cxx/cuda/schedule/arena.hpp"
 
 namespace trifuse::gpu {
@@ -62,6 +65,17 @@ const std::vector<PanelName>& PanelOwnerMap::panels_of(int owner) const {
 std::int64_t PanelOwnerMap::bytes(int owner) const {
   const auto it = owned_.find(owner);
   return it == owned_.end() ? 0 : it->second.bytes;
+}
+
+PeerPanels::PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const std::byte*> memory_of_owner)
+    : owners_(std::move(owners)), memory_of_owner_(std::move(memory_of_owner)) {}
+
+const std::byte* PeerPanels::find(const PanelName& name) const {
+  if (owners_ == nullptr) return nullptr;
+  const auto location = owners_->find(name);
+  if (!location || location->owner >= std::ssize(memory_of_owner_)) return nullptr;
+  const std::byte* const owner = memory_of_owner_[static_cast<std::size_t>(location->owner)];
+  return owner == nullptr ? nullptr : owner + location->offset;
 }
 
 }  // namespace trifuse::gpu

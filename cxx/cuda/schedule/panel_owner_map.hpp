@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -38,6 +40,22 @@ class PanelOwnerMap {
   };
   std::map<PanelName, Location> locations_;
   std::map<int, OwnedPanels> owned_;
+};
+
+/// Where a GPU reads the packed panels that its peers own.
+class PeerPanels {
+ public:
+  /// No peers.
+  PeerPanels() = default;
+  /// `memory_of_owner` [owner]: the owner's first panel, as this GPU sees it; null if it cannot read it, and for
+  /// itself.
+  PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const std::byte*> memory_of_owner);
+  /// Returns the address of a panel; null if no peer owns it in memory that this GPU can read.
+  const std::byte* find(const PanelName& name) const;
+
+ private:
+  std::shared_ptr<const PanelOwnerMap> owners_;
+  std::vector<const std::byte*> memory_of_owner_;
 };
 
 }  // namespace trifuse::gpu

@@ -51,6 +51,12 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
 /// Shape and strides of a panel in the host's memory, all of it. `stride`: doubles from one row of the host's panel to
 /// the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
+/// The same packing for a source with rows of contracted indices that are `row_stride` doubles apart. `packing`: its
+/// strides are those of a source with rows of one double.
+inline Packing with_row_stride(Packing packing, std::int64_t row_stride) {
+  for (std::int64_t& stride : packing.stride) stride *= row_stride;
+  return packing;
+}
 /// Bytes of the packed panel on the device.
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 

@@ -1,0 +1,13 @@
+#include "cxx/cuda/runtime/peer_panel_provider.hpp"
+
+#include "cxx/cuda/kernel/check.hpp"
+
+namespace trifuse::gpu {
+
+std::int64_t PeerPanelProvider::produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) {
+  const std::int64_t bytes = packed_size<Fp64>(packing) * static_cast<std::int64_t>(sizeof(double));
+  TRIFUSE_CUDA(cudaMemcpyAsync(to, peers_.find(name), static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream));
+  return bytes;
+}
+
+}  // namespace trifuse::gpu

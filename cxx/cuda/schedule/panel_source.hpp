@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cxx/cuda/schedule/task_program.hpp"
+
+/// Chooses where a packed panel comes from. How a source produces panels on the device is a matter of the CUDA run
+/// time, see PanelProvider.
+namespace trifuse::gpu {
+
+/// A source of packed panels. Workers may call its functions concurrently.
+class PanelSource {
+ public:
+  virtual ~PanelSource() = default;
+  /// True if this source can produce the panel. The answer changes only while no worker acquires panels.
+  virtual bool provides(const PanelName& name) const = 0;
+  /// True if prefetch() can make the production of a panel faster.
+  virtual bool prefetches() const { return false; }
+  /// Announces that a panel which this source provides will be produced soon. Returns at once.
+  virtual void prefetch(const PanelName& name) const { static_cast<void>(name); }
+};
+
+/// What one source has produced so far.
+struct ProducedPanels {
+  std::int64_t panels = 0;  ///< for tasks; owned panels do not count
+  std::int64_t bytes = 0;   ///< brought to the device, for owned panels as well
+};
+
+/// The sources of a panel cache, in the order in which they are asked, and what each has produced.
+///
+/// choose() and prefetches() may be called concurrently. A lock of the caller guards the other functions.
+class PanelSourceList {
+ public:
+  /// `sources`: in the order of preference; they must stay valid.
+  explicit PanelSourceList(std::vector<const PanelSource*> sources);
+
+  /// Returns the index of the first source that provides the panel. Throws Error if none does.
+  std::size_t choose(const PanelName& name) const;
+  /// True if prefetch() can make the production of a panel faster for any source.
+  bool prefetches() const;
+  /// Counts a panel. `index`: of its source. `bytes`: brought to the device. `owned`: true if the panel was not
+  /// produced for a task, but is owned by this device.
+  void count(std::size_t index, std::int64_t bytes, bool owned);
+  /// Returns zeros for a source that is not in the list.
+  ProducedPanels produced_by(const PanelSource& source) const;
+
+ private:
+  std::vector<const PanelSource*> sources_;
+  std::vector<ProducedPanels> produced_;  ///< [source]
+};
+
+}  // namespace trifuse::gpu
