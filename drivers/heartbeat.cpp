@@ -206,8 +206,8 @@ void Heartbeat::beat(const PulseEndpoint& listener) const {
   for (std::uint32_t n = 0; n < std::min<std::size_t>(listener.count, listener.addresses.size()); ++n) {
     const sockaddr_in socket_address = address_of(listener.addresses[n], listener.port);
     // It is not known which addresses can be reached, so the datagram goes to all of them.
-    static_cast<void>(
-        ::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    static_cast<void>(::sendto(socket_, &word, sizeof word, 0, reinterpret_cast<const sockaddr*>(&socket_address),
+                               sizeof socket_address));
   }
 }
 

@@ -81,7 +81,7 @@ std::string describe_schedule(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   std::string text = fmt::format("Schedule     efficiency {:.1f} %, {}; {}\n", 100.0 * tasks.efficiency(),
                                  rate(p.operations / tasks.seconds),
-                                 p.job.ranks > 1 ? fmt::format("{} work chunks from a shared counter", tasks.units)
+                                 p.job.ranks > 1 ? fmt::format("{} work chunks from a shared counter", tasks.chunks)
                                                  : std::string("one process has all tasks"));
   text += fmt::format("             tail {:.2f} s, from the first idle {} to the last energy\n", tasks.tail(),
                       tasks.gpus > 0 ? "GPU" : "rank");
