@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
@@ -99,9 +100,8 @@ struct BenchCommand {
     Calculation calculation(amplitudes, nullptr, chosen);
     const auto needed = static_cast<double>(calculation.operand_bytes());
     if (needed <= free_memory()) return calculation;
-    throw SystemError(
-        fmt::format("The operands take {:.3g} GiB, but only {:.3g} GiB of memory are free; use fewer orbitals.",
-                    needed / 0x1p30, free_memory() / 0x1p30));
+    throw SystemError(fmt::format("The operands take {}, but only {} of memory are free; use fewer orbitals.",
+                                  format_bytes(needed), format_bytes(free_memory())));
   }
 
   nlohmann::ordered_json measure(const TileSource& amplitudes, SpinFormulation each) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/hosts.hpp"
 
@@ -50,9 +51,8 @@ void check_room(Communicator& communicator, std::span<const SharedSegment> segme
     }
     void* const memory = mmap(nullptr, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-      throw SystemError(
-          fmt::format("There is not enough memory on {} for the {:.1f} MiB of operands that a rank keeps.", hosts[mine],
-                      static_cast<double>(own) / 0x1p20));
+      throw SystemError(fmt::format("There is not enough memory on {} for the {} of operands that a rank stores.",
+                                    hosts[mine], format_bytes(static_cast<double>(own))));
     }
     munmap(memory, own);
     const char* const shared_memory = "/dev/shm";
@@ -60,9 +60,9 @@ void check_room(Communicator& communicator, std::span<const SharedSegment> segme
     if (ranks_of_host < 2 || statvfs(shared_memory, &room) != 0) return;
     const double free = static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize);
     if (static_cast<double>(of_host) <= free) return;
-    throw SystemError(fmt::format(
-        "The ranks on {} need {:.1f} MiB of shared memory for operands, and {} has {:.1f} MiB free; make it larger.",
-        hosts[mine], static_cast<double>(of_host) / 0x1p20, shared_memory, free / 0x1p20));
+    throw SystemError(
+        fmt::format("The ranks on {} need {} of shared memory for operands, and {} has {} free; make it larger.",
+                    hosts[mine], format_bytes(static_cast<double>(of_host)), shared_memory, format_bytes(free)));
   });
 }
 

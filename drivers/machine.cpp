@@ -9,6 +9,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -23,8 +24,8 @@ std::string version_text() {
                   feature("MPI", has_mpi), feature("Global Arrays", has_mpi && has_global_arrays),
                   feature("Fortran", has_fortran), blas_name());
   for (const DeviceInfo& gpu : visible_devices()) {
-    text += fmt::format("\nGPU {}: {}, compute capability {}.{}, {:.0f} GiB{}", gpu.number, gpu.name, gpu.major,
-                        gpu.minor, static_cast<double>(gpu.total_memory) / 0x1p30,
+    text += fmt::format("\nGPU {}: {}, compute capability {}.{}, {}{}", gpu.number, gpu.name, gpu.major, gpu.minor,
+                        format_bytes(static_cast<double>(gpu.total_memory)),
                         is_supported(gpu) ? "" : " (too old: 7.5 is needed)");
   }
   if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;

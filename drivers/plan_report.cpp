@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/printable.hpp"
 #include "drivers/report.hpp"
 #include "drivers/svg.hpp"
@@ -19,11 +20,6 @@ constexpr double enough_efficiency = 0.9;
 /// The number of GPUs of a job, or the number of its ranks if it has no GPU.
 int groups_of(const Prediction& prediction) {
   return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
-}
-
-std::string amount(double bytes) {
-  if (bytes < gib) return fmt::format("{:.1f} MiB", bytes / 0x1p20);
-  return bytes >= 100 * gib ? fmt::format("{:.0f} GiB", bytes / gib) : fmt::format("{:.2f} GiB", bytes / gib);
 }
 
 std::string rate(double operations_per_second) {
@@ -46,19 +42,19 @@ Shares shares_of(const Simulation& tasks) {
 }
 
 std::string describe_memory(const Prediction& p, const MachineModel& machine) {
-  std::string text = fmt::format("Memory       node: {} of operands (it has {}), {}; rank: {}\n", amount(p.node_bytes),
-                                 amount(machine.node_memory),
+  std::string text = fmt::format("Memory       node: {} of operands (it has {}), {}; rank: {}\n",
+                                 format_bytes(p.node_bytes), format_bytes(machine.node_memory),
                                  p.shared_operands ? "one copy shared by all ranks" : "one copy in every rank",
-                                 amount(p.operand_bytes));
+                                 format_bytes(p.operand_bytes));
   if (p.job.gpus == 0) return text;
   const GpuMemory& gpu = p.gpu;
   text += fmt::format("             GPU: {} to use: {} scratch of {} workers, {} panels of the largest task,\n",
-                      amount(gpu.budget), amount(gpu.scratch), gpu.workers, amount(gpu.working_set));
+                      format_bytes(gpu.budget), format_bytes(gpu.scratch), gpu.workers, format_bytes(gpu.working_set));
   text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
-                      amount(gpu.read_ahead), amount(gpu.all_panels));
+                      format_bytes(gpu.read_ahead), format_bytes(gpu.all_panels));
   if (p.owned_bytes > 0.0) {
-    text +=
-        fmt::format("             {} of the cached panels are owned for all GPUs of the node\n", amount(p.owned_bytes));
+    text += fmt::format("             {} of the cached panels are owned for all GPUs of the node\n",
+                        format_bytes(p.owned_bytes));
   }
   return text;
 }
@@ -67,7 +63,7 @@ std::string describe_moved(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   if (tasks.gpus == 0) return "";
   std::string text = fmt::format("Moved        {} to each GPU on average, {} at most",
-                                 amount(tasks.bytes_sent / tasks.gpus), amount(tasks.max_bytes_sent));
+                                 format_bytes(tasks.bytes_sent / tasks.gpus), format_bytes(tasks.max_bytes_sent));
   if (tasks.bytes_needed > 0.0) {
     text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
   }
@@ -173,7 +169,8 @@ std::string describe(const PlanReport& report) {
   if (report.rotation) {
     text += fmt::format(
         "             --rohf semicanonical takes {} more in each rank, {} during the rotation, which takes {:.2f} s\n",
-        amount(report.rotation->rotated_bytes), amount(report.rotation->peak_bytes), report.rotation->seconds);
+        format_bytes(report.rotation->rotated_bytes), format_bytes(report.rotation->peak_bytes),
+        report.rotation->seconds);
   }
   text += describe_moved(p);
   text += fmt::format(
@@ -189,7 +186,7 @@ std::string describe(const PlanReport& report) {
   text += fmt::format(
       "\n"
       "Assumed      {}; {:.0f} GPUs, {:.0f} cores and {} per node, network {:.0f} GB/s per node, files {:.1f} GB/s\n",
-      kernels, report.machine.gpus_per_node, report.machine.cores_per_node, amount(report.machine.node_memory),
+      kernels, report.machine.gpus_per_node, report.machine.cores_per_node, format_bytes(report.machine.node_memory),
       report.machine.network * 1e-9, report.machine.read * 1e-9);
   return text + "             (--assume changes these numbers; --json lists all numbers with their sources)\n";
 }

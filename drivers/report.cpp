@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -38,10 +39,7 @@ int irreps_used(const TileSpace& space) {
 }
 
 std::string bytes(std::int64_t count) {
-  const auto number = static_cast<double>(count);
-  if (number >= 0x1p30) return fmt::format("{:.2f} GiB", number / 0x1p30);
-  if (number >= 0x1p20) return fmt::format("{:.1f} MiB", number / 0x1p20);
-  return fmt::format("{:.1f} KiB", number / 0x1p10);
+  return format_bytes(static_cast<double>(count));
 }
 
 /// A list of GPUs, e.g. "GPU 0: NVIDIA H200, GPU 1: NVIDIA H200".

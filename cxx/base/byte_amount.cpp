@@ -1,5 +1,7 @@
 #include "cxx/base/byte_amount.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
@@ -22,6 +24,13 @@ std::optional<std::int64_t> parse_bytes(const std::string& text) {
     }
   }
   return std::nullopt;
+}
+
+std::string format_bytes(double bytes) {
+  if (bytes >= 100 * 0x1p30) return fmt::format("{:.0f} GiB", bytes / 0x1p30);
+  if (bytes >= 0x1p30) return fmt::format("{:.2f} GiB", bytes / 0x1p30);
+  if (bytes >= 0x1p20) return fmt::format("{:.1f} MiB", bytes / 0x1p20);
+  return fmt::format("{:.1f} KiB", bytes / 0x1p10);
 }
 
 }  // namespace trifuse

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
@@ -20,8 +21,8 @@ namespace {
 /// Host memory that a run uses if `CalculationOptions::memory` sets no limit, bytes.
 constexpr std::int64_t default_memory = std::int64_t{2} << 30;
 
-double mib(std::int64_t bytes) {
-  return static_cast<double>(bytes) / 0x1p20;
+std::string amount(std::int64_t bytes) {
+  return format_bytes(static_cast<double>(bytes));
 }
 
 /// True if two tile spaces have the same orbitals, also if their tiles differ.
@@ -111,9 +112,8 @@ void CalculationContext::choose_orbitals() {
   // With CUDA, --memory limits the GPUs and not the host. Several ranks know the memory of their hosts and check later.
   const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || of_rank_.sharers == 1);
   if (!limited || peak_of_rotation() <= *options_.memory) return;
-  throw UsageError(
-      fmt::format("Rotating {} to semicanonical orbitals takes {:.1f} MiB of memory{}; allow it with --memory.",
-                  info.path, mib(peak_of_rotation()), of_rank_.sharers > 1 ? " of each process" : ""));
+  throw UsageError(fmt::format("Rotating {} to semicanonical orbitals takes {} of memory{}; allow it with --memory.",
+                               info.path, amount(peak_of_rotation()), of_rank_.sharers > 1 ? " of each process" : ""));
 }
 
 std::int64_t CalculationContext::rotated_bytes() const {
@@ -158,10 +158,10 @@ void CalculationContext::plan_tasks() {
   // With CUDA, --memory limits the GPUs and not the host.
   const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
   if (plan_bytes > static_cast<double>(allowed)) {
-    throw UsageError(fmt::format(
-        "A tile size of {} makes about {:.2g} tasks, and their list alone takes {:.1f} GiB; use larger tiles{}.",
-        tiles_.sizes.particles, plan_bytes / bytes_per_task, plan_bytes / 0x1p30,
-        cuda ? "" : ", or allow more --memory"));
+    throw UsageError(
+        fmt::format("A tile size of {} makes about {:.2g} tasks, and their list alone takes {}; use larger tiles{}.",
+                    tiles_.sizes.particles, plan_bytes / bytes_per_task, format_bytes(plan_bytes),
+                    cuda ? "" : ", or allow more --memory"));
   }
   // A list of more tasks takes minutes, even if it fits into memory.
   constexpr double max_tasks = 5e7;
@@ -238,10 +238,10 @@ void CalculationContext::plan_memory() {
   in_use_per_thread_ = memory.in_use;
   const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
   if (affordable < 1) {
-    throw UsageError(fmt::format(
-        "--memory allows {:.1f} MiB of scratch, but one thread needs {:.1f} MiB; allow more or give a smaller "
-        "--tile-size.",
-        static_cast<double>(allowed) / 0x1p20, static_cast<double>(memory.per_worker) / 0x1p20));
+    throw UsageError(
+        fmt::format("--memory allows {} of scratch, but one thread needs {}; allow more or give a smaller "
+                    "--tile-size.",
+                    amount(allowed), amount(memory.per_worker)));
   }
   threads_ = static_cast<int>(std::min<std::int64_t>(threads_, affordable));
 }
@@ -304,9 +304,9 @@ void CalculationContext::plan_shared_memory() {
   const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
   const std::int64_t rotated = memory_after_rotation(), peak = peak_of_rotation();
   if (memory_for_operands() < peak - rotated) {
-    throw UsageError(
-        fmt::format("Each of {} ranks needs {:.1f} MiB to rotate orbitals, but {} allows this rank {:.1f} MiB; {}.",
-                    communicator_->size(), mib(peak), limit, mib(memory_for_operands() + rotated), advice));
+    throw UsageError(fmt::format("Each of {} ranks needs {} to rotate orbitals, but {} allows this rank {}; {}.",
+                                 communicator_->size(), amount(peak), limit, amount(memory_for_operands() + rotated),
+                                 advice));
   }
   if (assignment_.role == RankAssignment::Role::idle) return;
   const auto needed = [&] { return owned_bytes_ + users_of_operands() * in_use_per_thread_; };
@@ -314,10 +314,10 @@ void CalculationContext::plan_shared_memory() {
   if (memory_for_operands() >= needed()) return;
   const std::int64_t scratch = scratch_bytes();
   throw UsageError(
-      fmt::format("This rank, one of {}, keeps up to {:.1f} MiB of the operands and needs {:.1f} MiB to compute, but "
-                  "{} allows {:.1f} MiB; {}.",
-                  communicator_->size(), mib(owned_bytes_ + rotated), mib(needed() - owned_bytes_ + scratch), limit,
-                  mib(memory_for_operands() + rotated + scratch), advice));
+      fmt::format("This rank, one of {}, stores up to {} of the operands and needs {} to compute, but "
+                  "{} allows {}; {}.",
+                  communicator_->size(), amount(owned_bytes_ + rotated), amount(needed() - owned_bytes_ + scratch),
+                  limit, amount(memory_for_operands() + rotated + scratch), advice));
 }
 
 int CalculationContext::threads_on_cores() const {

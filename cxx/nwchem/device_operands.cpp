@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse::gpu {
@@ -15,17 +16,19 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (limit_ && wanted > *limit_ - taken_) {
     throw DeviceMemoryError(
-        fmt::format("{} of a task need {} MiB more on the GPU, but only {} MiB of the allowed {} MiB are left; allow "
+        fmt::format("{} of a task need {} more on the GPU, but only {} of the allowed {} are left; allow "
                     "more memory, or give a smaller tile size.",
-                    what, wanted >> 20, (*limit_ - taken_) >> 20, *limit_ >> 20));
+                    what, format_bytes(static_cast<double>(wanted)),
+                    format_bytes(static_cast<double>(*limit_ - taken_)), format_bytes(static_cast<double>(*limit_))));
   }
   std::size_t free = 0, total = 0;
   TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
   if (bytes + reserve > free) {
     throw DeviceMemoryError(
-        fmt::format("{} of a task need {} MiB more on the GPU, but only {} MiB of its {} MiB are free; give a smaller "
+        fmt::format("{} of a task need {} more on the GPU, but only {} of its {} are free; give a smaller "
                     "tile size, or let fewer processes share the GPU.",
-                    what, bytes >> 20, free >> 20, total >> 20));
+                    what, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(free)),
+                    format_bytes(static_cast<double>(total))));
   }
   taken_ += wanted;
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <filesystem>
+#include <stdexcept>
 #include <system_error>
 
 #include "cxx/base/communicator.hpp"
@@ -126,6 +127,11 @@ bool Journal::read_files(const std::map<int, std::string>& files, int rank, int 
     locked = locked && with_lock;
   }
   return locked;
+}
+
+void Journal::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
+  if (!file_) throw std::logic_error("This rank only reads the journal " + path_ + ".");
+  file_->append(task, by, energies);
 }
 
 void Journal::add_finished(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {

@@ -50,15 +50,13 @@ class Journal {
   /// Number of these tasks by the kind of worker that computed them, finished_by[worker kind].
   const std::array<std::size_t, worker_kinds>& finished_by() const { return finished_by_; }
 
-  /// Appends the energies of a task to the file of this rank. Requires that the journal was opened with `writes`. One
-  /// thread at a time may call it. Throws SystemError with the name of the file if writing fails, e.g. because the disk
-  /// is full. Earlier records stay valid.
+  /// Appends the energies of a task to the file of this rank. One thread at a time may call it. Throws
+  /// std::logic_error if the journal was opened without `writes`, and SystemError with the name of the file if writing
+  /// fails, e.g. because the disk is full. Earlier records stay valid.
   ///
   /// `task`: number of the task in the plan. `by`: the kind of worker that computed it. `energies`: energies[omega2],
   /// hartree.
-  void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
-    file_->append(task, by, energies);
-  }
+  void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
   /// Name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }

@@ -10,12 +10,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/parallel/journal_record.hpp"
 
+/// A journal is a header and one record for each finished task. All fields have eight bytes, least significant byte
+/// first.
+///
+///     header   magic "TRIFUSE2", energies per task, tasks, largest hole tile, largest particle tile, aligned (0 or 1),
+///              fingerprint (two fields), checksum of the fields before it (XXH3)
+///     record   number of the task, with the kind of worker in the highest byte; for each omega2 the four numbers of
+///              TaskEnergy::as_numbers(), hartree; checksum of the fields before it (XXH3, seed: first field of the
+///              fingerprint)
 namespace trifuse {
 
 namespace {
@@ -29,6 +39,7 @@ struct Header {
   Fingerprint fingerprint;
   std::uint64_t checksum;
 };
+static_assert(sizeof(Header) == 9 * sizeof(std::uint64_t), "a header has no padding");
 constexpr std::array<char, 8> magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '2'};
 constexpr std::array<char, 8> old_magic = {'T', 'R', 'I', 'F', 'U', 'S', 'E', '1'};
 
@@ -88,7 +99,7 @@ void JournalFile::fail(const std::string& action) const {
 }
 
 std::size_t JournalFile::record_size() const {
-  return sizeof(std::uint64_t) + key_.energies_per_task * sizeof(TaskEnergy) + sizeof(std::uint64_t);
+  return (1 + key_.energies_per_task * TaskEnergy::numbers + 1) * sizeof(std::uint64_t);
 }
 
 void JournalFile::lock(int operation) {
@@ -209,6 +220,10 @@ bool JournalFile::read_header() {
   return true;
 }
 
+std::uint64_t JournalFile::checksum_of_fields(std::string_view fields) const {
+  return XXH3_64bits_withSeed(fields.data(), fields.size(), key_.fingerprint[0]);
+}
+
 void JournalFile::read_records(std::size_t file_size, const Found& found) {
   std::vector<char> record(record_size());
   std::vector<TaskEnergy> energies(key_.energies_per_task);
@@ -216,15 +231,18 @@ void JournalFile::read_records(std::size_t file_size, const Found& found) {
     if (::pread(file_, record.data(), record.size(), static_cast<off_t>(end_)) != static_cast<ssize_t>(record.size())) {
       fail("read");
     }
-    std::uint64_t first = 0, checksum = 0;
-    std::memcpy(&first, record.data(), sizeof first);
-    std::memcpy(&checksum, record.data() + record.size() - sizeof checksum, sizeof checksum);
+    RecordReader fields(record);
+    const std::uint64_t first = fields.integer();
     const std::uint64_t task = first & ((std::uint64_t{1} << kind_bit) - 1), by = first >> kind_bit;
-    if (checksum != XXH3_64bits_withSeed(record.data(), record.size() - sizeof checksum, key_.fingerprint[0]) ||
-        task >= key_.tasks || by >= worker_kinds) {
-      break;
+    for (TaskEnergy& energy : energies) {
+      std::array<double, TaskEnergy::numbers> numbers{};
+      for (double& number : numbers) number = fields.real();
+      energy = TaskEnergy::of_numbers(numbers.data());
     }
-    std::memcpy(energies.data(), record.data() + sizeof first, energies.size() * sizeof(TaskEnergy));
+    if (fields.integer() !=
+            checksum_of_fields(std::string_view(record.data(), record.size() - sizeof(std::uint64_t))) ||
+        task >= key_.tasks || by >= worker_kinds)
+      break;
     found(task, static_cast<WorkerKind>(by), energies);
     end_ += record.size();
   }
@@ -246,14 +264,13 @@ void JournalFile::write_all(const void* data, std::size_t size) {
 }
 
 void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
-  std::vector<char> record(record_size());
-  const std::uint64_t first = task | static_cast<std::uint64_t>(by) << kind_bit;
-  std::memcpy(record.data(), &first, sizeof first);
-  std::memcpy(record.data() + sizeof first, energies.data(), energies.size_bytes());
-  const std::uint64_t checksum =
-      XXH3_64bits_withSeed(record.data(), record.size() - sizeof(std::uint64_t), key_.fingerprint[0]);
-  std::memcpy(record.data() + record.size() - sizeof checksum, &checksum, sizeof checksum);
-  write_all(record.data(), record.size());
+  RecordWriter record;
+  record.put(task | static_cast<std::uint64_t>(by) << kind_bit);
+  for (const TaskEnergy& energy : energies) {
+    for (const double number : energy.as_numbers()) record.put(number);
+  }
+  record.put(checksum_of_fields(record.bytes()));
+  write_all(record.bytes().data(), record.bytes().size());
   // The page cache survives a kill of the process. Against a crash of the machine the file is synchronised from time to
   // time.
   constexpr double seconds_between_syncs = 20.0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
@@ -84,6 +85,8 @@ class JournalFile {
   void write_all(const void* data, std::size_t size);
   /// Throws SystemError with the name of the file and the reason in errno. `action`: "opened", "written", ...
   [[noreturn]] void fail(const std::string& action) const;
+  /// Returns the checksum that follows the fields of a record.
+  std::uint64_t checksum_of_fields(std::string_view fields) const;
   /// Size of a record in bytes.
   std::size_t record_size() const;
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/hosts.hpp"
@@ -182,9 +183,9 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
     const double left = host.memory - host.operands;
     if (left < 0.0) {
       throw UsageError(
-          fmt::format("The {} ranks on the host {} need {:.1f} GiB for operands, but the memory of the host is too "
+          fmt::format("The {} ranks on the host {} need {} for operands, but the memory of the host is too "
                       "small; use more hosts.",
-                      host.ranks, ranks[r].host, host.operands / 0x1p30));
+                      host.ranks, ranks[r].host, format_bytes(host.operands)));
     }
     const bool idle = assignments[r].role == RankAssignment::Role::idle;
     assignments[r].memory = memory.of_operands(r) + (idle ? 0.0 : left / computing[ranks[r].host]);
@@ -344,8 +345,8 @@ std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks,
   std::vector<int> on_cores = ranks_that_fit(ranks, memory);
   if (!gpus && on_cores.empty()) {
     throw UsageError(fmt::format(
-        "The operands take {:.1f} GiB{}, but no host has that much free memory; use more hosts or GPUs.",
-        ranks.front().operand_bytes / 0x1p30, operands == OperandStorage::own ? " for each rank" : " in all"));
+        "The operands take {}{}, but no host has that much free memory; use more hosts or GPUs.",
+        format_bytes(ranks.front().operand_bytes), operands == OperandStorage::own ? " for each rank" : " in all"));
   }
   set_rates(ranks, on_cores, assignments);
   if (gpus && operands == OperandStorage::own && !worth_helping(ranks, on_cores, assignments, operations)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
 #include "cxx/operands/panel_layout.hpp"
@@ -89,14 +90,14 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   const GpuMemory& gpu = prediction.gpu;
   if (prediction.job.gpus > 0 && gpu.working_set > gpu.panels) {
     prediction.obstacles.push_back(
-        fmt::format("The panels of one task take {:.1f} GiB, but a GPU has {:.1f} GiB for them: a run would cut the "
+        fmt::format("The panels of one task take {}, but a GPU has {} for them: a run would cut the "
                     "tiles further and be slower than predicted; use a smaller --tile-size.",
-                    gpu.working_set / gib, gpu.panels / gib));
+                    format_bytes(gpu.working_set), format_bytes(gpu.panels)));
   }
   if (prediction.node_bytes > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
-        "Operands do not fit: they take {:.0f} GiB on each of {} node{}, and a node has {:.0f} GiB; {}.",
-        prediction.node_bytes / gib, nodes, nodes == 1 ? "" : "s", machine.node_memory / gib,
+        "Operands do not fit: they take {} on each of {} node{}, and a node has {}; {}.",
+        format_bytes(prediction.node_bytes), nodes, nodes == 1 ? "" : "s", format_bytes(machine.node_memory),
         prediction.shared_operands
             ? fmt::format("use at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / machine.node_memory))
             : "share them between ranks (--operands shared), or use fewer ranks on a node"));

@@ -111,7 +111,7 @@ TEST_F(LittleGpuMemory, LeavesATaskToACoreWhereNoPieceFits) {
 
 TEST_F(LittleGpuMemory, IsRefusedWhereNothingFits) {
   EXPECT_EQ(begin_with("1MiB"), 30) << "NWChem's sign of failure";
-  expect_failure("of the allowed 1 MiB are left");
+  expect_failure("of the allowed 1.0 MiB are left");
 }
 
 // Another process has taken the memory: this one, here.

@@ -1,10 +1,12 @@
 #include "cxx/parallel/journal.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,41 @@ TEST_F(AJournal, KeepsEnergiesToTheBit) {
   write({4, 0, 2});
   EXPECT_EQ(fs::file_size(path), header_size + 3 * record_size);
   expect_finished({0, 2, 4});
+}
+
+/// The bytes of a file, as hexadecimal digits.
+std::string digits_of(const std::string& bytes) {
+  std::string digits;
+  for (const unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+TEST_F(AJournal, HasTheBytesThatItsFormatSays) {
+  write({0});
+  const std::string file = read_text(path);
+  ASSERT_EQ(file.size(), header_size + record_size);
+  // Magic, energies per task, tasks, tiles of 4 and 16 orbitals, not aligned, fingerprint; the checksum follows.
+  EXPECT_EQ(digits_of(file.substr(0, header_size - 8)),
+            "5452494655534532"
+            "0200000000000000"
+            "0600000000000000"
+            "0400000000000000"
+            "1000000000000000"
+            "0000000000000000"
+            "efcdab8967452301"
+            "2a00000000000000");
+  // Task 0 by a CPU worker; for each omega2 the IEEE 754 bits of four energies; the checksum follows.
+  EXPECT_EQ(digits_of(file.substr(header_size, record_size - 8)),
+            "0000000000000001"
+            "555555555555d5bf1cc7711cc771bc3fcc99f603d5928c010000000000000080"
+            "000000000000d0bf000000000000b03f59f3f8c21f6e85010000000000000080");
+}
+
+TEST_F(AJournal, ThatIsOnlyReadCannotBeAppendedTo) {
+  write({4});
+  Journal journal(path, key_of_this_run, nullptr, false);
+  EXPECT_TRUE(journal.finished(4));
+  EXPECT_THROW(journal.append(1, WorkerKind::cpu, energies_of(1)), std::logic_error);
 }
 
 TEST_F(AJournal, IsContinuedByTheNextRun) {

@@ -180,7 +180,7 @@ TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::idle, Role::idle}));
   EXPECT_EQ(assignments[0].threads, 4);  // those that wait need no cores
   for (RankResources& rank : ranks) rank.operand_bytes = 400 * gib;
-  expect_failure<UsageError>([&] { assign_work(ranks, 1e15); }, "take 400.0 GiB for each rank");
+  expect_failure<UsageError>([&] { assign_work(ranks, 1e15); }, "take 400 GiB for each rank");
 }
 
 TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
@@ -219,7 +219,7 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   EXPECT_DOUBLE_EQ(assign_work(ranks, 1e15, OperandStorage::shared)[0].memory, (85.0 / 4 + 5.0 / 2) * gib);
   EXPECT_DOUBLE_EQ(assign_work(ranks, 1e15, OperandStorage::shared)[3].memory, 85.0 / 4 * gib);
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
-  expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); }, "take 100.0 GiB in all");
+  expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); }, "take 100 GiB in all");
   // Another host of the same kind halves them.
   ranks.insert(ranks.end(), 4, on_cores("b", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
@@ -227,7 +227,7 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   // One that is too small for its pieces cannot take part at all.
   for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); },
-                             "The 4 ranks on the host b keep 50.0 GiB");
+                             "The 4 ranks on the host b need 50.00 GiB");
 }
 
 TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
@@ -280,8 +280,8 @@ TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
   const double begin = wall_seconds();
   const auto assignments = assign_work(ranks, 1e20, OperandStorage::shared);
   EXPECT_LT(wall_seconds() - begin, 10.0);
-  EXPECT_EQ(shares.back().role, Role::cpu_worker);
-  EXPECT_DOUBLE_EQ(shares.front().operands.share, 5.0);
+  EXPECT_EQ(assignments.back().role, Role::cpu_worker);
+  EXPECT_DOUBLE_EQ(assignments.front().operands.share, 5.0);
 }
 
 TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
@@ -86,9 +87,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       if (needed <= limit_) break;
       if (holes <= hole_block && particles <= hole_block) {
         throw UsageError(
-            fmt::format("A task needs {} MiB on the GPU even with the smallest tiles, but only {} MiB are left; allow "
+            fmt::format("A task needs {} on the GPU even with the smallest tiles, but only {} are left; allow "
                         "more --memory.",
-                        needed / mib + 1, std::max<std::int64_t>(limit_, 0) / mib));
+                        format_bytes(static_cast<double>(needed)),
+                        format_bytes(static_cast<double>(std::max<std::int64_t>(limit_, 0)))));
       }
       if (holes > particles || particles <= hole_block) {
         holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
