@@ -44,6 +44,7 @@ TEST_P(OtherMethodsFor, AreLinearInTheWeight) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation);
+    owned.problem.omega2 = {0.0};
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
     const auto sum_on_cpu = [&](const Method& method) {
       owned.problem.method = method;

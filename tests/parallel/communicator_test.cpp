@@ -194,7 +194,7 @@ TEST_F(DistributedTasks, ReportsTheProgressOfAllRanks) {
 TEST_F(DistributedTasks, SaysSoWhereNobodyWorks) {
   const auto failures =
       failures_of_ranks(2, [&](Communicator& communicator) { run(communicator, nullptr, {.role = Role::idle}); });
-  for (const std::string& failure : failures) EXPECT_NE(failure.find("did 0 of"), std::string::npos) << failure;
+  for (const std::string& failure : failures) EXPECT_NE(failure.find("computed 0 of"), std::string::npos) << failure;
 }
 
 TEST_F(DistributedTasks, StopsOnAllRanksWhenOneIsAskedTo) {
@@ -387,7 +387,7 @@ TEST(DistributedCalculationWithArrays, IsRefusedIfThePartOfARankDoesNotFit) {
       },
       true);
   for (const std::string& failure : failures) {
-    EXPECT_NE(failure.find("This rank, one of 4, keeps up to"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("This rank, one of 4, stores up to"), std::string::npos) << failure;
     EXPECT_NE(failure.find("--memory allows"), std::string::npos) << failure;
   }
 }

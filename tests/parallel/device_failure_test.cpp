@@ -85,7 +85,7 @@ TEST_F(DeviceFailure, AtAnyBatchLeavesTheRestToCores) {
       EXPECT_EQ(outcome.operations, static_cast<double>(plan.tasks.size()));
       EXPECT_EQ(fallbacks, 1u);
       ASSERT_EQ(warnings.size(), 1u);
-      EXPECT_NE(warnings[0].find("cores: GPU 0 fell off the bus."), std::string::npos) << warnings[0];
+      EXPECT_NE(warnings[0].find("tasks: GPU 0 fell off the bus."), std::string::npos) << warnings[0];
       EXPECT_EQ(outcome.warnings, warnings);
       EXPECT_TRUE(outcome.ranks.at(0).device_failed);
     }
@@ -248,7 +248,7 @@ TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
       EXPECT_TRUE(outcome.ranks.at(0).device_failed);
       ASSERT_EQ(outcome.warnings.size(), 1u);
-      EXPECT_NE(outcome.warnings[0].find("A GPU of rank 0 is given up"), std::string::npos) << outcome.warnings[0];
+      EXPECT_NE(outcome.warnings[0].find("A GPU of rank 0 is no longer used"), std::string::npos) << outcome.warnings[0];
     });
     EXPECT_EQ(failures, std::vector<std::string>(3));
     EXPECT_EQ(executed, plan.tasks.size());

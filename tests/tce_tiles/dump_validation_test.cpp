@@ -109,7 +109,7 @@ TEST_F(DumpValidation, FormatAndVersion) {
   dump.attributes["version"] = std::int64_t{0};
   expect_refused(dump, "attribute 'version' of the root group is 0 instead of 1");
   dump.attributes["version"] = std::string("one");
-  expect_refused(dump, "attribute 'version' holds strings where an integer is needed");
+  expect_refused(dump, "attribute 'version' holds strings, but an integer is needed");
   dump.attributes.erase("version");
   expect_refused(dump, "is absent instead of 1");
 }
@@ -119,7 +119,7 @@ TEST_F(DumpValidation, OtherAttributes) {
   dump.attributes["reference"] = std::string("GHF");
   expect_refused(dump, "attribute 'reference' is 'GHF', but it must be one of 'RHF', 'UHF', 'ROHF'.");
   dump.attributes["reference"] = 1.0;
-  expect_refused(dump, "attribute 'reference' holds floating-point numbers where a string is needed");
+  expect_refused(dump, "attribute 'reference' holds floating-point numbers, but a string is needed");
   dump.attributes.erase("reference");
   expect_refused(dump, "attribute 'reference' of the root group is missing");
 
@@ -139,7 +139,7 @@ TEST_F(DumpValidation, OtherAttributes) {
   dump.attributes["correlation_energy"] = std::numeric_limits<double>::quiet_NaN();
   expect_refused(dump, "attribute 'correlation_energy' is not a finite number");
   dump.attributes["correlation_energy"] = std::string("-0.2");
-  expect_refused(dump, "attribute 'correlation_energy' holds strings where a number is needed");
+  expect_refused(dump, "attribute 'correlation_energy' holds strings, but a number is needed");
 }
 
 TEST_F(DumpValidation, MissingDatasets) {
@@ -150,16 +150,16 @@ TEST_F(DumpValidation, MissingDatasets) {
   }
   RawDump dump = uhf();
   dump.datasets.erase("ovvv_bbbb");
-  expect_refused(dump, "dataset 'ovvv_bbbb' (or 'asym_ovvv_bbbb') is missing although 'ovvv_aaaa' is there");
+  expect_refused(dump, "dataset 'ovvv_bbbb' (or 'asym_ovvv_bbbb') is missing although 'ovvv_aaaa' is present");
   dump = uhf();
   dump.datasets["asym_ovoo_aaaa"] = dump.datasets["ovoo_aaaa"];
-  expect_refused(dump, "both 'ovoo_aaaa' and 'asym_ovoo_aaaa' are there");
+  expect_refused(dump, "both 'ovoo_aaaa' and 'asym_ovoo_aaaa' are present");
   dump = uhf();
   dump.datasets["fock_a"] = {{6, 6}, Values(36, 0.0)};
   expect_refused(dump, "only one of the datasets 'fock_a' and 'fock_b' is present");
   dump = uhf();
   dump.datasets.erase("irrep_occ_b");
-  expect_refused(dump, "dataset 'irrep_occ_b' is missing although 'irrep_occ_a' is there");
+  expect_refused(dump, "dataset 'irrep_occ_b' is missing although 'irrep_occ_a' is present");
 }
 
 TEST_F(DumpValidation, Shapes) {

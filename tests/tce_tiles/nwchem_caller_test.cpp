@@ -111,7 +111,7 @@ TEST(NwchemCaller, RefusesEnergiesThatAreNotThoseOfTheTable) {
 TEST(NwchemCaller, RefusesSpatialTilesInAnotherOrder) {
   expect_refused(
       water_2eorb, [](Caller& caller) { std::swap(caller.spatial_tile[0], caller.spatial_tile[1]); },
-      "orbitals of tile 1 in spatial tile 2, where 1 is expected");
+      "orbitals of tile 1 in spatial tile 2, but 1 is expected");
 }
 
 TEST(NwchemCaller, PassesOnWhatCannotBeRead) {
