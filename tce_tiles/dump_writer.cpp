@@ -28,7 +28,7 @@ constexpr std::int64_t chunk_doubles = 4096;
 OutputRules rules_of(const WriteOptions& options) {
   OutputRules rules;
   rules.cure = "check the name and the permissions there";
-  rules.kept = "this file exists already; give another name, or allow replacing it";
+  rules.kept = "this file exists already; give another name, or allow overwriting it (--overwrite)";
   rules.overwrite = options.overwrite;
   rules.refuse = options.refuse;
   return rules;

@@ -51,7 +51,7 @@ def main():
     parser.add_argument("paths", nargs="*", type=Path, default=[Path(__file__).resolve().parent / "data"])
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--launcher", default="", help="what starts both programs, for example 'mpirun -n 2'")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     launcher = shlex.split(options.launcher)
     sources = [source for path in options.paths for source in inputs_below(path)]
     if not sources:

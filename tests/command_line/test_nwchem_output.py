@@ -138,7 +138,7 @@ class OptionsThatContradict(OutputTest):
             for line in (("run", dump), ("info", dump), ("run", dump, "--left", other), ("convert", dump, self.folder / "new.h5"),
                          ("plan", dump)):
                 with self.subTest(line=line, option=option):
-                    self.assert_one_sentence(trifuse(*line, option, value), 2, f"{option} ", dump, "leave it out")
+                    self.assert_one_sentence(trifuse(*line, option, value), 2, f"{option} ", dump, "leave the option out")
         self.assert_nothing_but("dump.h5", "other.h5")
         self.succeed("run", dump, "--left", DATA / WATER / "c", "--frozen-core", 0)
         self.succeed("run", DATA / WATER / "c", "--left", dump, "--frozen-core", 0)

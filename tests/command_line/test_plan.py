@@ -94,7 +94,7 @@ class Prediction(PlanTest):
         self.assertIn("3 ranks on cores", text)
         self.assertGreater(report["prediction"]["schedule"]["operations_on_cores"], 0.0)
         # Without operands of their own to read, which takes longer than the others need for the tasks.
-        self.assertIn("3 ranks wait", self.plan(*large, "--assume", "core-rate=1e9", "--operands", "own")[1])
+        self.assertIn("3 ranks idle", self.plan(*large, "--assume", "core-rate=1e9", "--operands", "own")[1])
         report, _ = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)
         self.assertEqual((report["prediction"]["gpus"], report["prediction"]["ranks"]), (2, 1))
 

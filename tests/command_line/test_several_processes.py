@@ -148,9 +148,9 @@ class SharedOperands(SeveralProcesses):
             self.assertLessEqual(rank["own_bytes"] + rank["cache_bytes"], limit)
         self.assertGreater(sum(rank["fetched_bytes"] for rank in limited), sum(rank["fetched_bytes"] for rank in operands))
         refused = ("run", *arguments, "--memory", operands[0]["own_bytes"] // 2)
-        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "This rank, one of 4, keeps")
+        self.assert_told_once(mpirun((4, refused), limit=REFUSAL_TIME_LIMIT), 2, "--memory", "This rank, one of 4, stores")
         self.assert_told_once(mpirun((2, ("run", *arguments)), (1, refused), (1, ("run", *arguments)), limit=REFUSAL_TIME_LIMIT),
-                              2, "Rank 2 failed: This rank, one of 4, keeps")
+                              2, "Rank 2 failed: This rank, one of 4, stores")
 
     def test_a_number_that_only_some_ranks_read_ends_all(self):
         molecule = MadeUpMolecule(occupied=4, virtual=8)

@@ -48,7 +48,8 @@ TEST_P(OtherMethodsFor, AreLinearInTheWeight) {
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
     const auto sum_on_cpu = [&](const Method& method) {
       owned.problem.method = method;
-      const auto worker = make_cpu_executor(owned.problem, plan.tiles)->make_worker();
+      const auto executor = make_cpu_executor(owned.problem, plan.tiles);
+      const auto worker = executor->make_worker();
       TaskEnergy sum;
       std::vector<TaskEnergy> energies(1);
       for (const Task& task : plan.tasks) {

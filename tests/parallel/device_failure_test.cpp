@@ -248,7 +248,8 @@ TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
       EXPECT_TRUE(outcome.ranks.at(0).device_failed);
       ASSERT_EQ(outcome.warnings.size(), 1u);
-      EXPECT_NE(outcome.warnings[0].find("A GPU of rank 0 is no longer used"), std::string::npos) << outcome.warnings[0];
+      EXPECT_NE(outcome.warnings[0].find("A GPU of rank 0 is no longer used"), std::string::npos)
+          << outcome.warnings[0];
     });
     EXPECT_EQ(failures, std::vector<std::string>(3));
     EXPECT_EQ(executed, plan.tasks.size());

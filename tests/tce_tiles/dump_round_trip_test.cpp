@@ -139,7 +139,7 @@ TEST_F(DumpWriter, KeepsWhatIsKnownAboutTheSource) {
 TEST_F(DumpWriter, RefusesToOverwrite) {
   write_dump(source_, file("dump.h5"));
   EXPECT_EQ(message<UsageError>([&] { write_dump(source_, file("dump.h5")); }),
-            file("dump.h5") + ": this file exists already; give another name, or allow replacing it.");
+            file("dump.h5") + ": this file exists already; give another name, or allow overwriting it (--overwrite).");
   EXPECT_NE(message<UsageError>([&] { write_dump(source_, directory_.string()); }).find("is a directory"),
             std::string::npos);
 }
