@@ -32,33 +32,26 @@ bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTile
   return contracted_extent(space, contracted).total() > 0;
 }
 
-/// Calls `function` with the tiles {p, h, h'} of each left panel.
-template <typename Function>
-void for_each_left_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
-  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
-  for (int x = p.begin; x < p.end; ++x) {
-    for (int y = h.begin; y < h.end; ++y) {
-      for (int z = formulation == SpinFormulation::spin_adapted ? h.begin : y; z < h.end; ++z) {
-        const PanelTiles tiles{x, y, z};
-        ContractedIndex contracted;
-        if (left_contracted_index(space, formulation, tiles, contracted) &&
-            wanted(space, formulation, tiles, contracted))
-          function(tiles);
-      }
-    }
-  }
+/// Finds the contracted index of a left or right panel. Returns false if there is no such panel.
+bool find_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left,
+                           ContractedIndex& contracted) {
+  return left ? left_contracted_index(space, formulation, tiles, contracted)
+              : right_contracted_index(space, formulation, tiles, contracted);
 }
 
-/// Calls `function` with the tiles {p, p', h} of each right panel.
+/// Calls `function` with the tiles of each panel: {p, h, h'} of left panels, {p, p', h} of right panels. In the
+/// spin-orbital formulation the tiles of the two indices of one kind ascend.
 template <typename Function>
-void for_each_right_panel(const TileSpace& space, SpinFormulation formulation, Function function) {
+void for_each_panel(const TileSpace& space, SpinFormulation formulation, bool left, Function function) {
   const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
+  const TileRange middle = left ? h : p;
+  const bool ascending = formulation == SpinFormulation::spin_orbital;
   for (int x = p.begin; x < p.end; ++x) {
-    for (int y = formulation == SpinFormulation::spin_adapted ? p.begin : x; y < p.end; ++y) {
-      for (int z = h.begin; z < h.end; ++z) {
+    for (int y = ascending && !left ? x : middle.begin; y < middle.end; ++y) {
+      for (int z = ascending && left ? y : h.begin; z < h.end; ++z) {
         const PanelTiles tiles{x, y, z};
         ContractedIndex contracted;
-        if (right_contracted_index(space, formulation, tiles, contracted) &&
+        if (find_contracted_index(space, formulation, tiles, left, contracted) &&
             wanted(space, formulation, tiles, contracted))
           function(tiles);
       }
@@ -90,11 +83,7 @@ std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
 
 ContractedExtent extent_of(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left) {
   ContractedIndex contracted;
-  if (left) {
-    left_contracted_index(space, formulation, tiles, contracted);
-  } else {
-    right_contracted_index(space, formulation, tiles, contracted);
-  }
+  find_contracted_index(space, formulation, tiles, left, contracted);
   return contracted_extent(space, contracted);
 }
 
@@ -126,10 +115,10 @@ template <typename Use>
 void PanelLayout::walk(Use use) const {
   for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
     if (side == AmplitudeSide::left && !two_sided_) continue;
-    for_each_left_panel(tiles_, formulation_, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
+    for_each_panel(tiles_, formulation_, true, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
   }
-  for_each_right_panel(tiles_, formulation_,
-                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
+  for_each_panel(tiles_, formulation_, false,
+                 [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
   for (std::size_t set = 0; set < sets(); ++set) {
     for_each_vvoo_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
       use(PanelKey::vvoo(set, {p1, p2, h1, h2}));
@@ -226,10 +215,10 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   std::int64_t doubles = 0;
   const int sides = problem.sides();
-  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+  for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
     doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total());
   });
-  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+  for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
     const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
   });
@@ -241,11 +230,11 @@ std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpa
 std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
   std::int64_t left = 0, right = 0;
   const int sides = problem.sides();
-  for_each_left_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+  for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
     left = std::max(left,
                     row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total()));
   });
-  for_each_right_panel(tiles, problem.formulation, [&](const PanelTiles& panel) {
+  for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
     const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
   });
