@@ -277,8 +277,9 @@ void add_bench(CLI::App& app, int&) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   bench->add_option("--json", command->json, "Write all results to this JSON file");
-  bench->add_option("--write", command->write, "Write the made-up amplitudes to this dump instead of measuring");
+  bench->add_option("--write", command->write, "Write the amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
+  bench->footer("Details: drivers/docs/running.md (measuring a machine)");
   bench->callback([command] {
     if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
     command->execute();

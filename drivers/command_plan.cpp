@@ -262,7 +262,8 @@ void add_plan(CLI::App& app, int&) {
       "  trifuse plan --occupied 150 --virtual 1500 --gpus 10000 --svg scaling.svg --timeline run.svg\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 2 --measured one.json two.json\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 64 --gpu-model a100 --assume gpus-per-node=4 --assume "
-      "network=100e9");
+      "network=100e9\n"
+      "Details: drivers/docs/planning.md");
   plan->callback([command] { command->execute(); });
 }
 

@@ -225,8 +225,8 @@ void add_run(CLI::App& app, Communicator* communicator) {
       "  trifuse run water.h5 --omega2 0,0.1,0.2 --json out.json\n"
       "  trifuse run water.h5 --left water_reg_0.1.h5         two-sided Reg-CCSD(T)\n"
       "  mpirun -n 4 trifuse run water.h5                     four processes on GPUs or CPU cores (builds with MPI)\n"
-      "Details: drivers/docs/running.md (devices, memory, processes, journal), drivers/docs/methods.md (--omega2, "
-      "--left, --rohf).");
+      "Details: drivers/docs/running.md (devices, memory, processes, journal)\n"
+      "         drivers/docs/methods.md (--omega2, --left, --rohf)");
   run->callback([command, run, communicator] { command->execute(*run, communicator); });
 }
 

@@ -87,10 +87,10 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     the CCSD object; the Fock matrix and orbital energies of the result are the unchanged ones.
     """
     if not np.isfinite(omega2) or omega2 < 0:
-        raise ExportError(f"omega2 is {omega2}, but it must be a number of hartree of at least 0.")
+        raise ExportError(f"omega2 is {omega2}, but it must be a number of at least 0, in hartree.")
     if isinstance(mf_or_cc, ccsd.CCSDBase):
         if frozen is not None:
-            raise ExportError("frozen orbitals are taken from the CCSD object; give them there.")
+            raise ExportError("the CCSD object determines the frozen orbitals; set frozen there.")
         genuine = mf_or_cc
     else:
         genuine = pyscf.cc.CCSD(mf_or_cc, frozen)
@@ -117,7 +117,7 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
     _check_supported(cc)
     solved = _omega2(cc)
     if solved is None:
-        raise ExportError("these amplitudes do not come from solve_regularized_ccsd; write what that returns.")
+        raise ExportError("these amplitudes do not come from solve_regularized_ccsd; pass the object that it returns.")
     if omega2 is not None and omega2 != solved:
         raise ExportError(f"these amplitudes were solved with omega2 = {solved}, not {omega2}.")
     _check_converged(cc, allow_unconverged)
@@ -139,7 +139,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     """
     _check_supported(cc)
     if _omega2(cc) is not None:
-        raise ExportError("these amplitudes are regularised; Lambda amplitudes belong to the genuine CCSD.")
+        raise ExportError("these amplitudes are regularised; Lambda amplitudes need the standard CCSD.")
     _check_converged(cc, allow_unconverged)
     _may_take(filename, "lambda", overwrite)
     if cc.l1 is None or cc.l2 is None:
@@ -170,7 +170,7 @@ def _kind(cc):
 def _check_supported(cc):
     kind = f"{type(cc).__module__}.{type(cc).__name__}"
     if not isinstance(cc, ccsd.CCSDBase):
-        raise ExportError(f"{kind} is no PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
+        raise ExportError(f"{kind} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
     if any(base.__module__.startswith("pyscf.pbc.") for base in type(cc).__mro__):
         raise ExportError(f"{kind} is a periodic calculation; only molecules can be exported.")
     if not isinstance(cc, (ccsd.CCSD, uccsd.UCCSD)) or getattr(cc, "cc2", False):
@@ -405,13 +405,13 @@ def _may_take(filename, kind, overwrite):
     name = os.fsdecode(filename)
     if stat.S_ISLNK(mode):
         if not overwrite:
-            raise ExportError(f"{name}: this is a symbolic link, which dumps do not follow; name the file that is meant, "
+            raise ExportError(f"{name}: this is a symbolic link, and dumps do not follow links; name the file itself, "
                               "or replace the link with overwrite (overwrite=True, --overwrite).")
     elif not stat.S_ISREG(mode):
-        raise ExportError(f"{name}: this is no regular file; give the dump another name.")
+        raise ExportError(f"{name}: this is not a regular file; give the dump another name.")
     elif not overwrite and not _is_earlier_dump(filename, kind):
-        raise ExportError(f"{name}: this file exists already and is no earlier {kind} dump of this exporter; give the "
-                          "dump another name, or allow that it is replaced (overwrite=True, --overwrite).")
+        raise ExportError(f"{name}: this file exists already and is not an earlier {kind} dump of this exporter; "
+                          "give the dump another name, or allow replacing it (overwrite=True, --overwrite).")
     return True
 
 
@@ -429,7 +429,7 @@ def _take_name(partial, filename, existed, kind, overwrite):
     """Gives a complete file its name, unless another file has appeared there meanwhile."""
     exists = _may_take(filename, kind, overwrite)
     if not overwrite and not existed:
-        appeared = ExportError(f"{filename}: this file appeared while the dump was written, and is kept.")
+        appeared = ExportError(f"{filename}: another program made this file meanwhile, and it is kept.")
         if exists:
             raise appeared
         try:
@@ -542,7 +542,7 @@ def _arguments(argv):
                                  "code 2, a calculation that does not converge with 1.")
     add = parser.add_argument
     add("molecule", help="geometry in angstrom, an .xyz file")
-    add("--basis", required=True, help="a basis set that PySCF knows, e.g. cc-pvdz")
+    add("--basis", required=True, help="a basis set that PySCF knows, for example cc-pvdz")
     add("--charge", type=int, default=0, help="charge of the molecule (default 0)")
     add("--spin", type=int, default=0, help="number of unpaired electrons (default 0)")
     add("--reference", choices=("rhf", "uhf", "rohf"), help="default: rhf without unpaired electrons, else uhf")
@@ -556,22 +556,21 @@ def _arguments(argv):
     add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
     add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
     add("-o", "--output", required=True, help="name of the dump")
-    add("--overwrite", action="store_true", help="replace existing files that are no earlier dumps of the same kind; "
-                                                 "never the molecule")
+    add("--overwrite", action="store_true", help="replace any existing file; never the molecule")
     options = parser.parse_args(argv)
     if options.left and options.omega2 is None:
         parser.error("--left names the dump of --omega2, which is missing.")
     if options.omega2 is not None and not (np.isfinite(options.omega2) and options.omega2 >= 0):
         parser.error(f"--omega2 is {options.omega2}, but it must be at least 0.")
     if options.reference == "rhf" and options.spin != 0:
-        parser.error("--reference rhf needs --spin 0; take uhf or rohf for unpaired electrons.")
+        parser.error("--reference rhf needs --spin 0; use uhf or rohf for unpaired electrons.")
     if options.omega2 is not None and not options.left:
         options.left = f"{os.path.splitext(options.output)[0]}.left_{options.omega2:g}.h5"
     outputs = {os.path.realpath(name) for name in (options.output, options.left, options.lambda_dump) if name}
     if len(outputs) < sum(name is not None for name in (options.output, options.left, options.lambda_dump)):
-        parser.error("two dumps have the same name; give each its own.")
+        parser.error("two dumps have the same name; give them different names.")
     if os.path.realpath(options.molecule) in outputs:
-        parser.error(f"{options.molecule}: this is the molecule and is never overwritten; give the dump another name.")
+        parser.error(f"{options.molecule}: this file is the molecule and is never overwritten; choose another name.")
     return parser, options
 
 
@@ -581,7 +580,7 @@ def _molecule(options):
     except OSError as error:
         raise ExportError(f"{options.molecule}: cannot be read ({error.strerror}).") from error
     except (ValueError, IndexError, KeyError, RuntimeError) as error:
-        raise ExportError(f"{options.molecule}: this is no xyz file (number of atoms, comment, atoms).") from error
+        raise ExportError(f"{options.molecule}: this is not an xyz file (number of atoms, comment, atoms).") from error
     try:
         with warnings.catch_warnings():  # an unknown basis is said once, below
             warnings.simplefilter("ignore")
@@ -605,13 +604,13 @@ def _run(options):
     mf = {"rhf": scf.RHF, "uhf": scf.UHF, "rohf": scf.ROHF}[reference](mol)
     mf.set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200).run()
     if not mf.converged:
-        raise RuntimeError("the SCF did not converge; write a script of your own with a better start, see write_dump.")
+        raise RuntimeError("the SCF did not converge; write a script with a better initial guess, see write_dump.")
     mycc = pyscf.cc.CCSD(mf, frozen=options.frozen or None)
     mycc.set(conv_tol=1e-10, conv_tol_normt=1e-8, max_cycle=200)
     eris = mycc.ao2mo(mycc.mo_coeff)
     mycc.kernel(eris=eris)
     if not mycc.converged:
-        raise RuntimeError("the CCSD did not converge; write a script of your own with a better start, see write_dump.")
+        raise RuntimeError("the CCSD did not converge; write a script with a better initial guess, see write_dump.")
     write_dump(mycc, options.output, eris=eris, overwrite=options.overwrite)
     print(f"E(SCF)                 {mf.e_tot:20.12f}")
     print(f"E(CCSD) correlation    {mycc.e_corr:20.12f}")

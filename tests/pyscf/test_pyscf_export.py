@@ -392,7 +392,7 @@ class Refusals(Dumps):
         unconverged = fresh.set(max_cycle=2, verbose=0).run()
         self.assert_refused("not converged", pyscf_export.write_dump, unconverged, self.path())
         self.assert_refused("GCCSD is not supported", pyscf_export.write_dump, gccsd.GCCSD(mf.to_ghf()), self.path())
-        self.assert_refused("no PySCF coupled-cluster", pyscf_export.write_dump, mf, self.path())
+        self.assert_refused("not a PySCF coupled-cluster", pyscf_export.write_dump, mf, self.path())
         self.assert_refused("omega2 is -1", pyscf_export.solve_regularized_ccsd, fresh, -1.0)
         self.assert_refused("solve_regularized_ccsd", pyscf_export.write_left_dump, unconverged, self.path(), 0.1)
         pyscf_export.write_dump(unconverged, self.path(), allow_unconverged=True)
@@ -416,7 +416,7 @@ class Refusals(Dumps):
         cc = solved(pyscf.cc.CCSD(mean_field(scf.RHF, "H 0 0 0; H 0 0 0.74")))
         reg = pyscf_export.solve_regularized_ccsd(cc, 0.1)
         self.assert_refused("omega2 = 0.1, not 0.2", pyscf_export.write_left_dump, reg, self.path(), 0.2)
-        self.assert_refused("genuine CCSD", pyscf_export.write_lambda_dump, reg, self.path())
+        self.assert_refused("standard CCSD", pyscf_export.write_lambda_dump, reg, self.path())
         self.assert_refused("solve_regularized_ccsd", pyscf_export.write_left_dump, reg.run(), self.path())
 
 
@@ -462,7 +462,7 @@ class ExistingFiles(Dumps):
             file.attrs["format"] = "another"
         self.assert_kept("exists already")
         pyscf_export.write_dump(self.cc, self.path(), overwrite=True)
-        self.assert_kept("no earlier lambda dump", pyscf_export.write_lambda_dump)
+        self.assert_kept("not an earlier lambda dump", pyscf_export.write_lambda_dump)
         with h5py.File(self.path(), "r+") as file:
             file.attrs["program"] = "trifuse"
         self.assert_kept("exists already")
@@ -484,7 +484,7 @@ class ExistingFiles(Dumps):
         for make in (os.mkdir, os.mkfifo):
             make(self.path())
             for overwrite in (False, True):
-                with self.assertRaisesRegex(pyscf_export.ExportError, "no regular file"):
+                with self.assertRaisesRegex(pyscf_export.ExportError, "not a regular file"):
                     pyscf_export.write_dump(self.cc, self.path(), overwrite=overwrite)
             self.assertEqual(os.listdir(self.folder), ["dump.h5"])
             os.rmdir(self.path()) if make is os.mkdir else os.remove(self.path())
