@@ -55,7 +55,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
         properties_(properties_of(device)),
         kernels_(choose_kernels({}, properties_)),
         selector_(shapes_of(kernels_)),
-        buffers_(scratch_doubles(kernels_, formulation, 1, properties_)),
+        buffers_(scratch_doubles(kernels_, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
     for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, formulation, false);

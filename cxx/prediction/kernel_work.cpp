@@ -11,21 +11,15 @@ namespace trifuse {
 
 namespace {
 
-/// Shapes of the kernels with matrix instructions, see cxx/cuda/schedule/configuration.hpp.
-std::vector<gpu::Shape> matrix_shapes() {
-  constexpr std::int64_t size = sizeof(gpu::Fp64::Operand);
-  const auto shape = [](int a, int b, int c) {
-    return gpu::Shape{{a, b, c}, 8, 40960, gpu::Fp64::a_k_tile * size, gpu::Fp64::b_k_tile * size, 49152, 24};
-  };
-  return {shape(4, 4, 2), shape(4, 2, 4), shape(2, 4, 4)};
-}
+/// The kernels for which tasks are tiled.
+constexpr auto& shapes = gpu::BulkKernels::shapes;
 
 /// Approximate number of CTA tiles of a task.
 double expected_cta_tiles(const gpu::TaskProgram& program) {
-  constexpr double hole_extent = 4.0, particle_extent = 6.0;
+  constexpr double particle_extent = 6.0;
   double cta_tiles = 1.0;
   for (std::size_t q = 0; q < 6; ++q)
-    cta_tiles *= std::ceil(program.data.extent[q] / (q < 3 ? particle_extent : hole_extent));
+    cta_tiles *= std::ceil(program.data.extent[q] / (q < 3 ? particle_extent : gpu::hole_block));
   return cta_tiles;
 }
 
@@ -44,7 +38,7 @@ KernelWork& KernelWork::operator+=(const KernelWork& other) {
 }
 
 KernelWorkModel::KernelWorkModel(SpinFormulation formulation)
-    : formulation_(formulation), shapes_(matrix_shapes()), selector_(shapes_) {}
+    : formulation_(formulation), selector_({shapes.begin(), shapes.end()}) {}
 
 const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   std::int64_t k_steps = 0;
@@ -61,8 +55,8 @@ const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   const double cta_tiles = expected_cta_tiles(program);
   cta_tiles_ += cta_tiles;
   const auto& extent = program.data.extent;
-  constexpr int max_holes = 255 * gpu::hole_block;  // largest hole tile that a CTA tile can address
-  if (cta_tiles > max_of_task || cta_tiles_ > max_total || std::max({extent[3], extent[4], extent[5]}) > max_holes) {
+  if (cta_tiles > max_of_task || cta_tiles_ > max_total ||
+      std::max({extent[3], extent[4], extent[5]}) > gpu::max_holes) {
     throw UsageError(fmt::format(
         "A prediction for tiles of {} occupied and {} virtual orbitals would take too long; use a smaller --tile-size.",
         std::max({extent[3], extent[4], extent[5]}), std::max({extent[0], extent[1], extent[2]})));
@@ -75,7 +69,7 @@ KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t
   const std::size_t kernel = selector_.best({extent(0), extent(1), extent(2)});
   gpu::CtaTiling& tiling = selector_.tiling(kernel);
   std::vector<gpu::CtaTile> cta_tiles;
-  const double share = gpu::append_cta_tiles(0, program.data, formulation_, shapes_[kernel], tiling, cta_tiles);
+  const double share = gpu::append_cta_tiles(0, program.data, formulation_, shapes[kernel], tiling, cta_tiles);
   KernelWork work;
   const int targets = targets_per_side(formulation_);
   for (const gpu::CtaTile& cta_tile : cta_tiles) {

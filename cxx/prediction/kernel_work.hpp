@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 
 namespace trifuse {
@@ -17,8 +18,10 @@ struct KernelWork {
   double cta_tiles = 0.0;   ///< number of CTA tiles
   double operations = 0.0;  ///< floating-point operations of the products, without padding
 
-  /// Operations of a full CTA tile in one step: 16384 elements, 8 contracted indices, a multiplication and an addition.
-  static constexpr double operations_per_k_step = 2.0 * 8 * 16384;
+  /// Operations of a full CTA tile in one step: a multiplication and an addition for each element and each contracted
+  /// index of an instruction.
+  static constexpr double operations_per_k_step =
+      2.0 * gpu::Fp64::k_step * gpu::BulkKernels::shapes.front().cta_elements;
   /// Fraction of the executed operations that are not padding, 0 to 1. Padding multiplies zeros.
   double filled() const;
   KernelWork& operator+=(const KernelWork& other);
@@ -40,7 +43,6 @@ class KernelWorkModel {
   KernelWork divide(const gpu::TaskProgram& program, std::int64_t k_steps);
 
   SpinFormulation formulation_;
-  std::vector<gpu::Shape> shapes_;
   gpu::ShapeSelector selector_;
   std::map<Signature, KernelWork> known_;
   double cta_tiles_ = 0.0;  ///< estimated number of CTA tiles so far

@@ -8,6 +8,8 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/rotation/semicanonical.hpp"
@@ -16,7 +18,11 @@ namespace trifuse {
 
 namespace {
 
-constexpr double mib = 0x1p20, gib = 0x1p30;
+
+/// Bytes as an integer. Assumed machines may have more memory than that.
+std::int64_t whole_bytes(double bytes) {
+  return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
+}
 
 int nodes_of(const JobShape& job, const MachineModel& machine) {
   if (job.nodes > 0) return job.nodes;
@@ -59,13 +65,13 @@ double gpus_on_node(const JobShape& job, int nodes) {
 }
 
 /// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels if it fits, else 0.
-double owned_for_peers(const Prediction& prediction, const Inspection& inspection, int nodes) {
+double owned_for_peers(const Prediction& prediction, const Inspection& inspection, const gpu::PanelDemand& demand,
+                       int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
-  // The same rule as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
-  constexpr double most = 0.75;
   const double owned = inspection.all_bytes_on_device() / job.gpus;
-  return owned <= most * prediction.gpu.panels ? owned : 0.0;
+  const auto limit = gpu::launch_limit_beside_owned(whole_bytes(prediction.gpu.panels), whole_bytes(owned), demand);
+  return limit ? owned : 0.0;
 }
 
 /// Bytes per second that each of `processes` processes fetches from other ranks.
@@ -88,11 +94,11 @@ double copy_rate(const Prediction& prediction, int nodes, const MachineModel& ma
 /// Writes a sentence for everything that does not fit into memory.
 void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
   const GpuMemory& gpu = prediction.gpu;
-  if (prediction.job.gpus > 0 && gpu.working_set > gpu.panels) {
+  if (prediction.job.gpus > 0 && gpu.task_bound > gpu.launch) {
     prediction.obstacles.push_back(
-        fmt::format("The panels of one task take {}, but a GPU has {} for them: a run would cut the "
-                    "tiles further and be slower than predicted; use a smaller --tile-size.",
-                    format_bytes(gpu.working_set), format_bytes(gpu.panels)));
+        fmt::format("The panels of one task take up to {}, but a launch has {} for them: a run would cut the tiles "
+                    "further and be slower than predicted; use a smaller --tile-size.",
+                    format_bytes(gpu.task_bound), format_bytes(std::max(0.0, gpu.launch))));
   }
   if (prediction.node_bytes > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
@@ -108,24 +114,22 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
 
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
-  // The same layout as in the executor (cxx/cuda/runtime/cuda_executor.cpp).
-  constexpr double reserve = 512 * mib, launch = 192 * mib, least_slot = 32 * mib, slots = 3;
-  constexpr double spilled_tile_bytes = 16384 * sizeof(double);
+  const auto multiprocessors = static_cast<int>(machine.multiprocessors);
+  const std::int64_t worker = gpu::worker_bytes(
+      gpu::scratch_doubles(multiprocessors, problem.targets(), gpu::BulkKernels::shapes.front().cta_elements));
+  const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles);
+  const std::int64_t budget =
+      std::max<std::int64_t>(0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)));
+  const std::int64_t workers = gpu::worker_count(budget, worker);
+  const std::int64_t panels = gpu::panel_bytes(budget, workers, worker, demand);
   GpuMemory memory;
-  const double available = machine.gpu_memory - reserve;
-  memory.budget = std::max(0.0, allowed > 0.0 ? std::min(allowed, available) : available);
-  const double worker = machine.multiprocessors * problem.targets() * spilled_tile_bytes + launch;
-  memory.workers = static_cast<int>(std::clamp(std::floor(memory.budget / 10 / worker), 3.0, 8.0));
-  // A slot of the ring holds `hole_block` holes of the largest panel.
-  const auto [holes, particles] = largest_tiles(plan.tiles);
-  const auto contracted = static_cast<double>(plan.tiles.range(OrbitalClass::particle_alpha, 0).size +
-                                              2 * plan.tiles.range(OrbitalClass::hole_alpha, 0).size + 8);
-  const double slot =
-      std::max(least_slot, static_cast<double>(gpu::hole_block * particles * std::max(particles, holes)) * contracted *
-                               sizeof(double));
-  memory.scratch = memory.workers * worker + slots * slot;
+  memory.budget = static_cast<double>(budget);
+  memory.workers = static_cast<int>(workers);
+  memory.scratch = static_cast<double>(budget - panels);
   memory.all_panels = inspection.all_bytes_on_device();
-  memory.panels = std::clamp(memory.budget - memory.scratch, 0.0, memory.all_panels + 64 * mib);
+  memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
+  memory.launch = static_cast<double>(gpu::launch_limit(panels));
+  memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();
   memory.read_ahead = std::max(0.0, memory.panels - memory.working_set);
   return memory;
@@ -157,7 +161,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
-  prediction.owned_bytes = owned_for_peers(prediction, inspection, nodes);
+  prediction.owned_bytes = owned_for_peers(prediction, inspection, gpu::panel_demand(problem, plan.tiles), nodes);
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);

@@ -28,9 +28,11 @@ struct GpuMemory {
   int workers = 0;           ///< number of host threads that prepare its launches
   double budget = 0.0;       ///< memory that the run may use
   double scratch = 0.0;      ///< spilled targets, programs and sums of all workers; ring of arriving panels
-  double panels = 0.0;       ///< memory for panels
+  double panels = 0.0;       ///< memory of the panel cache
+  double launch = 0.0;       ///< most memory that the panels of one launch may take
   double all_panels = 0.0;   ///< size of all panels of the plan
   double working_set = 0.0;  ///< size of the panels of the largest task
+  double task_bound = 0.0;   ///< upper bound of `working_set`; if `launch` is less, a run cuts tiles further
   double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
 /// The memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.

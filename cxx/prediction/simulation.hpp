@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/prediction/inspector.hpp"
 #include "cxx/prediction/machine.hpp"
@@ -19,10 +20,10 @@ struct SimulatedRank {
 /// The job that `simulate` simulates.
 struct SimulationSettings {
   std::vector<SimulatedRank> ranks;
-  int workers_per_gpu = 8;   ///< host threads that prepare launches of a GPU
-  double panel_bytes = 0.0;  ///< memory for panels on each GPU, bytes
-  double copy_rate = 0.0;    ///< bytes per second of panels to each GPU
-  int lanes = 0;             ///< number of GPUs whose spans are recorded
+  int workers_per_gpu = gpu::max_workers;  ///< host threads that prepare launches of a GPU
+  double panel_bytes = 0.0;                ///< memory for panels on each GPU, bytes
+  double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
+  int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };
 
 /// The execution of all tasks, from the first claim of a chunk to the last energy. Times are in seconds from its begin.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/cuda/schedule/launch_shapes.hpp"
+
 namespace trifuse::gpu {
 namespace {
 
@@ -15,17 +17,67 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// The shapes of the compiled kernels, with matrix instructions and without.
-constexpr int a_k_tile_bytes = Fp64::a_k_tile * 8, b_k_tile_bytes = Fp64::b_k_tile * 8;
-constexpr Shape bulk_shape(int a, int b, int c) {
-  return {{a, b, c}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 49152, 24};
-}
-const std::array<Shape, 4> shapes = {bulk_shape(4, 4, 2), bulk_shape(4, 2, 4), bulk_shape(2, 4, 4),
-                                     Shape{{2, 2, 2}, 8, 40960, a_k_tile_bytes, b_k_tile_bytes, 0, 24}};
+constexpr auto& bulk_shapes = BulkKernels::shapes;
 
-/// Particles of a CTA tile along position `q`, those beyond the end of the orbital tile included.
-int particles(const Shape& shape, const CtaParticles& part, std::size_t q) {
-  return part.warps[q] * shape.warp_tile[q];
+/// The shapes of all compiled kernels.
+std::vector<Shape> all_shapes() {
+  std::vector<Shape> shapes(bulk_shapes.begin(), bulk_shapes.end());
+  shapes.insert(shapes.end(), CooperativeKernels::shapes.begin(), CooperativeKernels::shapes.end());
+  return shapes;
+}
+
+/// Expects that a kernel of this shape has room for a CTA tile of `warps` [a, b, c] warp tiles. Counts from the layout
+/// of operands what the CTA tile takes.
+void expect_room(const Shape& shape, const std::array<int, 3>& warps) {
+  std::array<std::int64_t, 3> particles{};
+  for (std::size_t q = 0; q < 3; ++q) {
+    ASSERT_GT(warps[q], 0);
+    particles[q] = warps[q] * shape.warp_tile[q];
+  }
+  const auto& [a, b, c] = particles;
+  EXPECT_LE(warps[0] * warps[1] * warps[2], shape.warps);
+  EXPECT_LE(a * b * c * hole_block * hole_block * hole_block, shape.cta_elements);
+  EXPECT_LE(a + b + c, shape.cta_particles);
+  // A k-tile of both operands: one block of holes each, with one particle and with the other two.
+  const auto k_tile_bytes = [](std::int64_t alone, std::int64_t first, std::int64_t second) {
+    const auto extent = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
+    const Packing left{PanelKind::left, {extent(alone), hole_block, hole_block, 0}, {}, Fp64::k_tile_depth, 1, 0, 4};
+    const Packing right{
+        PanelKind::right, {extent(first), extent(second), hole_block, 0}, {}, Fp64::k_tile_depth, 2, 0, 4};
+    return (packed_size<Fp64>(left) + packed_size<Fp64>(right)) * static_cast<std::int64_t>(sizeof(Fp64::Operand));
+  };
+  EXPECT_LE(std::max({k_tile_bytes(a, b, c), k_tile_bytes(b, a, c), k_tile_bytes(c, a, b)}), shape.stage_bytes);
+  const std::int64_t holes = hole_block * hole_block, vvoo = 3 * (a * b + a * c + b * c) * holes;
+  EXPECT_TRUE(shape.vvoo_bytes == 0 || vvoo * static_cast<std::int64_t>(sizeof(double)) <= shape.vvoo_bytes);
+}
+
+/// Bytes of shared memory that a CTA may use, by compute capability (CUDA C++ Programming Guide, table of technical
+/// specifications). The data of CTA tiles and the barriers take at most 16 KiB of them.
+template <typename Config>
+void expect_room_in_shared_memory() {
+  constexpr int architecture = Config::Instruction::architecture;
+  constexpr int capacity = (architecture >= 900 ? 227 : architecture >= 800 ? 163 : 64) * 1024, other = 16 * 1024;
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+    EXPECT_LE(Config::dynamic_shared_bytes(formulation) + other, capacity);
+  }
+}
+template <typename... Configs>
+void expect_room_in_shared_memory(ConfigurationList<Configs...>) {
+  (expect_room_in_shared_memory<Configs>(), ...);
+}
+
+TEST(LaunchShapes, FitIntoSharedMemory) {
+  expect_room_in_shared_memory(BulkKernels{});
+  expect_room_in_shared_memory(CooperativeKernels{});
+}
+
+// The selector compares the costs of full CTA tiles, and predictions count k-steps of full CTA tiles.
+TEST(LaunchShapes, OfOneDeviceHaveEquallyManyElements) {
+  for (const Shape& shape : bulk_shapes) EXPECT_EQ(shape.cta_elements, bulk_shapes.front().cta_elements);
+  for (const Shape& shape : all_shapes()) {
+    EXPECT_EQ(shape.cta_elements, shape.warps * shape.warp_tile[0] * shape.warp_tile[1] * shape.warp_tile[2] * 64);
+    expect_room(shape, {2, 2, 2});
+  }
 }
 
 void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3>& extent) {
@@ -33,12 +85,10 @@ void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3
   std::array<int, 3> n{};
   for (std::size_t q = 0; q < 3; ++q) n[q] = (extent[q] + shape.warp_tile[q] - 1) / shape.warp_tile[q];
   std::vector<int> seen(at(n[0] * n[1] * n[2]), 0);
+  ASSERT_FALSE(seen.empty());
   for (const CtaParticles& part : tiling.tiles(extent)) {
-    ASSERT_GT(*std::min_element(part.warps.begin(), part.warps.end()), 0);
-    EXPECT_LE(part.warps[0] * part.warps[1] * part.warps[2], shape.warps);
-    EXPECT_LE(stage_bytes(shape, part.warps), shape.stage_bytes);
+    expect_room(shape, part.warps);
     EXPECT_TRUE(fits(shape, part.warps));
-    EXPECT_LE(particles(shape, part, 0) + particles(shape, part, 1) + particles(shape, part, 2), shape.cta_particles);
     std::array<int, 3> first{};
     for (std::size_t q = 0; q < 3; ++q) {
       ASSERT_EQ(part.first[q] % shape.warp_tile[q], 0);
@@ -54,7 +104,7 @@ void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3
 
 TEST(CtaTiling, CoversEveryWarpTileOnce) {
   std::mt19937 random(3);
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : all_shapes()) {
     CtaTiling tiling(shape);
     for (int n = 1; n <= 24; ++n) expect_cover(shape, tiling, {n, n, n});
     std::uniform_int_distribution<int> small(1, 24), large(40, 200);
@@ -64,23 +114,47 @@ TEST(CtaTiling, CoversEveryWarpTileOnce) {
   }
 }
 
+// A CTA tile that is too large in one respect only is refused.
+TEST(CtaTiling, KnowsTheLimitsOfAShape) {
+  for (const Shape& shape : all_shapes()) {
+    EXPECT_TRUE(fits(shape, {2, 2, 2}));
+    EXPECT_FALSE(fits(shape, {3, 2, 2})) << "more warp tiles than warps";
+    const auto with = [&](auto member, int less) {
+      Shape tight = shape;
+      tight.*member -= less;
+      return tight;
+    };
+    const auto& [a, b, c] = shape.warp_tile;
+    const int particles = 2 * (a + b + c);
+    EXPECT_TRUE(fits(with(&Shape::cta_particles, shape.cta_particles - particles), {2, 2, 2}));
+    EXPECT_FALSE(fits(with(&Shape::cta_particles, shape.cta_particles - particles + 1), {2, 2, 2}));
+    const auto spare = static_cast<int>(shape.stage_bytes - stage_bytes(shape, {2, 2, 2}));
+    EXPECT_TRUE(fits(with(&Shape::stage_bytes, spare), {2, 2, 2}));
+    EXPECT_FALSE(fits(with(&Shape::stage_bytes, spare + 1), {2, 2, 2}));
+    if (shape.vvoo_bytes == 0) continue;
+    const auto spare_vvoo = static_cast<int>(shape.vvoo_bytes - 3 * 4 * (a * b + a * c + b * c) * 16 * 8);
+    EXPECT_TRUE(fits(with(&Shape::vvoo_bytes, spare_vvoo), {2, 2, 2}));
+    EXPECT_FALSE(fits(with(&Shape::vvoo_bytes, spare_vvoo + 1), {2, 2, 2}));
+  }
+}
+
 // A task goes to the kernel whose warp tiles cover its particles best.
 TEST(ShapeSelector, FollowsTheExtents) {
-  ShapeSelector choice({shapes[0], shapes[1], shapes[2]});
+  ShapeSelector choice({bulk_shapes.begin(), bulk_shapes.end()});
   EXPECT_EQ(choice.best({16, 16, 16}), 0u) << "the first of equals";
   EXPECT_EQ(choice.best({8, 8, 6}), 0u);
   EXPECT_EQ(choice.best({8, 6, 8}), 1u);
   EXPECT_EQ(choice.best({6, 8, 8}), 2u);
   EXPECT_EQ(choice.best({2, 16, 16}), 2u);
-  for (std::size_t n = 0; n < 3; ++n) {
-    CtaTiling alone(shapes[n]);
+  for (std::size_t n = 0; n < bulk_shapes.size(); ++n) {
+    CtaTiling alone(bulk_shapes[n]);
     EXPECT_EQ(choice.tiling(n).cost({6, 10, 14}), alone.cost({6, 10, 14}));
   }
 }
 
 // Ragged ends get CTA tiles of another shape, so the cost is close to the number of particles.
 TEST(CtaTiling, CostsAboutAsMuchAsTheVolume) {
-  const Shape& shape = shapes[0];
+  const Shape& shape = bulk_shapes.front();
   CtaTiling tiling(shape);
   const double full_tile = shape.warps * shape.warp_tile[0] * shape.warp_tile[1] * shape.warp_tile[2];
   const auto relative_cost = [&](const std::array<int, 3>& extent) {
@@ -100,7 +174,7 @@ TEST(CtaTiling, CostsAboutAsMuchAsTheVolume) {
 }
 
 TEST(CtaTiling, CountsAFullTileAsAboutOne) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : all_shapes()) {
     const CtaTiling tiling(shape);
     EXPECT_NEAR(tiling.cta_tile_cost({2, 2, 2}), 1.0, 0.02);
     EXPECT_LT(tiling.cta_tile_cost({1, 2, 2}), tiling.cta_tile_cost({2, 2, 2}));
@@ -118,6 +192,8 @@ std::vector<int> times_covered(const TaskData& task, const Shape& shape, const s
       end[q] = std::min(begin[q] + cta_tile.warps[q] * shape.warp_tile[q], n[q]);
       begin[3 + q] = cta_tile.hole_block[q] * hole_block;
       end[3 + q] = std::min(begin[3 + q] + hole_block, n[3 + q]);
+      EXPECT_LT(begin[q], end[q]) << "a CTA tile without particles";
+      EXPECT_LT(begin[3 + q], end[3 + q]) << "a CTA tile without holes";
     }
     for (int a = begin[0]; a < end[0]; ++a)
       for (int b = begin[1]; b < end[1]; ++b)
@@ -158,27 +234,34 @@ bool ascending(SpinFormulation formulation, int equal, int x, int y, int z) {
 
 TEST(CtaTiles, CoverEveryAscendingElementOnce) {
   std::mt19937 random(11);
+  std::array<std::int64_t, 16> wanted_in_all{};
   for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
-    for (const Shape& shape : shapes) {
+    for (const Shape& shape : all_shapes()) {
       CtaTiling tiling(shape);
-      for (int equal = 0; equal < 16; ++equal) {
+      // Coinciding tiles in every combination, each several times with other ragged extents.
+      for (int n = 0; n < 3 * 16; ++n) {
+        const int equal = n % 16;
         const TaskData task = random_task(equal % 4, equal / 4, random);
         std::vector<CtaTile> cta_tiles;
         const double share = append_cta_tiles(5, task, formulation, shape, tiling, cta_tiles);
         const std::vector<int> times = times_covered(task, shape, cta_tiles);
-        const auto& n = task.extent;
+        const auto& extent = task.extent;
         std::size_t element = 0;
+        std::int64_t elements_wanted = 0;
         bool complete = true;
-        for (int a = 0; a < n[0]; ++a)
-          for (int b = 0; b < n[1]; ++b)
-            for (int c = 0; c < n[2]; ++c)
-              for (int i = 0; i < n[3]; ++i)
-                for (int j = 0; j < n[4]; ++j)
-                  for (int k = 0; k < n[5]; ++k, ++element) {
+        for (int a = 0; a < extent[0]; ++a)
+          for (int b = 0; b < extent[1]; ++b)
+            for (int c = 0; c < extent[2]; ++c)
+              for (int i = 0; i < extent[3]; ++i)
+                for (int j = 0; j < extent[4]; ++j)
+                  for (int k = 0; k < extent[5]; ++k, ++element) {
                     const bool wanted =
                         ascending(formulation, equal % 4, a, b, c) && ascending(formulation, equal / 4, i, j, k);
+                    elements_wanted += wanted ? 1 : 0;
                     complete = complete && times[element] <= 1 && (!wanted || times[element] == 1);
                   }
+        ASSERT_TRUE(elements_wanted == 0 || !cta_tiles.empty());
+        wanted_in_all[at(equal)] += elements_wanted;
         EXPECT_TRUE(complete) << to_string(formulation) << ", coinciding tiles: " << equal;
         double covered = 0.0;
         for (const CtaTile& cta_tile : cta_tiles) {
@@ -186,8 +269,8 @@ TEST(CtaTiles, CoverEveryAscendingElementOnce) {
                                 ? computed_targets(equal_hole_blocks(task, cta_tile)) / 6.0
                                 : 1.0;
           for (int q = 0; q < 3; ++q) {
-            elements *= std::min(cta_tile.warps[q] * shape.warp_tile[q], n[q] - cta_tile.particle[q]);
-            elements *= std::min(hole_block, n[3 + q] - hole_block * cta_tile.hole_block[q]);
+            elements *= std::min(cta_tile.warps[q] * shape.warp_tile[q], extent[q] - cta_tile.particle[q]);
+            elements *= std::min(hole_block, extent[3 + q] - hole_block * cta_tile.hole_block[q]);
           }
           covered += elements;
         }
@@ -195,10 +278,14 @@ TEST(CtaTiles, CoverEveryAscendingElementOnce) {
         if (equal == 0) {
           EXPECT_DOUBLE_EQ(share, 1.0);
         }
-        for (const CtaTile& cta_tile : cta_tiles) ASSERT_EQ(cta_tile.task, 5u);
+        for (const CtaTile& cta_tile : cta_tiles) {
+          ASSERT_EQ(cta_tile.task, 5u);
+          expect_room(shape, {cta_tile.warps[0], cta_tile.warps[1], cta_tile.warps[2]});
+        }
       }
     }
   }
+  for (std::size_t equal = 0; equal < 16; ++equal) EXPECT_GT(wanted_in_all[equal], 0) << "coinciding tiles: " << equal;
 }
 
 TEST(CtaTiles, ComputeTheTargetsFromWhichOthersAreRead) {
@@ -220,29 +307,31 @@ TEST(CtaTiles, ComputeTheTargetsFromWhichOthersAreRead) {
 }
 
 TEST(CtaTiles, LeaveOutTilesWithoutAscendingElements) {
-  CtaTiling tiling(shapes[0]);
+  CtaTiling tiling(bulk_shapes[0]);
   TaskData task{};
   std::fill(std::begin(task.extent), std::end(task.extent), 16);
   task.equal_particles = task.equal_holes = 3;
   std::vector<CtaTile> cta_tiles;
   // Each hole has four blocks; 20 of the 64 triples of blocks have ascending elements. The CTA tiles of particles are
   // larger than blocks of holes.
-  EXPECT_LE(append_cta_tiles(0, task, SpinFormulation::spin_orbital, shapes[0], tiling, cta_tiles), 20.0 / 64.0 * 0.75);
+  EXPECT_LE(append_cta_tiles(0, task, SpinFormulation::spin_orbital, bulk_shapes[0], tiling, cta_tiles),
+            20.0 / 64.0 * 0.75);
   // A tile of two holes has no three holes in ascending order.
   for (int q = 3; q < 6; ++q) task.extent[q] = 2;
   cta_tiles.clear();
-  EXPECT_EQ(append_cta_tiles(0, task, SpinFormulation::spin_orbital, shapes[0], tiling, cta_tiles), 0.0);
+  EXPECT_EQ(append_cta_tiles(0, task, SpinFormulation::spin_orbital, bulk_shapes[0], tiling, cta_tiles), 0.0);
   EXPECT_TRUE(cta_tiles.empty());
 }
 
 TEST(CtaTiles, AreAppended) {
-  CtaTiling tiling(shapes[0]);
+  CtaTiling tiling(bulk_shapes[0]);
   std::mt19937 random(1);
   const TaskData task = random_task(0, 0, random);
   std::vector<CtaTile> cta_tiles;
-  append_cta_tiles(0, task, SpinFormulation::spin_adapted, shapes[0], tiling, cta_tiles);
+  append_cta_tiles(0, task, SpinFormulation::spin_adapted, bulk_shapes[0], tiling, cta_tiles);
   const std::size_t one = cta_tiles.size();
-  append_cta_tiles(1, task, SpinFormulation::spin_adapted, shapes[0], tiling, cta_tiles);
+  ASSERT_GT(one, 0u);
+  append_cta_tiles(1, task, SpinFormulation::spin_adapted, bulk_shapes[0], tiling, cta_tiles);
   ASSERT_EQ(cta_tiles.size(), 2 * one);
   EXPECT_EQ(cta_tiles[one - 1].task, 0u);
   EXPECT_EQ(cta_tiles[one].task, 1u);

@@ -1,9 +1,7 @@
-#include "cxx/cuda/kernel/kernel_bulk.cuh"
+#include "cxx/cuda/kernel/kernel_entry.cuh"
 
 namespace trifuse::gpu {
 
-Kernel bulk_2x4x4() {
-  return bulk_kernel<2, 4, 4>();
-}
+template Kernel kernel_of<Bulk<2, 4, 4>>();
 
 }  // namespace trifuse::gpu

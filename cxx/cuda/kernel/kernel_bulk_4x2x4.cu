@@ -1,9 +1,7 @@
-#include "cxx/cuda/kernel/kernel_bulk.cuh"
+#include "cxx/cuda/kernel/kernel_entry.cuh"
 
 namespace trifuse::gpu {
 
-Kernel bulk_4x2x4() {
-  return bulk_kernel<4, 2, 4>();
-}
+template Kernel kernel_of<Bulk<4, 2, 4>>();
 
 }  // namespace trifuse::gpu

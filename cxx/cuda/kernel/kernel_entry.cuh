@@ -2,36 +2,29 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/kernel/triples_kernel.cuh"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
 
 namespace trifuse::gpu {
 
 template <SpinFormulation formulation, typename Config>
 constexpr CtaMemory cta_memory() {
   return {Config::dynamic_shared_bytes(formulation),
-          static_cast<int>(sizeof(typename Stages<formulation, Config>::Shared)),
-          Config::accumulators * Config::warps * 32};
+          static_cast<int>(sizeof(typename Stages<formulation, Config>::Shared))};
 }
 
-/// Describes a configuration. The file that calls this compiles its kernels. `family`, `exact_architecture`: see
-/// Kernel.
+/// The file that instantiates this compiles the device functions of the configuration.
 template <typename Config>
-Kernel kernel_entry(const std::string& family, bool exact_architecture = false) {
-  using Precision = typename Config::Precision;
-  constexpr int size = sizeof(typename Precision::Operand);
+Kernel kernel_of() {
+  constexpr bool bulk = Config::staging == Staging::bulk;
+  const std::string family = std::string(bulk ? "bulk-" : "") + Config::Instruction::name;
   const std::string warp_tile = std::to_string(Config::warp_tile_a) + "x" + std::to_string(Config::warp_tile_b) + "x" +
                                 std::to_string(Config::warp_tile_c);
   return {family,
           family + "-" + warp_tile,
           Config::Instruction::architecture,
-          exact_architecture,
-          {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
-           Config::warps,
-           Config::stage_bytes,
-           Precision::a_k_tile * size,
-           Precision::b_k_tile * size,
-           Config::vvoo_bytes,
-           Config::cta_particles},
-          Precision::k_step,
+          bulk,
+          shape_of<Config>(),
+          Config::Precision::k_step,
           Config::threads,
           cta_memory<SpinFormulation::spin_orbital, Config>(),
           cta_memory<SpinFormulation::spin_adapted, Config>(),

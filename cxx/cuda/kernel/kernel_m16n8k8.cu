@@ -1,10 +1,7 @@
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// The kernel for GPUs after Hopper.
 namespace trifuse::gpu {
 
-Kernel m16n8k8_4x4x2() {
-  return kernel_entry<Configuration<Fp64, MmaM16N8K8, Staging::cooperative, 4, 4, 2, 2>>("m16n8k8");
-}
+template Kernel kernel_of<CooperativeM16N8K8>();
 
 }  // namespace trifuse::gpu

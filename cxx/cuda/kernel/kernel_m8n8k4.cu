@@ -1,10 +1,7 @@
 #include "cxx/cuda/kernel/kernel_entry.cuh"
 
-/// The kernel for Ampere GPUs.
 namespace trifuse::gpu {
 
-Kernel m8n8k4_4x4x2() {
-  return kernel_entry<Configuration<Fp64, MmaM8N8K4, Staging::cooperative, 4, 4, 2, 3>>("m8n8k4");
-}
+template Kernel kernel_of<CooperativeM8N8K4>();
 
 }  // namespace trifuse::gpu

@@ -1,17 +1,11 @@
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
 
 namespace trifuse::gpu {
-
-Kernel bulk_4x4x2();
-Kernel bulk_4x2x4();
-Kernel bulk_2x4x4();
-Kernel m16n8k8_4x4x2();
-Kernel m8n8k4_4x4x2();
-Kernel fma_2x2x2();
 
 namespace {
 
@@ -61,11 +55,15 @@ __global__ void pack(Packing packing, const double* raw, double* packed, std::in
   }
 }
 
+template <typename... First, typename... Last>
+std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<Last...>) {
+  return {kernel_of<First>()..., kernel_of<Last>()...};
+}
+
 }  // namespace
 
 std::span<const Kernel> kernels() {
-  static const std::array<Kernel, 6> all = {bulk_4x4x2(),    bulk_4x2x4(),   bulk_2x4x4(),
-                                            m16n8k8_4x4x2(), m8n8k4_4x4x2(), fma_2x2x2()};
+  static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{});
   return all;
 }
 

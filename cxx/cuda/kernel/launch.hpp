@@ -16,7 +16,6 @@ namespace trifuse::gpu {
 struct CtaMemory {
   int dynamic_shared;  ///< bytes of shared memory that the launch asks for
   int static_shared;   ///< bytes of other shared memory
-  int scratch;         ///< doubles of scratch in device memory for each target
 };
 
 struct Kernel {
@@ -35,6 +34,10 @@ struct Kernel {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }
 };
+
+/// The kernel of a configuration, see launch_shapes.hpp. Each is instantiated in a file of its own.
+template <typename Config>
+Kernel kernel_of();
 
 /// All kernels, best first.
 std::span<const Kernel> kernels();

@@ -57,7 +57,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, cons
         Fragments<Precision>::load(column, b + r * b_row + c * b_k_tile, s);
 #pragma unroll
         for (int m = 0; m < rows; ++m) {
-          Config::Instruction::multiply(sums.template fragment<x>(m, r, c), row[m], column);
+          multiply(typename Config::Instruction{}, sums.template fragment<x>(m, r, c), row[m], column);
         }
       }
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 
 namespace trifuse::gpu {
 
@@ -63,11 +64,10 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels) {
   return shapes;
 }
 
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
-                             const cudaDeviceProp& device) {
-  int scratch = 0;
-  for (const Kernel* kernel : kernels) scratch = std::max(scratch, kernel->memory(formulation).scratch);
-  return std::int64_t{device.multiProcessorCount} * targets * scratch;
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device) {
+  int cta_elements = 0;
+  for (const Kernel* kernel : kernels) cta_elements = std::max(cta_elements, kernel->shape.cta_elements);
+  return scratch_doubles(device.multiProcessorCount, targets, cta_elements);
 }
 
 void check_self_test(int number, double found, double expected, double scale) {

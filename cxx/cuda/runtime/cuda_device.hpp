@@ -59,8 +59,7 @@ std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaD
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
 /// Doubles of scratch that a launch of any of these kernels needs. `targets`: of all sides, as in Problem::targets().
-std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, SpinFormulation formulation, int targets,
-                             const cudaDeviceProp& device);
+std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device);
 
 /// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both
 /// in hartree, by more than 1e-10 `scale`. `number`: of the device. `scale`: the size of the terms of the energy.

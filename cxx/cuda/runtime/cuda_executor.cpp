@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 
-#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
@@ -19,6 +18,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -27,19 +27,7 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-/// Workers for each device. Three keep it busy with large tasks. Small tasks are computed faster than one CPU core
-/// prepares them, so there are more workers if their buffers fit into a tenth of the memory.
-constexpr std::int64_t fewest_workers = 3, max_workers = 8;
-constexpr std::int64_t mib = std::int64_t{1} << 20;
-/// Memory that is left to the driver and to other programs.
-constexpr std::int64_t reserve_bytes = 512 * mib;
-/// Memory of each worker for the program, the CTA tiles and the sums of a launch.
-constexpr std::int64_t launch_bytes = 192 * mib;
-constexpr std::int64_t least_slot_bytes = 32 * mib;
-/// One task with larger orbital tiles would have more CTA tiles than a launch has room for.
-constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
-/// Share of the panel memory that one launch may use, so that the panels of the next launch fit beside it.
-constexpr double launch_share = 0.45;
+static_assert(cuda_granule == hole_block, "plans for GPUs cut orbital tiles at multiples of a hole block");
 
 template <typename T>
 void upload(DeviceArray<T>& to, std::span<const T> from) {
@@ -71,39 +59,20 @@ class CudaExecutorOfDevices final : public CudaExecutor {
         set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
       std::size_t free = 0, total = 0;
       TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-      const auto available = static_cast<std::int64_t>(free) - reserve_bytes;
-      device.budget = options.memory_per_device > 0 ? std::min(options.memory_per_device, available) : available;
+      device.budget = device_budget(static_cast<std::int64_t>(free), options.memory_per_device);
       least_budget = std::min(least_budget, device.budget);
       max_worker_bytes = std::max(max_worker_bytes, worker_bytes(device));
     }
-    workers_per_device_ = std::clamp(least_budget / 10 / max_worker_bytes, fewest_workers, max_workers);
-    const std::int64_t least_panels = least_budget - workers_per_device_ * max_worker_bytes;
-    // Orbital tiles are cut until the panels of a task fit into the share of a launch.
-    fine_ = coarse_.refined(largest_hole_tile, largest_particle_tile);
-    for (auto [holes, particles] = largest_tiles(fine_);;) {
-      const std::int64_t slots = HostPanelProvider::slots * slot_bytes();
-      limit_ = static_cast<std::int64_t>(launch_share * static_cast<double>(least_panels - slots));
-      const std::int64_t needed = largest_task_bytes();
-      if (needed <= limit_) break;
-      if (holes <= hole_block && particles <= hole_block) {
-        throw UsageError(
-            fmt::format("A task needs {} on the GPU even with the smallest tiles, but only {} are left; allow "
-                        "more --memory.",
-                        format_bytes(static_cast<double>(needed)),
-                        format_bytes(static_cast<double>(std::max<std::int64_t>(limit_, 0)))));
-      }
-      if (holes > particles || particles <= hole_block) {
-        holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
-      } else {
-        particles = std::max<std::int64_t>(hole_block, particles / 2 / hole_block * hole_block);
-      }
-      fine_ = coarse_.refined(holes, particles);
-    }
+    workers_per_device_ = worker_count(least_budget, max_worker_bytes);
+    fine_ = tiles_that_fit(problem_, coarse_, least_budget, workers_per_device_, max_worker_bytes);
+    demand_ = panel_demand(problem_, fine_);
+    limit_ = launch_limit(panel_bytes(least_budget, workers_per_device_, max_worker_bytes, demand_));
     refined_ = !(fine_ == coarse_);
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host.
     constexpr double fill = 1.3;
     const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
-    caches_panels_ = devices_.size() == 1 && all < static_cast<double>(least_panels);
+    const std::int64_t beside_workers = least_budget - workers_per_device_ * max_worker_bytes;
+    caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
@@ -129,61 +98,16 @@ class CudaExecutorOfDevices final : public CudaExecutor {
 
   static void add_numbers_of(const Device& device, CudaReport& report);
   std::int64_t scratch_doubles(const Device& device) const {
-    return gpu::scratch_doubles(device.kernels, problem_.formulation, problem_.targets(), device.properties);
+    return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
-  std::int64_t worker_bytes(const Device& device) const {
-    return scratch_doubles(device) * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
-  }
-  /// Bytes of each pinned buffer.
-  std::int64_t slot_bytes() const {
-    return std::max(gpu::least_slot_bytes, HostPanelProvider::least_slot_bytes(fine_, problem_.formulation));
-  }
-  /// An upper bound for the bytes of the panels of a task.
-  std::int64_t largest_task_bytes() const {
-    const std::int64_t contracted = largest_contracted();
-    const auto [largest_hole, largest_particle] = largest_tiles(fine_);
-    const std::int64_t holes = ceil_div(largest_hole, hole_block) * hole_block;
-    const std::int64_t particles = ceil_div(largest_particle, particle_pair) * particle_pair;
-    const std::int64_t kinds = problem_.formulation == SpinFormulation::spin_adapted ? 18 : 9, sides = problem_.sides();
-    const std::int64_t doubles = kinds * (sides * contracted * particles * holes * (particles + holes) +
-                                          problem_.disconnected_sets() * particles * particles * holes * holes);
-    return doubles * static_cast<std::int64_t>(sizeof(double));
-  }
-
-  /// An upper bound for the bytes of all panels.
-  std::int64_t all_panels_bytes() const {
-    std::int64_t holes = 0, particles = 0;
-    for (const Tile& tile : fine_.tiles()) {
-      if (problem_.formulation == SpinFormulation::spin_adapted && tile.spin() == Spin::beta) continue;
-      (tile.space() == Space::hole ? holes : particles) += ceil_div(tile.size, hole_block) * hole_block;
-    }
-    const std::int64_t sides = problem_.sides();
-    // Panels of coinciding tiles are packed in both orders.
-    const std::int64_t doubles = 2 * (sides * largest_contracted() * particles * holes * (particles + holes) +
-                                      problem_.disconnected_sets() * particles * particles * holes * holes);
-    return doubles * static_cast<std::int64_t>(sizeof(double));
-  }
-  std::int64_t largest_contracted() const {
-    std::int64_t contracted = 1;
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
-      for (int irrep = 0; irrep < 8; ++irrep) {
-        contracted = std::max(contracted,
-                              k_tile_count<Fp64>(contracted_extent(fine_, {spin, irrep}).total()) * Fp64::k_tile_depth);
-      }
-    }
-    return contracted;
-  }
+  std::int64_t worker_bytes(const Device& device) const { return gpu::worker_bytes(scratch_doubles(device)); }
 
   /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
   /// beside them.
   bool reserve_for_owned_panels(const Device& device, std::int64_t owned) {
-    const std::int64_t capacity = device.panels->capacity();
-    if (owned > capacity / 4 * 3) return false;
-    if (capacity >= all_panels_bytes()) return true;
-    const auto limit = static_cast<std::int64_t>(launch_share * static_cast<double>(capacity - owned));
-    if (limit < largest_task_bytes()) return false;
-    limit_ = std::min(limit_, limit);
-    return true;
+    const auto limit = launch_limit_beside_owned(device.panels->capacity(), owned, demand_);
+    if (limit) limit_ = std::min(limit_, *limit);
+    return limit.has_value();
   }
 
   void set_up(Device& device) {
@@ -205,14 +129,11 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    const std::int64_t slot = slot_bytes();
-    const std::int64_t left =
-        device.budget - workers_per_device_ * worker_bytes(device) - HostPanelProvider::slots * slot;
-    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, slot);
+    const std::int64_t bytes = panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
+    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, demand_.slot);
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     // Copies from peers come first, because they are faster than those from the host.
-    device.panels = std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation,
-                                                 std::min(left, all_panels_bytes() + 64 * mib),
+    device.panels = std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation, cache_bytes(bytes, demand_),
                                                  PanelCache::Providers{device.peer_panels, device.host_panels});
   }
 
@@ -221,6 +142,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool caches_panels_ = false;
   std::int64_t workers_per_device_ = 0;
+  PanelDemand demand_{};    ///< of `fine_`
   std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;

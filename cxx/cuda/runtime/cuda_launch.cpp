@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 
 namespace trifuse::gpu {
 
 namespace {
-
-constexpr std::size_t max_cta_tiles = 400000;  ///< after which no task is added to a launch
 
 /// A named range in the profiler's timeline.
 class Range {

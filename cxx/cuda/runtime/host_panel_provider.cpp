@@ -5,8 +5,7 @@
 
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
-#include "cxx/triples/contraction_list.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 
 namespace trifuse::gpu {
 
@@ -26,7 +25,7 @@ void copy_to_pinned(double* to, const double* from, std::int64_t count) {
 }  // namespace
 
 HostPanelProvider::HostPanelProvider(const PanelStore& host, std::int64_t slot_bytes) : host_(host) {
-  for (int n = 0; n < slots; ++n) {
+  for (int n = 0; n < panel_slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
     ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
   }
@@ -38,21 +37,6 @@ bool HostPanelProvider::provides(const PanelName& name) const {
 
 void HostPanelProvider::prefetch(const PanelName& name) const {
   host_.prefetch(name.on_host());
-}
-
-std::int64_t HostPanelProvider::least_slot_bytes(const TileSpace& space, SpinFormulation formulation) {
-  const auto [holes, particles] = largest_tiles(space);
-  std::int64_t contracted = 1;
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
-    for (int irrep = 0; irrep < 8; ++irrep) {
-      const ContractedExtent extent = contracted_extent(space, {spin, irrep});
-      contracted = std::max(contracted, extent.particles + 2 * extent.holes + 8);
-    }
-  }
-  const std::int64_t rows = hole_block * std::max({particles * particles, particles * holes});
-  return std::max(rows * contracted, hole_block * particles * particles * holes) *
-         static_cast<std::int64_t>(sizeof(double));
 }
 
 std::int64_t HostPanelProvider::produce(const PanelName& name, const Packing& whole, void* to, cudaStream_t stream) {

@@ -13,8 +13,8 @@ namespace trifuse::gpu {
 /// Sends the panels of the host's store. They go through a ring of pinned buffers and are packed on the device.
 class HostPanelProvider final : public PanelProvider {
  public:
-  /// Belongs to the current device. `host`: must stay valid. `slot_bytes`: size of each pinned buffer, at least
-  /// least_slot_bytes().
+  /// Belongs to the current device. `host`: must stay valid. `slot_bytes`: size of each pinned buffer,
+  /// PanelDemand::slot.
   HostPanelProvider(const PanelStore& host, std::int64_t slot_bytes);
 
   bool provides(const PanelName& name) const override;
@@ -22,10 +22,6 @@ class HostPanelProvider final : public PanelProvider {
   bool prefetches() const override { return host_.has_others(); }
   void prefetch(const PanelName& name) const override;
   std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
-
-  static constexpr int slots = 3;  ///< pinned buffers
-  /// The smallest pinned buffer, in bytes, through which every panel of a tile space can be sent in parts.
-  static std::int64_t least_slot_bytes(const TileSpace& space, SpinFormulation formulation);
 
  private:
   /// A pinned buffer, and a device buffer for the same part of a panel before it is packed.

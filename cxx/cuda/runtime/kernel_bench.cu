@@ -86,18 +86,20 @@ std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {
   return names;
 }
 
+constexpr int independent_fragments = 8;  ///< accumulators of a warp in multiply_only()
+
 template <typename Instruction>
 __global__ void multiply_only(double* out, int repetitions) {
-  double c[8][4] = {}, a[4], b[2];
+  double c[independent_fragments][4] = {}, a[4], b[2];
   for (int n = 0; n < 4; ++n) a[n] = 1e-3 * (threadIdx.x + n);
   for (int n = 0; n < 2; ++n) b[n] = 1e-3 * (threadIdx.x - n);
 #pragma unroll 1
   for (int r = 0; r < repetitions; ++r) {
 #pragma unroll
-    for (int n = 0; n < 8; ++n) Instruction::multiply(c[n], a, b);
+    for (int n = 0; n < independent_fragments; ++n) multiply(Instruction{}, c[n], a, b);
   }
   double sum = 0.0;
-  for (int n = 0; n < 8; ++n) sum += c[n][0] + c[n][1] + c[n][2] + c[n][3];
+  for (int n = 0; n < independent_fragments; ++n) sum += c[n][0] + c[n][1] + c[n][2] + c[n][3];
   if (sum == 12345.0) out[0] = sum;
 }
 
@@ -116,7 +118,7 @@ struct Choice {
 }  // namespace
 
 double KernelCase::operations() const {
-  double product = 2.0 * 9.0 * contracted;
+  double product = 2.0 * products_per_target * contracted;
   for (const int n : extent) product *= n;
   return product;
 }
@@ -199,7 +201,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
-  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->memory(formulation).scratch));
+  const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->shape.cta_elements));
   const DeviceArray<double> warp_sums(cta_tiles.size() *
                                       static_cast<std::size_t>(kernel->shape.warps * spin_orbital_sums));
   const DeviceArray<double> task_sums(spin_orbital_sums);
@@ -286,7 +288,8 @@ double time_matrix_instruction(int device_number) {
       TRIFUSE_CUDA(cudaGetLastError());
     });
   });
-  return 2.0 * 16 * 8 * 8 * 8 * repetitions * warps * device.multiProcessorCount / median(seconds);
+  return 2.0 * Fp64::rows * Fp64::columns * Fp64::k_step * independent_fragments * repetitions * warps *
+         device.multiProcessorCount / median(seconds);
 }
 
 }  // namespace trifuse

@@ -11,13 +11,28 @@
 /// holes. Up to eight warps form a CTA tile; the CTA tile says how many of them lie along a, b and c.
 namespace trifuse::gpu {
 
+/// The instructions with which kernels multiply. `name`: as in names of kernels. `architecture`: least compute
+/// capability, e.g. 900 for 9.0. kernel/instructions.cuh executes them.
+struct MmaM16N8K8 {
+  static constexpr const char* name = "m16n8k8";
+  static constexpr int architecture = 900;
+};
+struct MmaM8N8K4 {
+  static constexpr const char* name = "m8n8k4";
+  static constexpr int architecture = 800;
+};
+struct Fma {
+  static constexpr const char* name = "fma";
+  static constexpr int architecture = 750;
+};
+
 /// How operands come from device memory to shared memory.
 enum class Staging : std::uint8_t {
   bulk,         ///< one producer warp issues bulk copies that complete on barriers; needs compute capability 9.0
   cooperative,  ///< all warps copy, in a pipeline of `stages` k-tiles
 };
 
-/// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: see kernel/instructions.cuh. `warp_tile_*`:
+/// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: one of the instructions above. `warp_tile_*`:
 /// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory.
 template <typename PrecisionT, typename InstructionT, Staging staging_, int warp_tile_a_, int warp_tile_b_,
           int warp_tile_c_, int stages_>
@@ -33,7 +48,10 @@ struct Configuration {
   static constexpr int stages = stages_;
   static constexpr int warps = 8;  ///< math warps: warps that multiply
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
-  static constexpr int accumulators = warp_tile_a * warp_tile_b * warp_tile_c * 2;  ///< numbers in each lane
+  /// Elements of a warp tile, and of a CTA tile whose warps all have one.
+  static constexpr int warp_elements = warp_tile_a * warp_tile_b * warp_tile_c * hole_block * hole_block * hole_block;
+  static constexpr int cta_elements = warps * warp_elements;
+  static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
   /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.
   static constexpr int stage_bytes = 40960;
   /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
@@ -57,6 +75,21 @@ struct Shape {
   std::int64_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
   std::int64_t vvoo_bytes;  ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
   int cta_particles;        ///< most particles of a CTA tile, those of a, b and c added up
+  int cta_elements;         ///< elements of a full CTA tile, for each target
 };
+
+template <typename Config>
+constexpr Shape shape_of() {
+  using Precision = typename Config::Precision;
+  constexpr int size = sizeof(typename Precision::Operand);
+  return {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
+          Config::warps,
+          Config::stage_bytes,
+          Precision::a_k_tile * size,
+          Precision::b_k_tile * size,
+          Config::vvoo_bytes,
+          Config::cta_particles,
+          Config::cta_elements};
+}
 
 }  // namespace trifuse::gpu

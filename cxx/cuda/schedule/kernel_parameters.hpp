@@ -51,6 +51,8 @@ struct CtaTile {
   std::uint8_t warps[3];       ///< [a, b, c] number of warp tiles
   std::uint8_t hole_block[3];  ///< [i, j, k] block of `hole_block` holes inside the orbital tile
 };
+/// Holes of the largest orbital tile whose blocks a CTA tile can number.
+inline constexpr int max_holes = 256 * hole_block;
 
 /// Energy sums of a warp for each omega2, in the order of energy_sums().
 inline constexpr int spin_orbital_sums = energy_sums(SpinFormulation::spin_orbital);

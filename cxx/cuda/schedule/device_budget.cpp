@@ -1,0 +1,147 @@
+#include "cxx/cuda/schedule/device_budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cxx/base/byte_amount.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/triples/contraction_list.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+/// Memory that is left to the driver and to other programs.
+constexpr std::int64_t reserve_bytes = 512 * mib;
+constexpr std::int64_t least_slot_bytes = 32 * mib;
+/// Memory for panels beyond the upper bound of all panels.
+constexpr std::int64_t spare_panel_bytes = 64 * mib;
+/// Part of the budget that the buffers of more than `fewest_workers` may take: one of so many.
+constexpr std::int64_t worker_part = 10;
+/// Share of the memory for panels that one launch may use.
+constexpr double launch_share = 0.45;
+
+/// Bytes of so many doubles. Predictions ask for tile spaces whose panels no memory holds.
+std::int64_t bytes_of(double doubles) {
+  return static_cast<std::int64_t>(std::min(doubles * sizeof(double), 0x1p62));
+}
+
+double padded(std::int64_t extent, std::int64_t size) {
+  return static_cast<double>(ceil_div(extent, size) * size);
+}
+
+/// Contracted indices of the longest panel rows: on the device, and on the host.
+struct LongestRows {
+  std::int64_t packed = 1, host = 1;
+};
+LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation) {
+  LongestRows rows;
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      const ContractedExtent extent = contracted_extent(tiles, {spin, irrep});
+      rows.packed = std::max(rows.packed, k_tile_count<Fp64>(extent.total()) * Fp64::k_tile_depth);
+      if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
+      rows.host = std::max(rows.host, extent.particles + 2 * extent.holes + 8);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::int64_t device_budget(std::int64_t free, std::int64_t allowed) {
+  const std::int64_t available = free - reserve_bytes;
+  return allowed > 0 ? std::min(allowed, available) : available;
+}
+
+std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements) {
+  return std::int64_t{multiprocessors} * targets * cta_elements;
+}
+
+std::int64_t worker_bytes(std::int64_t scratch_doubles) {
+  return scratch_doubles * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
+}
+
+std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes) {
+  return std::clamp(budget / worker_part / worker_bytes, fewest_workers, max_workers);
+}
+
+PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles) {
+  const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+  const LongestRows rows = longest_rows(tiles, problem.formulation);
+  const auto contracted = static_cast<double>(rows.packed);
+  const double sides = problem.sides(), sets = problem.disconnected_sets();
+  const auto doubles = [&](double particles, double holes) {
+    return sides * contracted * particles * holes * (particles + holes) + sets * particles * particles * holes * holes;
+  };
+  const auto [largest_hole, largest_particle] = largest_tiles(tiles);
+  PanelDemand demand{};
+  const double kinds = adapted ? 18 : 9;
+  demand.largest_task =
+      bytes_of(kinds * doubles(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)));
+  double holes = 0.0, particles = 0.0;
+  for (const Tile& tile : tiles.tiles()) {
+    if (adapted && tile.spin() == Spin::beta) continue;
+    (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_block);
+  }
+  // Panels of coinciding tiles are packed in both orders.
+  demand.all = bytes_of(2 * doubles(particles, holes));
+  // A part of a panel is one block of holes times all its other indices.
+  const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
+  const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
+  const double vvoo_part = hole_block * particle * particle * hole;
+  demand.slot = std::max(least_slot_bytes, bytes_of(std::max(panel_part, vvoo_part)));
+  return demand;
+}
+
+std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
+                         const PanelDemand& demand) {
+  return budget - workers * worker_bytes - panel_slots * demand.slot;
+}
+
+std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand) {
+  return std::min(panel_bytes, demand.all + spare_panel_bytes);
+}
+
+std::int64_t launch_limit(std::int64_t panel_bytes) {
+  return static_cast<std::int64_t>(launch_share * static_cast<double>(panel_bytes));
+}
+
+std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
+                                                      const PanelDemand& demand) {
+  if (owned > capacity / 4 * 3) return std::nullopt;
+  if (capacity >= demand.all) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t limit = launch_limit(capacity - owned);
+  if (limit < demand.largest_task) return std::nullopt;
+  return limit;
+}
+
+TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, std::int64_t budget, std::int64_t workers,
+                         std::int64_t worker_bytes) {
+  TileSpace fine = tiles.refined(largest_hole_tile, largest_particle_tile);
+  for (auto [holes, particles] = largest_tiles(fine);;) {
+    const PanelDemand demand = panel_demand(problem, fine);
+    const std::int64_t limit = launch_limit(panel_bytes(budget, workers, worker_bytes, demand));
+    if (demand.largest_task <= limit) return fine;
+    if (holes <= hole_block && particles <= hole_block) {
+      throw UsageError(fmt::format(
+          "A task needs {} on the GPU even with the smallest tiles, but only {} are left; allow more --memory.",
+          format_bytes(static_cast<double>(demand.largest_task)),
+          format_bytes(static_cast<double>(std::max<std::int64_t>(limit, 0)))));
+    }
+    if (holes > particles || particles <= hole_block) {
+      holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
+    } else {
+      particles = std::max<std::int64_t>(hole_block, particles / 2 / hole_block * hole_block);
+    }
+    fine = tiles.refined(holes, particles);
+  }
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "cxx/triples/problem.hpp"
+#include "tce_tiles/tile_space.hpp"
+
+/// How a run divides the memory of a GPU. The executor and the prediction call these functions; tests run them without
+/// a GPU. All amounts are bytes if nothing else is said.
+///
+///     free memory = reserve + budget
+///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
+namespace trifuse::gpu {
+
+/// Workers of a device. The smaller number keeps it busy with large tasks. Small tasks are computed faster than one CPU
+/// core prepares them, so there are more workers if their buffers fit into a tenth of the budget.
+inline constexpr std::int64_t fewest_workers = 3, max_workers = 8;
+/// Pinned buffers through which panels go to a device. Each has a buffer of the same size on the device.
+inline constexpr int panel_slots = 3;
+/// Memory of each worker for the program, the CTA tiles and the sums of a launch.
+inline constexpr std::int64_t launch_bytes = std::int64_t{192} << 20;
+/// CTA tiles of a launch after which no task is added to it.
+inline constexpr std::size_t max_cta_tiles = 400000;
+/// The executor cuts larger orbital tiles, in orbitals. One task of them would have more CTA tiles than a launch has
+/// room for.
+inline constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
+
+/// Returns the memory that a run may use on a device, without the reserve for the driver and for other programs.
+/// `free`: the free memory. `allowed`: the limit of the user; 0: none. Negative if the reserve does not fit.
+std::int64_t device_budget(std::int64_t free, std::int64_t allowed);
+
+/// Returns the doubles of scratch that a launch needs. `targets`: of all sides, as in Problem::targets().
+/// `cta_elements`: as in Shape.
+std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements);
+/// Returns the memory of a worker. `scratch_doubles`: of a launch.
+std::int64_t worker_bytes(std::int64_t scratch_doubles);
+/// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
+std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
+
+/// What the packed panels of a tile space need on a device.
+struct PanelDemand {
+  std::int64_t largest_task;  ///< upper bound for the panels of one task
+  std::int64_t all;           ///< upper bound for all panels
+  std::int64_t slot;          ///< size of each pinned buffer; every panel can be sent in parts of at most this size
+};
+PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles);
+
+/// Returns the memory for panels: what workers and pinned buffers leave of the budget. Negative if they do not fit.
+std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
+                         const PanelDemand& demand);
+/// Returns how much of it the panel cache takes: not much more than all panels need.
+std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
+
+/// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
+/// them.
+std::int64_t launch_limit(std::int64_t panel_bytes);
+/// The same if the panel cache also stores panels that the device owns for its peers, `owned` of its `capacity`.
+/// Returns the largest integer if all panels fit. Returns nullopt if the device cannot own so many: if they take too
+/// large a part, or if the panels of two launches do not fit beside them.
+std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
+                                                      const PanelDemand& demand);
+
+/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `budget`, `workers`,
+/// `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles do not fit.
+TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, std::int64_t budget, std::int64_t workers,
+                         std::int64_t worker_bytes);
+
+}  // namespace trifuse::gpu

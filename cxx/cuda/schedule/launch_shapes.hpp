@@ -1,0 +1,29 @@
+#pragma once
+
+#include <array>
+
+#include "cxx/cuda/schedule/configuration.hpp"
+
+/// The configurations of all compiled kernels. Kernels, host code, predictions and tests take their shapes from here.
+namespace trifuse::gpu {
+
+/// Configurations of which a device can run several, the best first.
+template <typename... Configs>
+struct ConfigurationList {
+  static constexpr std::array<Shape, sizeof...(Configs)> shapes = {shape_of<Configs>()...};
+};
+
+/// Kernels for Hopper GPUs. Warps can pass registers to each other there (setmaxnreg), so their machine code runs on
+/// compute capability 9.0 only.
+template <int warp_tile_a, int warp_tile_b, int warp_tile_c>
+using Bulk = Configuration<Fp64, MmaM16N8K8, Staging::bulk, warp_tile_a, warp_tile_b, warp_tile_c, 4>;
+using BulkKernels = ConfigurationList<Bulk<4, 4, 2>, Bulk<4, 2, 4>, Bulk<2, 4, 4>>;
+/// The kernel for GPUs after Hopper.
+using CooperativeM16N8K8 = Configuration<Fp64, MmaM16N8K8, Staging::cooperative, 4, 4, 2, 2>;
+/// The kernel for Ampere GPUs.
+using CooperativeM8N8K4 = Configuration<Fp64, MmaM8N8K4, Staging::cooperative, 4, 4, 2, 3>;
+/// The kernel for GPUs without FP64 matrix units.
+using CooperativeFma = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1>;
+using CooperativeKernels = ConfigurationList<CooperativeM16N8K8, CooperativeM8N8K4, CooperativeFma>;
+
+}  // namespace trifuse::gpu

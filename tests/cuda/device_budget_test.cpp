@@ -1,0 +1,190 @@
+#include "cxx/cuda/schedule/device_budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/arena.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/plan/plan.hpp"
+#include "tce_tiles/tile_sizes.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/refusals.hpp"
+
+namespace trifuse::gpu {
+namespace {
+
+using namespace trifuse::testing;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20, gib = std::int64_t{1} << 30;
+
+/// The largest task, all panels and the largest part of a panel, counted panel by panel.
+PanelDemand counted(const Problem& problem, const Plan& plan) {
+  PanelDemand found{};
+  std::set<PanelName> all;
+  ContractionList contractions;
+  TaskProgram program;
+  const auto bytes_of = [&](const std::set<PanelName>& names) {
+    std::int64_t bytes = 0;
+    for (const PanelName& name : names) bytes += Arena::rounded(packed_bytes(plan.tiles, plan.formulation, name));
+    return bytes;
+  };
+  for (const Task& task : plan.tasks) {
+    write_program(problem, plan.tiles, task, Fp64::k_step, contractions, program);
+    std::set<PanelName> names;
+    for (const auto& product : program.products) {
+      if (product.k_steps > 0) names.insert({product.a, product.b});
+    }
+    for (const auto& vvoo : program.vvoo) {
+      if (vvoo.used) names.insert(vvoo.name);
+    }
+    found.largest_task = std::max(found.largest_task, bytes_of(names));
+    all.merge(names);
+  }
+  found.all = bytes_of(all);
+  for (const PanelName& name : all) {
+    const std::int64_t row = padded_row(packing_of(plan.tiles, plan.formulation, name, 1).contracted);
+    const Packing packing = packing_of(plan.tiles, plan.formulation, name, row);
+    std::int64_t part = packing.kind == PanelKind::vvoo ? 1 : row;
+    for (int q = 0; q < (packing.kind == PanelKind::vvoo ? 4 : 3); ++q) {
+      part *= q == packing.outer ? std::min(packing.extent[q], hole_block) : packing.extent[q];
+    }
+    found.slot = std::max(found.slot, part * static_cast<std::int64_t>(sizeof(double)));
+  }
+  return found;
+}
+
+class DemandOf : public ::testing::TestWithParam<NamedMolecule> {};
+
+TEST_P(DemandOf, PanelsIsAnUpperBoundOfWhatTasksRead) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    for (const bool two_sided : {false, true}) {
+      OwnedProblem owned(GetParam().molecule, formulation, two_sided);
+      owned.problem.fock_in_singles = two_sided;
+      for (const auto& [holes, particles] : {TileSizes{2, 2}, {1, 3}, {5, 4}, {30, 30}}) {
+        SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
+                     std::to_string(particles) + (two_sided ? ", two sides" : ""));
+        const Plan plan = make_plan(owned.right->tiles().retiled(holes, particles), formulation);
+        ASSERT_FALSE(plan.tasks.empty());
+        const PanelDemand found = counted(owned.problem, plan), demand = panel_demand(owned.problem, plan.tiles);
+        EXPECT_GT(found.largest_task, 0);
+        EXPECT_LE(found.largest_task, demand.largest_task);
+        EXPECT_LE(found.all, demand.all);
+        EXPECT_LE(found.slot, demand.slot);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, DemandOf, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+// Full tiles leave no padding, so the bounds are close.
+TEST(Demand, IsNotMuchMoreThanWhatTasksRead) {
+  const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), SpinFormulation::spin_adapted);
+  const PanelDemand found = counted(owned.problem, plan), demand = panel_demand(owned.problem, plan.tiles);
+  EXPECT_LE(demand.largest_task, 1.3 * static_cast<double>(found.largest_task));
+  EXPECT_LE(demand.all, 2.2 * static_cast<double>(found.all));
+}
+
+// The panels of large tiles come in parts that are larger than the smallest pinned buffer.
+TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
+  const OwnedProblem owned(closed_shell(4, 72), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(4, 72), SpinFormulation::spin_adapted);
+  const std::int64_t small = panel_demand(owned.problem, plan.tiles.retiled(4, 8)).slot;
+  EXPECT_EQ(small, 32 * mib);
+  EXPECT_LE(counted(owned.problem, plan).slot, panel_demand(owned.problem, plan.tiles).slot);
+  const auto wide =
+      make_plan(make_synthetic_source(closed_shell(4, 600))->tiles().retiled(4, 100), SpinFormulation::spin_adapted);
+  const std::int64_t needed = counted(owned.problem, wide).slot, slot = panel_demand(owned.problem, wide.tiles).slot;
+  EXPECT_GT(needed, small);
+  EXPECT_LE(needed, slot);
+  EXPECT_LE(slot, 1.1 * static_cast<double>(needed));
+}
+
+TEST(DeviceBudget, IsDividedWithoutRest) {
+  const OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
+  const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles());
+  const std::int64_t worker =
+      worker_bytes(scratch_doubles(132, owned.problem.targets(), BulkKernels::shapes.front().cta_elements));
+  EXPECT_EQ(worker, 132 * 6 * 16384 * 8 + launch_bytes);
+  for (const std::int64_t free : {2 * gib, 10 * gib, 40 * gib, 140 * gib}) {
+    const std::int64_t budget = device_budget(free, 0);
+    EXPECT_LT(budget, free);
+    EXPECT_EQ(device_budget(free, budget - 1), budget - 1);
+    EXPECT_EQ(device_budget(free, 2 * free), budget) << "more is allowed than there is";
+    const std::int64_t workers = worker_count(budget, worker);
+    EXPECT_GE(workers, fewest_workers);
+    EXPECT_LE(workers, max_workers);
+    EXPECT_TRUE(workers == fewest_workers || workers * worker <= budget / 10);
+    const std::int64_t panels = panel_bytes(budget, workers, worker, demand);
+    EXPECT_EQ(panels + workers * worker + panel_slots * demand.slot, budget);
+    EXPECT_EQ(cache_bytes(demand.all / 2, demand), demand.all / 2);
+    EXPECT_EQ(cache_bytes(100 * demand.all, demand), cache_bytes(200 * demand.all, demand));
+    EXPECT_GE(cache_bytes(100 * demand.all, demand), demand.all);
+  }
+  EXPECT_EQ(worker_count(2 * gib, worker), fewest_workers);
+  EXPECT_EQ(worker_count(140 * gib, worker), max_workers);
+}
+
+TEST(DeviceBudget, HasRoomForThePanelsOfTwoLaunches) {
+  EXPECT_LE(2 * launch_limit(10 * gib), 10 * gib);
+  EXPECT_GE(launch_limit(10 * gib), 4 * gib);
+  const PanelDemand demand{gib, 20 * gib, 32 * mib};
+  // Everything fits.
+  EXPECT_EQ(launch_limit_beside_owned(20 * gib, 10 * gib, demand), std::numeric_limits<std::int64_t>::max());
+  // Owned panels take too large a part.
+  EXPECT_FALSE(launch_limit_beside_owned(20 * gib, 16 * gib, demand));
+  EXPECT_FALSE(launch_limit_beside_owned(8 * gib, 6 * gib + 4, demand));
+  // Beside owned panels there is room for two launches, or there is not.
+  EXPECT_EQ(launch_limit_beside_owned(8 * gib, 5 * gib, demand), launch_limit(3 * gib));
+  EXPECT_FALSE(launch_limit_beside_owned(8 * gib, 6 * gib, demand));
+}
+
+TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
+  const OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
+  const TileSpace coarse = owned.right->tiles().retiled(40, 100);
+  constexpr std::int64_t workers = 3, worker = 300 * mib;
+  std::set<std::pair<std::int64_t, std::int64_t>> sizes;
+  std::int64_t smallest = 0;
+  for (std::int64_t budget = 1200 * mib; budget < 64 * gib; budget += budget / 8) {
+    const TileSpace fine = tiles_that_fit(owned.problem, coarse, budget, workers, worker);
+    const PanelDemand demand = panel_demand(owned.problem, fine);
+    EXPECT_LE(demand.largest_task, launch_limit(panel_bytes(budget, workers, worker, demand)));
+    const auto [holes, particles] = largest_tiles(fine);
+    EXPECT_LE(holes, largest_hole_tile);
+    EXPECT_LE(particles, largest_particle_tile);
+    EXPECT_GE(holes * particles, smallest) << "more memory and smaller tiles";
+    smallest = holes * particles;
+    sizes.emplace(holes, particles);
+  }
+  EXPECT_GE(sizes.size(), 3u);
+  // Tiles that fit stay as they are.
+  const TileSpace small = owned.right->tiles().retiled(8, 16);
+  EXPECT_EQ(tiles_that_fit(owned.problem, small, 64 * gib, workers, worker), small);
+  expect_failure<UsageError>([&] { tiles_that_fit(owned.problem, coarse, 1000 * mib, workers, worker); },
+                             "allow more --memory");
+}
+
+// A launch is full after `max_cta_tiles`, and the last task adds its own.
+TEST(DeviceBudget, HasRoomForTheProgramAndTheSumsOfALaunch) {
+  TaskData largest = single_task({largest_particle_tile, largest_particle_tile, largest_particle_tile,
+                                  largest_hole_tile, largest_hole_tile, largest_hole_tile});
+  for (const Shape& shape : BulkKernels::shapes) {
+    CtaTiling tiling(shape);
+    std::vector<CtaTile> cta_tiles;
+    append_cta_tiles(0, largest, SpinFormulation::spin_adapted, shape, tiling, cta_tiles);
+    ASSERT_FALSE(cta_tiles.empty());
+    const std::size_t sums = sizeof(double) * static_cast<std::size_t>(shape.warps) * spin_adapted_sums;
+    EXPECT_LE((max_cta_tiles + cta_tiles.size()) * (sizeof(CtaTile) + sums), static_cast<std::size_t>(launch_bytes));
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::gpu
