@@ -135,8 +135,8 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTa
 /// Lists a left and a right panel for each product with at least one contracted index.
 void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
-  for (std::size_t n = 0; n < product_order.size(); ++n) {
-    const ProductAxes& axes = product_order[n];
+  for (std::size_t n = 0; n < products_.size(); ++n) {
+    const ProductAxes axes = axes_of_product(static_cast<int>(n));
     const std::vector<RecordedTask::OperandPair> pairs = task.operand_pairs(axes.particle, axes.hole);
     std::int64_t contracted = 0;
     for (const RecordedTask::OperandPair& pair : pairs) contracted += pair.contracted;

@@ -91,21 +91,21 @@ class Evaluation {
   View view(const PanelName& name) const { return view_of(panels_, problem_.formulation, name); }
   bool adapted() const { return problem_.formulation == SpinFormulation::spin_adapted; }
 
-  /// One element of target `t`: the sum of its products, negated between products in spin-orbital form.
+  /// One element of target `t`: the sum of its products, with signs in spin-orbital form.
   double target(const Element& e, int t) const {
     double sum = 0.0;
     for (int n = 0; n < products_per_target; ++n) {
-      if (!adapted()) sum = -sum;
       const std::size_t number = at(t * products_per_target + n);
       if (program_.products[number].k_steps == 0) continue;
-      const auto [x, y] = product_order[at(n)];
+      const auto [x, y] = axes_of_product(n);
+      const int sign = adapted() ? 1 : product_sign({x, y});
       const auto pp = others(x), hh = others(y);
       const auto& [left, right] = products_[number];
       const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
       const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
-      for (int k = 0; k < left.packing.contracted; ++k) sum += a[k] * b[k];
+      for (int k = 0; k < left.packing.contracted; ++k) sum += sign * a[k] * b[k];
     }
-    return adapted() ? sum : final_sign * sum;
+    return sum;
   }
 
   /// The factor t1 (set 0) or f_ov (set 1) of particle x and hole y, times vvoo block `block` at the other indices.

@@ -24,7 +24,7 @@ struct CtaTileData {
   double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
   double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 or f_ov
   const double* vvoo[max_sets * vvoo_per_set];                        ///< [set, vvoo block] in device memory
-  KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, product]
+  KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "cxx/cuda/kernel/launch.hpp"
+#include "cxx/cuda/kernel/spin_adapted_energies.cuh"
+#include "cxx/cuda/kernel/spin_orbital_energies.cuh"
 #include "cxx/cuda/kernel/triples_kernel.cuh"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 
@@ -12,32 +14,43 @@ constexpr CtaMemory cta_memory() {
           static_cast<int>(sizeof(typename Stages<formulation, Config>::Shared))};
 }
 
-/// The file that instantiates this compiles the device functions of the configuration.
+/// Describes kernels of a configuration. `family`, `function`: see Kernel. The file that takes the address of a kernel
+/// for `function` compiles the kernel.
 template <typename Config>
-Kernel kernel_of() {
-  constexpr bool bulk = Config::staging == Staging::bulk;
-  const std::string family = std::string(bulk ? "bulk-" : "") + Config::Instruction::name;
+Kernel describe_kernel(const std::string& family,
+                       const void* (*function)(SpinFormulation formulation, bool two_sided)) {
   const std::string warp_tile = std::to_string(Config::warp_tile_a) + "x" + std::to_string(Config::warp_tile_b) + "x" +
                                 std::to_string(Config::warp_tile_c);
   return {family,
           family + "-" + warp_tile,
           Config::Instruction::architecture,
-          bulk,
+          Config::staging == Staging::bulk,
           shape_of<Config>(),
           Config::Precision::k_step,
           Config::threads,
           cta_memory<SpinFormulation::spin_orbital, Config>(),
           cta_memory<SpinFormulation::spin_adapted, Config>(),
-          [](SpinFormulation formulation, bool two_sided) {
-            if (formulation == SpinFormulation::spin_adapted) {
-              return two_sided
-                         ? reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_adapted, true, Config>)
-                         : reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_adapted, false, Config>);
-            }
-            return two_sided
-                       ? reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_orbital, true, Config>)
-                       : reinterpret_cast<const void*>(&triples_kernel<SpinFormulation::spin_orbital, false, Config>);
-          }};
+          function};
+}
+
+/// The device function of an epilogue with its configuration.
+template <typename Epilogue>
+const void* kernel_function() {
+  return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
+}
+
+/// Describes the four kernels of a configuration that compute energies. The file that instantiates this compiles them.
+template <typename Config>
+Kernel kernel_of() {
+  const std::string family = std::string(Config::staging == Staging::bulk ? "bulk-" : "") + Config::Instruction::name;
+  return describe_kernel<Config>(family, [](SpinFormulation formulation, bool two_sided) {
+    if (formulation == SpinFormulation::spin_adapted) {
+      return two_sided ? kernel_function<SpinAdaptedEnergies<true, Config>>()
+                       : kernel_function<SpinAdaptedEnergies<false, Config>>();
+    }
+    return two_sided ? kernel_function<SpinOrbitalEnergies<true, Config>>()
+                     : kernel_function<SpinOrbitalEnergies<false, Config>>();
+  });
 }
 
 }  // namespace trifuse::gpu

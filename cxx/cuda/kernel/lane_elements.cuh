@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cxx/cuda/kernel/accumulators.cuh"
 #include "cxx/cuda/kernel/cta_tile_data.cuh"
 #include "cxx/triples/task.hpp"
 
@@ -21,14 +22,19 @@ __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   return same_xy || same_yz ? 0.5 : 1.0;
 }
 
-/// The elements of a target that a lane turns into energies: all particles (a, b, c) of its warp tile, one i, one k,
-/// and two j, which are called half 0 and half 1.
+/// The elements of a target that a lane holds after the last product of the schedule: all particles (a, b, c) of its
+/// warp tile, two values of the halved hole (half 0 and half 1, see accumulator_layout.hpp), and one of the other
+/// holes.
 template <SpinFormulation formulation, typename Config>
 struct LaneElements {
+  /// The axes of the last product.
+  static constexpr ProductAxes final_axes =
+      product_axes<typename Config::Schedule>(product_count<typename Config::Schedule> - 1);
+
   const CtaTileData<formulation, Config>& data;
   int first[3];        ///< [a, b, c] first particle of the warp tile, inside the orbital tile
   int in_cta[3];       ///< [a, b, c] the same particle, counted as in CtaTileData
-  int local[3];        ///< [i, j, k] inside their hole blocks, j for half 0
+  int local[3];        ///< [i, j, k] inside their hole blocks, for half 0
   unsigned summed[2];  ///< [half] one bit for each (a, b, c), c fastest: 1 if the element contributes to the energies
   static_assert(Config::accumulators / 2 <= 32);
 
@@ -63,21 +69,23 @@ struct LaneElements {
 
   __device__ __forceinline__ LaneElements(const CtaTileData<formulation, Config>& d, const WarpCoord& coord, int lane)
       : data(d) {
-    local[0] = lane & 3;
-    local[1] = lane >> 4;
-    local[2] = lane >> 2 & 3;
     int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
+      local[q] = hole_of_lane(final_axes.hole, q, lane);
       first[q] = data.cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q);
       in_cta[q] = before + coord.at[q] * Config::warp_tile(q);
       before += cta_extent<Config>(data.cta_tile, q);
     }
   }
 
+  /// Index in the lane of particles (a, b, c) of the warp tile.
+  static constexpr __device__ __forceinline__ int index(int a, int b, int c, int half) {
+    return Accumulators<Config>::index(final_axes.particle, a, b, c, half);
+  }
   /// The lane's hole at position q, 0..2 for i, j, k: inside its block.
   __device__ __forceinline__ int local_hole(int q, int half) const {
-    return local[q] + (q == 1 ? 2 * half : 0);
+    return local[q] + (q == halved_hole(final_axes.hole) ? 2 * half : 0);
   }
   /// The same hole inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
@@ -93,8 +101,8 @@ struct LaneElements {
     return data.eps_particles[in_cta[q] + n];
   }
   __device__ __forceinline__ double eps_holes(int half) const {
-    return data.eps_holes[local[0]] + data.eps_holes[hole_block + local_hole(1, half)] +
-           data.eps_holes[2 * hole_block + local[2]];
+    return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_block + local_hole(1, half)] +
+           data.eps_holes[2 * hole_block + local_hole(2, half)];
   }
   /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
   __device__ __forceinline__ double ov_factor(int set, int x, int n, int y, int half) const {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "cxx/cuda/schedule/accumulator_layout.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
-#include "cxx/cuda/schedule/product_order.hpp"
+#include "cxx/cuda/schedule/product_schedule.hpp"
 
 /// Where a CTA finds the operands of a product in device memory, and where it puts them in a stage of shared memory.
 namespace trifuse::gpu {
@@ -26,14 +27,6 @@ __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
 
-/// The smaller and the larger of the two positions 0..2 other than `alone`.
-__device__ __forceinline__ int first_other(int alone) {
-  return alone == 0 ? 1 : 0;
-}
-__device__ __forceinline__ int second_other(int alone) {
-  return alone == 2 ? 1 : 2;
-}
-
 /// The operands of one product for one CTA tile.
 ///
 /// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,
@@ -51,14 +44,13 @@ struct ProductSource {
   int rows, row_bytes;          ///< rows of B to copy for each k-tile, and the bytes of each row
   int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from one row to the next in a stage
 
-  /// `number`: of the product, see product_order.
+  /// `axes`: of the product.
   __device__ __forceinline__ ProductSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
-                                           int number) {
+                                           const ProductAxes& axes) {
     using Precision = typename Config::Precision;
     constexpr int size = sizeof(typename Precision::Operand);
     constexpr int a_k_tile = Precision::a_k_tile * size, b_k_tile = Precision::b_k_tile * size;
-    // In product_order, x = 0 1 2 2 1 0 0 1 2 and y = 2 2 2 1 1 1 0 0 0. Particle x and hole y stand alone.
-    const int x = number < 3 ? number : number < 6 ? 5 - number : number - 6, y = 2 - number / 3;
+    const int x = axes.particle, y = axes.hole;
     const int u = first_other(x), w = second_other(x);
     const int h1 = 3 + first_other(y), h2 = 3 + second_other(y), h = 3 + y;
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;

@@ -116,12 +116,13 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
-  /// For the producer: loads all k-tiles of product `number`.
-  __device__ __forceinline__ void load_product(const Data& data, const KernelProduct& product, int number) {
+  /// For the producer: loads all k-tiles of a product.
+  __device__ __forceinline__ void load_product(const Data& data, const KernelProduct& product,
+                                               const ProductAxes& axes) {
     const int lane = lane_number();
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
     if (k_tiles == 0) return;
-    const ProductSource<Config> source(data.task, product, data.cta_tile, number);
+    const ProductSource<Config> source(data.task, product, data.cta_tile, axes);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
     const bool has_row = lane < source.rows;  // each lane copies a row
     const char* a = source.a;
@@ -170,8 +171,8 @@ class Stages<formulation, Config, Staging::bulk> {
   }
 
   /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
-  template <int number, typename Use>
-  __device__ __forceinline__ void for_each_k_tile(const KernelProduct&, int k_tiles, Use use) {
+  template <typename Use>
+  __device__ __forceinline__ void for_each_k_tile(const KernelProduct&, const ProductAxes&, int k_tiles, Use use) {
 #pragma unroll 1
     for (int n = 0; n < k_tiles; ++n) {
       const unsigned stage = k_tiles_ % Config::stages;
@@ -238,10 +239,11 @@ class Stages<formulation, Config, Staging::cooperative> {
   __device__ __forceinline__ void release_vvoo() {}
   __device__ __forceinline__ const Data& tile_data() const { return shared_.cta_tile; }
 
-  template <int number, typename Use>
-  __device__ __forceinline__ void for_each_k_tile(const KernelProduct& product, int k_tiles, Use use) {
+  template <typename Use>
+  __device__ __forceinline__ void for_each_k_tile(const KernelProduct& product, const ProductAxes& axes, int k_tiles,
+                                                  Use use) {
     if (k_tiles == 0) return;
-    const ProductSource<Config> source(shared_.cta_tile.task, product, shared_.cta_tile.cta_tile, number);
+    const ProductSource<Config> source(shared_.cta_tile.task, product, shared_.cta_tile.cta_tile, axes);
     constexpr int ahead = Config::stages - 1;
     const auto load = [&](int n) {
       if (n < k_tiles) copy(source, n, storage_ + n % Config::stages * Config::stage_bytes);

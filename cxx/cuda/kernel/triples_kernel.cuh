@@ -9,17 +9,18 @@
 #include "cxx/triples/task.hpp"
 
 /// The triples kernel. One persistent grid works through the CTA tiles of a launch. For each CTA tile it computes one
-/// six-index target D in spin-orbital form, or up to six targets W, one after the other, in spin-adapted form. A target
-/// stays in registers from its first product to its last one; then it is spilled to scratch. When all targets of the
-/// CTA tile are there, the epilogue reads them back and computes the energies.
+/// target D[a, b, c, i, j, k] in spin-orbital form, or up to six targets W[a, b, c, i, j, k], one after the other, in
+/// spin-adapted form. A target stays in registers from its first product to its last one, in the order of the schedule
+/// of the Configuration. Then the epilogue gets it. The epilogues of the program spill it to scratch, read all targets
+/// of the CTA tile back when the last one is finished, and compute the energies.
 ///
 /// Warps of a CTA:
 ///
 ///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
 ///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
 ///     8         producer: loads the operands of all products                 -
-///     9         scheduler: takes CTA tiles; in spin-orbital form,            -
-///               loads the vvoo blocks of the epilogue
+///     9         scheduler: takes CTA tiles; loads the vvoo blocks of         -
+///               the epilogue if it reads them (Epilogue::reads_vvoo)
 ///     10, 11    idle: they complete the group of four warps that gives       -
 ///               up registers together
 ///
@@ -36,7 +37,7 @@ template <int x, typename Config>
 __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
                                                 int k_steps) {
   using Precision = typename Config::Precision;
-  constexpr int u = x == 0 ? 1 : 0, w = x == 2 ? 1 : 2;
+  constexpr int u = first_other(x), w = second_other(x);
   constexpr int rows = Config::warp_tile(x), b_rows = Config::warp_tile(u),
                 b_pairs = Config::warp_tile(w) / particle_pair;
   constexpr int size = sizeof(typename Precision::Operand);
@@ -64,60 +65,48 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, cons
   }
 }
 
-/// Adds one product over the whole contracted index. `number`: in product_order.
-template <int number, SpinFormulation formulation, typename Config>
+/// Adds one product over the whole contracted index: particle `x` stands alone in A, hole `y` in B. `first_product`:
+/// index of the target's first product in CtaTileData::products.
+template <int x, int y, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                                  int first_product) {
-  constexpr int x = product_order[number].particle;
   constexpr int k_tile_steps = Config::Precision::k_tile_steps;
   constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
   const WarpView& view = stages.tile_data().views[warp_number()];
   const int lane = lane_number();
-  const KernelProduct& product = stages.tile_data().products[first_product + number];
+  const KernelProduct& product = stages.tile_data().products[first_product + product_index(x, y)];
   const int k_steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.template for_each_k_tile<number>(
-      product, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
-        if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
-      });
+  stages.for_each_k_tile(product, {x, y}, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
+    if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
+  });
 }
 
-/// Computes one target: all nine products. In spin-orbital form signs alternate, and the result carries `final_sign`.
-/// `first_product`: index of the target's first product in CtaTileData::products.
-template <SpinFormulation formulation, typename Config>
+/// Computes one target: all products of the schedule from number `n` on. Between two products the signs, the names and
+/// the lanes of the accumulators change as their axes demand, see product_schedule.hpp. In spin-orbital form the result
+/// carries `final_sign`. `first_product`: see multiply_product().
+template <int n = 0, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                              const KernelParameters& parameters, int first_product) {
-  const auto change_sign = [&] { sums.change_sign(parameters.product_sign); };
-  sums.clear();
-  multiply_product<0>(sums, stages, first_product);
-  change_sign();
-  multiply_product<1>(sums, stages, first_product);
-  change_sign();
-  sums.exchange_doubled_index();
-  multiply_product<2>(sums, stages, first_product);
-  change_sign();
-  sums.exchange_q_y(lane_number());
-  multiply_product<3>(sums, stages, first_product);
-  change_sign();
-  sums.exchange_doubled_index();
-  multiply_product<4>(sums, stages, first_product);
-  change_sign();
-  multiply_product<5>(sums, stages, first_product);
-  change_sign();
-  sums.exchange_p_y(lane_number());
-  multiply_product<6>(sums, stages, first_product);
-  change_sign();
-  multiply_product<7>(sums, stages, first_product);
-  change_sign();
-  sums.exchange_doubled_index();
-  multiply_product<8>(sums, stages, first_product);
+  using Schedule = typename Config::Schedule;
+  constexpr ProductAxes axes = product_axes<Schedule>(n);
+  if constexpr (n == 0) sums.clear();
+  multiply_product<axes.particle, axes.hole>(sums, stages, first_product);
+  if constexpr (n + 1 < product_count<Schedule>) {
+    constexpr ProductAxes next = product_axes<Schedule>(n + 1);
+    if constexpr (sign_changes_after<Schedule>(n)) sums.change_sign(parameters.product_sign);
+    sums.template change_lone_particle<axes.particle, next.particle>();
+    sums.template change_lone_hole<axes.hole, next.hole>(lane_number());
+    build_target<n + 1>(sums, stages, parameters, first_product);
+  }
 }
 
 /// The loop of the producer warp.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters,
                                                   Stages<formulation, Config>& stages) {
+  using Schedule = typename Config::Schedule;
   for (;; stages.release_cta_tile()) {
     const auto& data = stages.next_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
@@ -126,9 +115,12 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
 #pragma unroll 1
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
-        for (int n = 0; n < products_per_target; ++n) {
+        for (int n = 0; n < product_count<Schedule>; ++n) {
           asm volatile("" : "+r"(n));  // one copy of the code for all products
-          stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + n], n);
+          const ProductAxes axes = PackedAxes<Schedule>::at(n);
+          const int product = product_index(axes.particle, axes.hole);
+          stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + product],
+                              axes);
         }
       }
     }
@@ -136,13 +128,13 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
 }
 
 /// The loop of the scheduler warp.
-template <SpinFormulation formulation, typename Config>
+template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters,
                                                    Stages<formulation, Config>& stages) {
   for (;;) {
     const auto& data = stages.fetch_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
-    if constexpr (formulation == SpinFormulation::spin_orbital) {
+    if constexpr (Epilogue::reads_vvoo) {
 #pragma unroll 1
       for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
     }
@@ -150,26 +142,25 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
 }
 
 /// The loop of the math warps.
-template <SpinFormulation formulation, bool two_sided, typename Config>
+template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
                                                Stages<formulation, Config>& stages) {
-  using CtaEpilogue = Epilogue<formulation, two_sided, Config>;
   for (;; stages.release_cta_tile()) {
     if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
 #pragma unroll 1
-    for (int side = 0; side < CtaEpilogue::sides; ++side) {
+    for (int side = 0; side < Epilogue::sides; ++side) {
       // In spin-orbital form the number of targets is known at compile time.
-      const int targets = CtaEpilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+      const int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, parameters, (side * CtaEpilogue::targets_per_side + t) * products_per_target);
-        CtaEpilogue::spill(parameters, sums, side * CtaEpilogue::targets_per_side + t);
+        build_target(sums, stages, parameters, (side * Epilogue::targets_per_side + t) * products_per_target);
+        Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
       }
     }
     __syncwarp();  // lanes read what other lanes of the warp spilled
     // The epilogue computes everything it needs itself, so that it takes no registers while products are computed.
-    write_sums<two_sided>(parameters, stages);
+    Epilogue::finish_cta_tile(parameters, stages);
   }
 }
 
@@ -181,14 +172,15 @@ struct Registers {
   static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
-template <SpinFormulation formulation, bool two_sided, typename Config>
+/// The kernel. `Epilogue`: see epilogue.cuh; it knows the Configuration and the spin formulation.
+template <typename Epilogue, typename Config = typename Epilogue::Config>
 __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
   // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
-    using Staged = Stages<formulation, Config>;
+    using Staged = Stages<Epilogue::formulation, Config>;
     __shared__ typename Staged::Shared shared;
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
@@ -200,16 +192,16 @@ __global__ void __launch_bounds__(Config::threads, 1)
         if (warp_number() == Config::warps) {
           run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
-          run_scheduler_warp(parameters, stages);
+          run_scheduler_warp<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers<Config>::math));
 #endif
-        run_math_warps<formulation, two_sided>(parameters, stages);
+        run_math_warps<Epilogue>(parameters, stages);
       }
     } else {
-      run_math_warps<formulation, two_sided>(parameters, stages);
+      run_math_warps<Epilogue>(parameters, stages);
     }
   }
 #endif

@@ -12,7 +12,7 @@
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
-#include "cxx/cuda/schedule/product_order.hpp"
+#include "cxx/cuda/schedule/product_schedule.hpp"
 
 namespace trifuse {
 
@@ -179,7 +179,8 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
     return operands.back().data();
   };
-  for (const ProductAxes& axes : product_order) {
+  for (int n = 0; n < products_per_target; ++n) {
+    const ProductAxes axes = axes_of_product(n);
     const auto [u, w] = others(axes.particle);
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/triples/task.hpp"
 
 /// What a kernel is compiled for.
@@ -33,12 +34,15 @@ enum class Staging : std::uint8_t {
 };
 
 /// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: one of the instructions above. `warp_tile_*`:
-/// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory.
+/// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory. `ScheduleT`: the products of a target,
+/// see product_schedule.hpp.
 template <typename PrecisionT, typename InstructionT, Staging staging_, int warp_tile_a_, int warp_tile_b_,
-          int warp_tile_c_, int stages_>
+          int warp_tile_c_, int stages_, typename ScheduleT = StandardSchedule>
 struct Configuration {
   using Precision = PrecisionT;
   using Instruction = InstructionT;
+  using Schedule = ScheduleT;
+  static_assert(is_valid_schedule<Schedule>(), "a schedule holds products, each of them once");
   static constexpr Staging staging = staging_;
   static constexpr int warp_tile_a = warp_tile_a_, warp_tile_b = warp_tile_b_, warp_tile_c = warp_tile_c_;
   /// Particles of a warp tile along position `q`, 0..2 for a, b, c.

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cxx/cuda/schedule/layout.hpp"
-#include "cxx/cuda/schedule/product_order.hpp"
+#include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/triples/contraction_list.hpp"
 
 /// The parameters of a kernel launch. All pointers point into device memory. Shapes are in C order: the last index is
@@ -109,14 +109,14 @@ struct WarpView {
 /// The argument of a kernel.
 struct KernelParameters {
   const TaskData* tasks;          ///< [task]
-  const KernelProduct* products;  ///< [task, side, target, product]; side 0 is left if there are two
+  const KernelProduct* products;  ///< [task, side, target, particle, hole]; side 0 is left if there are two
   const double* const* vvoo;      ///< [task, set, vvoo block] packed blocks; blocks that vanish point to zeros
   const CtaTile* cta_tiles;       ///< [CTA tile]
   const double* eps;              ///< [orbital] orbital energies, hartree
   const double* omega2;           ///< [omega2] regularisation parameters, hartree
   const double*
       ov_factors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
-  double* warp_sums;         ///< [CTA tile, omega2, warp, sum] energies, hartree
+  double* warp_sums;         ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
   double* scratch;           ///< [CTA, side, target, accumulator, thread]
   std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken; 0 at launch
   std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
@@ -126,7 +126,7 @@ struct KernelParameters {
   std::int32_t sides;            ///< 1, or 2 if left and right amplitudes differ
   std::int32_t targets;          ///< of each side, see targets_per_side()
   std::int32_t vvoo_per_set;     ///< vvoo blocks of a task for each set
-  std::uint32_t product_sign;    ///< the sign bit 0x80000000 if signs alternate (spin-orbital form), else 0
+  std::uint32_t product_sign;    ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
 };
 
 }  // namespace trifuse::gpu

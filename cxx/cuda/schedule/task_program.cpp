@@ -54,7 +54,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
     const std::int64_t contracted = contracted_extent(space, product.contracted).total();
     for (const Destination& destination : product.destinations) {
       const auto& slot = destination.slot;
-      const int number = product_number(slot[0], slot[5] - 3);
+      const int number = product_index(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
         const AmplitudeSide side = sides == 2 && n == 0 ? AmplitudeSide::left : AmplitudeSide::right;
         TaskProgram::NamedProduct& named =

@@ -7,7 +7,7 @@
 
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
-#include "cxx/cuda/schedule/product_order.hpp"
+#include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
@@ -34,7 +34,7 @@ struct TaskProgram {
     PanelName a, b;            ///< left and right panel
     std::int32_t k_steps = 0;  ///< as in KernelProduct; 0: no panels
   };
-  std::vector<NamedProduct> products;  ///< [side, target, product]; side 0 is left if there are two
+  std::vector<NamedProduct> products;  ///< [side, target, particle, hole]; side 0 is left if there are two
   struct NamedVvoo {
     bool used = false;  ///< false: the block vanishes
     PanelName name{};

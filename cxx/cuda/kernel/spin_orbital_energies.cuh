@@ -1,0 +1,208 @@
+#pragma once
+
+#include "cxx/cuda/kernel/epilogue.cuh"
+#include "cxx/triples/contraction_list.hpp"
+#include "cxx/triples/task.hpp"
+
+namespace trifuse::gpu {
+
+/// The epilogue of the spin-orbital form: E[T] and E(T) of a CTA tile. The vvoo blocks of the CTA tile are in shared
+/// memory with bulk staging, and are read from device memory with cooperative staging.
+template <bool two_sided_, typename ConfigT>
+class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT> {
+  using Base = WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT>;
+  using Base::doubles_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
+      Base::two_sided, Base::vvoo_offset;
+  using typename Base::Elements;
+
+ public:
+  using Base::Base;
+  using typename Base::Config;
+  static constexpr bool reads_vvoo = true;
+
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
+                                                         Stages<Base::formulation, Config>& stages) {
+    const SpinOrbitalEnergies energies(parameters, stages.tile_data());
+#pragma unroll 1
+    for (int set = 0; set < parameters.sets; ++set) {
+      const char* vvoo = stages.acquire_vvoo();
+      energies.template write_sums<sums_count>(set, [vvoo, set, &energies](double shift, double(&energy)[sums_count]) {
+        energies.sum_spin_orbital(vvoo, set, shift, energy);
+      });
+      stages.release_vvoo();
+    }
+  }
+
+ private:
+  static constexpr int sums_count = spin_orbital_sums;
+  /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
+  /// all c. There are registers for so many elements.
+  static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
+                                                         ? Config::warp_tile_b
+                                                         : slice_elements / Config::warp_tile_c;
+  using Slice = double[slice_b][Config::warp_tile_c];
+
+  /// The vvoo block of particle x and hole y: v[u w, h1 h2] of the other two particles u, w of the warp tile and of the
+  /// lane's other two holes h1, h2. It is read from shared memory, where particles beyond the end of an orbital tile
+  /// have arbitrary values, or from the panel.
+  template <int x, int y>
+  struct VvooValues {
+    static constexpr int u = first_other(x), w = second_other(x), h1 = first_other(y), h2 = second_other(y);
+    static constexpr int column = hole_block * hole_block;
+    const SpinOrbitalEnergies& epilogue;
+    const double* first;
+    int row;
+
+    __device__ __forceinline__ VvooValues(const SpinOrbitalEnergies& owner, const char* vvoo, int set, int half)
+        : epilogue(owner) {
+      const auto& elements = epilogue.elements_;
+      const CtaTile& cta_tile = elements.data.cta_tile;
+      if constexpr (Config::staging == Staging::bulk) {
+        const VvooPart<Config> part(elements.data, x);
+        row = cta_extent<Config>(cta_tile, w) * column;
+        first = reinterpret_cast<const double*>(vvoo + part.offset + y * part.y_stride) +
+                (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
+      } else {
+        row = elements.data.task.extent[w] * column;
+        first =
+            elements.data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y] + epilogue.vvoo_offset(h1, h2, u, w, 0, 0);
+      }
+      first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
+    }
+    __device__ __forceinline__ double at(int n_u, int n_w) const {
+      if constexpr (Config::staging == Staging::bulk) {
+        return first[n_u * row + n_w * column];
+      } else {
+        return __ldg(first + epilogue.elements_.tile_particle(u, n_u) * row +
+                     epilogue.elements_.tile_particle(w, n_w) * column);
+      }
+    }
+  };
+
+  /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S are the singles.
+  /// For each hole of t1, S Y is
+  ///
+  ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
+  ///
+  /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
+  __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
+                                                   double (&energy)[sums_count]) const {
+    constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
+    double e_bracket_t = 0.0, singles = 0.0;
+    if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
+      add_slices<false>(vvoo, set, shift, e_bracket_t, singles);
+    } else {
+      add_slices<true>(vvoo, set, shift, e_bracket_t, singles);
+    }
+    // D_left and D_right both carry `final_sign`; S does not.
+    if (set == 0) energy[0] = e_bracket_t;
+    energy[1] = energy[0] + final_sign<typename Config::Schedule> * singles;
+  }
+
+  /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
+  /// do not contribute.
+  template <bool masked>
+  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
+                                             double& singles) const {
+    const auto load = [&](int target, int a, int part, Slice& to) {
+      const double* from =
+          scratch_ + target * doubles_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
+      for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
+    };
+    constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
+    Slice next, next_left;
+    load(targets - 1, 0, 0, next);
+    if constexpr (two_sided) load(0, 0, 0, next_left);
+#pragma unroll 1
+    for (int part = 0; part < parts; ++part) {
+      const int half = part % 2, first_b = part / 2 * slice_b;
+      const double eps_holes = elements_.eps_holes(half) - shift;
+      const VvooValues<1, 0> ac0(*this, vvoo, set, half);
+      const VvooValues<1, 1> ac1(*this, vvoo, set, half);
+      const VvooValues<1, 2> ac2(*this, vvoo, set, half);
+      const VvooValues<2, 0> ab0(*this, vvoo, set, half);
+      const VvooValues<2, 1> ab1(*this, vvoo, set, half);
+      const VvooValues<2, 2> ab2(*this, vvoo, set, half);
+      Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
+#pragma unroll 1
+      for (int a = 0; a < Config::warp_tile_a; ++a) {
+        Slice y, left;
+        for_slice([&](int b, int c) {
+          y[b][c] = next[b][c];
+          if constexpr (two_sided) left[b][c] = next_left[b][c];
+        });
+        const bool last_a = a + 1 == Config::warp_tile_a;
+        const int next_a = last_a ? 0 : a + 1, next_part = last_a ? min(part + 1, parts - 1) : part;
+        load(targets - 1, next_a, next_part, next);
+        if constexpr (two_sided) load(0, next_a, next_part, next_left);
+        const unsigned used = elements_.template summed_slice<slice_b>(a, first_b, half);
+        if (masked && __all_sync(~0u, used == 0)) continue;
+        const double eps_a = eps_holes - elements_.eps_particle(0, a);
+        for_slice([&](int b, int c) {
+          // Elements that do not contribute may be NaN or infinite.
+          const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
+          const double denominator = eps_a - elements_.eps_particle(1, first_b + b) - elements_.eps_particle(2, c);
+          const double d = is_used ? y[b][c] : 0.0;
+          y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
+          double d_left = d;
+          if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
+          e_bracket_t += d_left * y[b][c];
+        });
+        add_ov_a<0>(set, a, half, y, over_a[0]);
+        add_ov_a<1>(set, a, half, y, over_a[1]);
+        add_ov_a<2>(set, a, half, y, over_a[2]);
+        Slice s = {};
+        add_ov_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
+        add_ov_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
+        add_ov_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
+        for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
+      }
+      singles += ov_a<0>(vvoo, set, first_b, half, over_a[0]) + ov_a<1>(vvoo, set, first_b, half, over_a[1]) +
+                 ov_a<2>(vvoo, set, first_b, half, over_a[2]);
+    }
+  }
+
+  template <typename Function>
+  static __device__ __forceinline__ void for_slice(Function function) {
+#pragma unroll
+    for (int b = 0; b < slice_b; ++b)
+#pragma unroll
+      for (int c = 0; c < Config::warp_tile_c; ++c) function(b, c);
+  }
+
+  /// The parts of S Y for hole y of t1, see sum_spin_orbital().
+  template <int y>
+  __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
+    const double factor = elements_.ov_factor(set, 0, a, y, half);
+    for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
+  }
+  template <int y>
+  __device__ __forceinline__ double ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
+    const VvooValues<0, y> bc(*this, vvoo, set, half);
+    double sum = 0.0;
+    for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
+    return alone_sign(0, y) * sum;
+  }
+  template <int y>
+  __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab, int set, int a,
+                                                 int first_b, int half, Slice& sum) const {
+    double of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
+#pragma unroll
+    for (int c = 0; c < Config::warp_tile_c; ++c) {
+      of_c[c] = alone_sign(2, y) * elements_.ov_factor(set, 2, c, y, half);
+      v_ac[c] = ac.at(a, c);
+    }
+#pragma unroll
+    for (int b = 0; b < slice_b; ++b) {
+      const double of_b = alone_sign(1, y) * elements_.ov_factor(set, 1, first_b + b, y, half),
+                   v_ab = ab.at(a, first_b + b);
+#pragma unroll
+      for (int c = 0; c < Config::warp_tile_c; ++c) {
+        sum[b][c] += of_b * v_ac[c];
+        sum[b][c] += of_c[c] * v_ab;
+      }
+    }
+  }
+};
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/triples/terms.hpp"
+
+/// The schedule of a kernel: the products of a target that it computes, in their order.
+///
+/// A schedule is a type with a constexpr array `products` of ProductAxes. It is a parameter of Configuration. The host
+/// lists the products of a task by their axes, so it need not know the schedule. All that the kernel does between two
+/// products follows from the schedule at compile time:
+///
+///     change from one product to the next    work of the kernel
+///     sign of the term                       negates the accumulators (in spin-orbital form)
+///     particle that stands alone             renames the accumulators, which costs no instruction
+///     hole that stands alone                 exchanges accumulators between lanes, see accumulator_layout.hpp
+namespace trifuse::gpu {
+
+/// The two indices that stand alone in the operands of a product, each 0..2 for a, b, c or i, j, k.
+struct ProductAxes {
+  int particle;  ///< in A: left panel (particle, h, h')
+  int hole;      ///< in B: right panel (p, p', hole)
+};
+
+/// A target has a product for each pair of axes. Arrays of products are [particle, hole].
+inline constexpr int products_per_target = 9;
+constexpr TRIFUSE_HOST_DEVICE int product_index(int particle, int hole) {
+  return particle * 3 + hole;
+}
+/// The axes of the product with this index, 0..8.
+constexpr ProductAxes axes_of_product(int index) {
+  return {index / 3, index % 3};
+}
+
+/// Number of products in a schedule.
+template <typename Schedule>
+inline constexpr int product_count = static_cast<int>(Schedule::products.size());
+
+/// Product `n` of a schedule.
+template <typename Schedule>
+constexpr ProductAxes product_axes(int n) {
+  return Schedule::products[static_cast<std::size_t>(n)];
+}
+
+/// True if all axes are 0..2, no product occurs twice, and there is at least one product.
+template <typename Schedule>
+constexpr bool is_valid_schedule() {
+  bool seen[products_per_target] = {};
+  for (const ProductAxes& axes : Schedule::products) {
+    if (axes.particle < 0 || axes.particle > 2 || axes.hole < 0 || axes.hole > 2) return false;
+    bool& product = seen[product_index(axes.particle, axes.hole)];
+    if (product) return false;
+    product = true;
+  }
+  return product_count<Schedule> > 0;
+}
+
+/// Sign of a product in the spin-orbital target. It is the sign of both doubles terms with these axes.
+constexpr int product_sign(const ProductAxes& axes) {
+  return -alone_sign(axes.particle, axes.hole);
+}
+
+/// True if product n + 1 of a schedule has another sign than product n.
+template <typename Schedule>
+constexpr bool sign_changes_after(int n) {
+  return product_sign(product_axes<Schedule>(n)) != product_sign(product_axes<Schedule>(n + 1));
+}
+
+/// In spin-orbital form no operand carries a sign. The accumulators are negated wherever the sign changes, so the
+/// accumulated target is `final_sign` times the true one.
+template <typename Schedule>
+inline constexpr int final_sign = product_sign(product_axes<Schedule>(product_count<Schedule> - 1));
+
+/// How often lanes exchange accumulators in a schedule: how often the hole changes.
+template <typename Schedule>
+constexpr int lane_exchanges() {
+  int count = 0;
+  for (int n = 1; n < product_count<Schedule>; ++n) {
+    if (product_axes<Schedule>(n).hole != product_axes<Schedule>(n - 1).hole) ++count;
+  }
+  return count;
+}
+
+/// All axes of a schedule in two words, for a product whose number is known only at run time.
+template <typename Schedule>
+struct PackedAxes {
+  static constexpr int bits = 2;  ///< for each axis
+  static constexpr std::uint32_t pack(int ProductAxes::*axis) {
+    std::uint32_t word = 0;
+    for (int n = 0; n < product_count<Schedule>; ++n) {
+      word |= static_cast<std::uint32_t>(product_axes<Schedule>(n).*axis) << bits * n;
+    }
+    return word;
+  }
+  static constexpr std::uint32_t particles = pack(&ProductAxes::particle), holes = pack(&ProductAxes::hole);
+  /// The axes of product `n`.
+  static constexpr TRIFUSE_HOST_DEVICE ProductAxes at(int n) {
+    return {static_cast<int>(particles >> bits * n & 3u), static_cast<int>(holes >> bits * n & 3u)};
+  }
+};
+
+/// The schedule of all kernels of the program: all products, with as few exchanges as three holes allow.
+struct StandardSchedule {
+  static constexpr std::array<ProductAxes, 9> products = {
+      {{0, 2}, {1, 2}, {2, 2}, {2, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {2, 0}}};
+};
+static_assert(product_count<StandardSchedule> == products_per_target && lane_exchanges<StandardSchedule>() == 2);
+
+}  // namespace trifuse::gpu
