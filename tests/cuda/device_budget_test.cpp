@@ -66,7 +66,7 @@ TEST_P(DemandOf, PanelsIsAnUpperBoundOfWhatTasksRead) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
-      owned.problem.fock_in_singles = two_sided;
+      if (two_sided) owned.problem.method = ccsd_t_with_fock;
       for (const auto& [holes, particles] : {TileSizes{2, 2}, {1, 3}, {5, 4}, {30, 30}}) {
         SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
                      std::to_string(particles) + (two_sided ? ", two sides" : ""));
