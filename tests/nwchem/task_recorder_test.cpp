@@ -19,7 +19,6 @@ namespace trifuse::testing {
 namespace {
 
 using Extents = RecordedTask::Extents;
-using Energies = RecordedExecutor::Energies;
 
 /// What a made-up device does, and what it was asked for.
 struct Device {
