@@ -12,9 +12,7 @@
 #include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
-#include "cxx/plan/plan.hpp"
-#include "cxx/triples/problem.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "cxx/triples/task.hpp"
 
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
@@ -22,7 +20,10 @@ namespace trifuse {
 class CalculationContext;
 class CudaExecutor;
 class Executor;
+class TileSource;
 struct DeviceInfo;
+struct Plan;
+struct Problem;
 
 /// The orbitals of the (T) of an ROHF reference.
 enum class RohfOrbitals {
