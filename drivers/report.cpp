@@ -236,7 +236,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (const auto ccsd = total_ccsd_energy(info, correlation)) {
     text += "\n";
     for (const TriplesEnergy& energy : result.energies) {
-      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + {} / Eh\n", energy.omega2, *ccsd + energy.total.e_paren_t,
+      text += fmt::format("{:8g}  {:21.12f}  E(CCSD) + {} / Eh\n", energy.omega2, *ccsd + energy.total.values().back(),
                           correction);
     }
   }
@@ -362,7 +362,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   for (const TriplesEnergy& energy : result.energies) {
     nlohmann::ordered_json entry = {{"omega2", energy.omega2}};
     entry.update(json_energies(energy.total));
-    entry["ccsd_t_energy"] = total ? nlohmann::ordered_json(*total + energy.total.e_paren_t) : nlohmann::ordered_json();
+    entry["ccsd_t_energy"] =
+        total ? nlohmann::ordered_json(*total + energy.total.values().back()) : nlohmann::ordered_json();
     entry["method"] = energy.method;
     for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
     json["energies"].push_back(entry);

@@ -71,12 +71,12 @@ void compare_with_ccsd(const Problem& problem, const CalculationOptions& options
   const std::optional<double> ccsd = options.ccsd_energy ? options.ccsd_energy : info.correlation_energy;
   if (!ccsd) return;
   for (const TriplesEnergy& energy : result.energies) {
-    const double triples = std::abs(energy.total.e_paren_t);
+    const double triples = std::abs(energy.total.values().back());
     if (triples <= std::max(std::abs(*ccsd), no_energy)) continue;
     sentences.push_back(fmt::format(
         "{}: the correction for triples, {:.6g} hartree, is larger than the CCSD correlation energy, {:.6g} hartree; "
         "coupled cluster theory is not reliable for this molecule, or the numbers are wrong.",
-        info.path, energy.total.e_paren_t, *ccsd));
+        info.path, energy.total.values().back(), *ccsd));
     return;
   }
 }
