@@ -12,6 +12,7 @@
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
 
 namespace trifuse::gpu {
@@ -145,8 +146,8 @@ class RandomTask {
     const auto eps = to_device(eps_), omega2 = to_device(std::vector<double>{0.1}), ov_factors = to_device(ov_factors_);
     const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
     const auto out = to_device(result);
-    const DeviceArray<double> scratch(at(grid) * at(kernel.memory(formulation_).scratch) *
-                                      at(targets_per_side(formulation_)));
+    const DeviceArray<double> scratch(
+        static_cast<std::size_t>(scratch_doubles(grid, targets_per_side(formulation_), kernel.shape.cta_elements)));
     const DeviceArray<double> warp_sums(cta_tiles.size() * at(kernel.shape.warps * energy_sums(formulation_)));
     KernelParameters parameters = base_parameters(formulation_, 1, 1);
     parameters.tasks = tasks->data();
