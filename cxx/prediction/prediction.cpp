@@ -18,7 +18,6 @@ namespace trifuse {
 
 namespace {
 
-
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));

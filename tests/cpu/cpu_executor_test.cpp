@@ -133,6 +133,7 @@ TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
     for (const SpinFormulation formulation : molecule.formulations()) {
       const OwnedProblem owned(molecule.molecule, formulation);
       const Plan plan = make_plan(owned.right->tiles(), formulation);
+      ASSERT_FALSE(plan.tasks.empty());
       const auto executor = make_cpu_executor(owned.problem, plan.tiles, {30, 30});
       const auto worker = executor->make_worker();
       std::vector<TaskEnergy> energies(1);
@@ -147,6 +148,7 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
   const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   const auto executor = make_cpu_executor(owned.problem, plan.tiles);
   const auto forward = executor->make_worker(), backward = executor->make_worker();
+  ASSERT_FALSE(plan.tasks.empty());
   std::vector<std::vector<double>> found;
   std::vector<TaskEnergy> energies(1);
   for (const Task& task : plan.tasks) {

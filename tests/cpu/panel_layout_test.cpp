@@ -73,6 +73,7 @@ TEST(PanelLayout, HasThePanelsThatTasksReadAndNoOther) {
 TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
   const OwnedProblem owned(closed_shell(6, 11), SpinFormulation::spin_adapted, true);
   const PanelLayout layout(owned.problem, owned.right->tiles().retiled(3, 4));
+  int right_panels = 0;
   layout.visit([&](const PanelKey& key, const PanelExtent&) {
     if (key.kind != PanelKey::Kind::right) return;
     PanelKey of_left = key;
@@ -82,7 +83,9 @@ TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
     EXPECT_EQ(left.stride, right.stride);
     EXPECT_EQ(left.particle_part, right.particle_part) << "integrals are stored once";
     EXPECT_NE(left.hole_part, right.hole_part);
+    ++right_panels;
   });
+  EXPECT_GT(right_panels, 0);
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ EnergyPair brute_force(const nlohmann::json& entry) {
 
 TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgram) {
   const nlohmann::json dumps = pyscf_energies("one_sided");
+  ASSERT_FALSE(dumps.empty());
   for (const auto& [name, entry] : dumps.items()) {
     const auto source = open_path(pyscf_data() / name);
     for (const SpinFormulation formulation : formulations_of(*source)) {
@@ -130,7 +131,9 @@ TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgram) {
 }
 
 TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgramForTwoSides) {
-  for (const auto& entry : pyscf_energies("two_sided")) {
+  const nlohmann::json pairs = pyscf_energies("two_sided");
+  ASSERT_FALSE(pairs.empty());
+  for (const auto& entry : pairs) {
     const auto right = open_path(pyscf_data() / entry.at("dump").get<std::string>());
     const auto left = open_path(pyscf_data() / entry.at("left").get<std::string>(), false);
     for (const SpinFormulation formulation : formulations_of(*right)) {

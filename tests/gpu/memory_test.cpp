@@ -104,6 +104,7 @@ class RefusedCudaOptions : public OnGpu {
 TEST_F(RefusedCudaOptions, NameAKernelThatDoesNotExist) {
   expect_refusal(with_kernel("nonsense"), "\"nonsense\"");
   // The message lists the kernels that exist.
+  ASSERT_FALSE(usable_kernels().empty());
   for (const std::string& kernel : usable_kernels()) expect_refusal(with_kernel("nonsense"), kernel);
 }
 

@@ -340,6 +340,7 @@ TEST(DistributedCalculationWithArrays, UsesNoMoreMemoryThanItMay) {
           calculation.join(communicator, {});
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
+          ASSERT_EQ(result.traffic.size(), 4u);
           for (const OperandTraffic& rank : result.traffic) {
             EXPECT_GT(rank.fetched_bytes, 0);
             EXPECT_LE(rank.own_bytes, calculation.owned_bytes());

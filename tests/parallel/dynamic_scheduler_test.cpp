@@ -24,6 +24,7 @@ Plan plan_of_tiles(std::int64_t size) {
 TEST(WorkChunks, HoldEveryTaskOnce) {
   for (const std::int64_t size : {1, 2, 5}) {
     const Plan plan = plan_of_tiles(size);
+    ASSERT_FALSE(plan.tasks.empty());
     for (const int ranks : {1, 2, 64}) {
       std::vector<int> times(plan.tasks.size(), 0);
       double operations = 0.0;
@@ -77,6 +78,7 @@ TEST(WorkChunks, AreSmallEnoughForASlowRank) {
 
 TEST(WorkChunks, ComeLargestFirst) {
   const auto chunks = make_work_chunks(plan_of_tiles(5), 4);
+  ASSERT_GT(chunks.size(), 1u);
   for (std::size_t n = 1; n < chunks.size(); ++n) {
     EXPECT_LT(chunks[n].operations, 2.0 * chunks[n - 1].operations + 1.0);
   }

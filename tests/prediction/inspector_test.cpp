@@ -38,6 +38,7 @@ std::vector<Inspected> examples() {
 TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
   for (const Inspected& each : examples()) {
     const Inspection& inspection = each.inspection;
+    ASSERT_FALSE(each.plan.tasks.empty());
     ASSERT_EQ(inspection.tasks(), each.plan.tasks.size());
     ContractionList contractions;
     gpu::TaskProgram program;

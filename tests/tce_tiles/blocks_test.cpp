@@ -44,6 +44,7 @@ std::vector<Case> cases() {
 }
 
 void expect_ascending_and_dense(const BlockIndex& index) {
+  EXPECT_FALSE(index.blocks().empty());
   std::int64_t offset = 0;
   std::int64_t key = -1;
   for (const Block& block : index.blocks()) {

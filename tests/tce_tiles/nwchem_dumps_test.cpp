@@ -207,6 +207,7 @@ TEST_P(NwchemSpatialDump, GivesAntisymmetrisedIntegrals) {
   }
   double worst = 0.0;
   const BlockIndex wanted = v2_blocks(space);
+  ASSERT_FALSE(wanted.blocks().empty());
   for (const Block& block : wanted.blocks()) {
     const std::vector<double> values = read_v2(*source, block.tiles);
     std::array<std::int64_t, 4> start{};
@@ -240,6 +241,7 @@ TEST(NwchemStorage, MakesNoDifference) {
   ASSERT_EQ(spin->tiles(), spatial->tiles());
   EXPECT_NE(spin->info().format, spatial->info().format);
   const BlockIndex index = v2_blocks(spin->tiles());
+  ASSERT_FALSE(index.blocks().empty());
   double worst = 0.0;
   for (const Block& block : index.blocks()) {
     std::vector<double> a = read_v2(*spin, block.tiles);

@@ -35,7 +35,8 @@ inline fs::path nwchem_data() {
   return test_data() / "nwchem";
 }
 
-/// Names of the dumps that can be used; those that cannot start with bad_.
+/// Names of the dumps that can be used; those that cannot start with bad_. Throws if no name contains `part`: a test
+/// of no dumps would pass.
 inline std::vector<std::string> good_dumps(const std::string& part = "") {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(nwchem_data())) {
@@ -43,6 +44,7 @@ inline std::vector<std::string> good_dumps(const std::string& part = "") {
     if (entry.is_directory() && !name.starts_with("bad_") && name.find(part) != std::string::npos)
       names.push_back(name);
   }
+  if (names.empty()) throw std::runtime_error("there are no dumps \"" + part + "\" in " + nwchem_data().string());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -82,7 +82,9 @@ TEST(OperationCount, ShrinksWithTheNumberOfIrreps) {
 template <typename Check>
 void for_each_contraction_list(SpinFormulation formulation, const TileSpace& space, Check check) {
   ContractionList contractions;
-  for (const Task& task : enumerate_tasks(space, formulation)) {
+  const std::vector<Task> tasks = enumerate_tasks(space, formulation);
+  ASSERT_FALSE(tasks.empty());
+  for (const Task& task : tasks) {
     list_contractions(space, formulation, task, contractions);
     check(task, contractions);
   }
@@ -155,6 +157,7 @@ TEST(ContractionList, MultipliesEachSlotOfATaskOncePerDestination) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     const TileSpace space = make_synthetic_source(molecule.molecule)->tiles();
     for (const SpinFormulation formulation : molecule.formulations()) {
+      std::size_t destinations = 0;
       for_each_contraction_list(formulation, space, [&](const Task& task, const ContractionList& contractions) {
         for (const Product& product : contractions.products) {
           for (const Destination& destination : product.destinations) {
@@ -166,9 +169,11 @@ TEST(ContractionList, MultipliesEachSlotOfATaskOncePerDestination) {
             }
             std::sort(slots.begin(), slots.end());
             EXPECT_EQ(slots, (std::array<std::uint8_t, 6>{0, 1, 2, 3, 4, 5}));
+            ++destinations;
           }
         }
       });
+      EXPECT_GT(destinations, 0u) << molecule.name;
     }
   }
 }

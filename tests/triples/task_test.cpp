@@ -204,6 +204,7 @@ TEST(Tasks, CountEveryExcitationOnceWhateverTheTiles) {
 TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
   const auto key = [](const Task& t) { return std::tie(t.particles, t.holes, t.factor, t.spin_case); };
   const auto less = [&](const Task& x, const Task& y) { return key(x) < key(y); };
+  std::map<SpinFormulation, std::size_t> compared;
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const bool restricted = seed % 2 == 0;
     const int irreps = seed < 3 ? 1 : 2;
@@ -220,11 +221,14 @@ TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
         }
         std::sort(pieces.begin(), pieces.end(), less);
         const std::vector<Task> whole = enumerate_tasks(fine, formulation);
+        compared[formulation] += whole.size();
         ASSERT_EQ(pieces.size(), whole.size());
         for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_EQ(key(pieces[n]), key(whole[n]));
       }
     }
   }
+  EXPECT_GT(compared[SpinFormulation::spin_orbital], 0u);
+  EXPECT_GT(compared[SpinFormulation::spin_adapted], 0u);
 }
 
 }  // namespace
