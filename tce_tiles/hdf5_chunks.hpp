@@ -54,8 +54,8 @@ class Hdf5ChunkList {
   /// Sets chunk number `n` in C order. Throws InputError if the chunk was never written, does not lie in the file, has
   /// a wrong size, or lacks a filter other than the compression.
   void set(std::uint64_t n, Hdf5Chunk chunk);
-  /// Adds a chunk. `position`: its indices in the grid of chunks. For indexes that store this place: they must name the
-  /// chunks in C order. Throws InputError as `set` does, and if the chunk is not the next one.
+  /// Adds a chunk. `position`: its indices in the grid of chunks. For indexes that store this position: they must name
+  /// the chunks in C order. Throws InputError as `set` does, and if the chunk is not the next one.
   void add(const std::vector<std::uint64_t>& position, Hdf5Chunk chunk);
   /// Call this after the last chunk. Throws InputError if a chunk is missing or if two chunks share bytes of the file.
   void finish();

@@ -72,7 +72,7 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
-/// linear layout is divided into sections. The sections of one rank are neighbours.
+/// linear layout is divided into sections. The sections of one rank are adjacent.
 class PanelLayout {
  public:
   /// Rank 0 owns all panels.

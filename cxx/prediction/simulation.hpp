@@ -14,7 +14,7 @@ namespace trifuse {
 /// One rank of a job.
 struct SimulatedRank {
   RankAssignment assignment;  ///< what the rank does, and its rate
-  int gpus = 0;               ///< number of its GPUs; 0: it computes on CPU cores at the rate of `share`
+  int gpus = 0;               ///< number of its GPUs; 0: it computes on CPU cores at the rate of `assignment`
 };
 
 /// The job that `simulate` simulates.

@@ -180,7 +180,7 @@ TEST_F(DistributedTasks, ReportsTheProgressOfAllRanks) {
       last = now;
     };
     if (communicator.rank() == 0) run_tasks(plan, &executor, 1, settings);
-    // The other one only waits, so rank 0 was given everything, and before its last unit the rest.
+    // The other one only waits, so rank 0 was given everything, and before its last chunk the rest.
     if (communicator.rank() == 1) return static_cast<void>(run(communicator, nullptr, {.role = Role::idle}));
     EXPECT_EQ(last.tasks, plan.tasks.size());
     EXPECT_GT(last.tasks_done, plan.tasks.size() / 2);
@@ -296,7 +296,7 @@ TEST(DistributedCalculationWithArrays, HasOperandsWhereItIsToldTo) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
-  // More pieces than there are panels, too.
+  // More segments than panels, too.
   for (const int segments : {1, 3, 1000}) {
     const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, segments}, {0.5, 2}, {1.0, 1}};
     const auto failures = failures_of_ranks(

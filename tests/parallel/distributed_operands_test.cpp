@@ -82,12 +82,12 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
       const std::int64_t panel = bytes_of(PanelLayout::doubles_in_use(owned.problem, tiles));
       EXPECT_NEAR(static_cast<double>(traffic.own_bytes), static_cast<double>(all) / ranks, static_cast<double>(panel));
       EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
-      std::vector<Task> pieces;
+      std::vector<Task> subtasks;
       for (const Task& task : plan.tasks) {
-        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
-          pieces.push_back(piece);
+        for (const Task& subtask : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
+          subtasks.push_back(subtask);
       }
-      const std::int64_t needed = operands.panels()->bytes_to_fetch(pieces);
+      const std::int64_t needed = operands.panels()->bytes_to_fetch(subtasks);
       EXPECT_LE(needed, traffic.bytes_of_others);
       EXPECT_EQ(traffic.fetched_bytes, needed);
       EXPECT_EQ(needed == 0, ranks == 1);
@@ -176,7 +176,8 @@ TEST_F(SharedOperandsOfRanks, AreNoneWhereNobodyAsks) {
   EXPECT_EQ(failures, std::vector<std::string>(2));
 }
 
-/// As cores beside GPUs do: tiles of the plan in the panels, and pieces cut out of them by threads that work together.
+/// As cores beside GPUs do: tiles of the plan in the panels, and subtasks cut out of them by threads that work
+/// together.
 TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInParts) {
   for (const int ranks : {2, 3}) {
     for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {

@@ -154,7 +154,7 @@ TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {
   EXPECT_EQ(sharers_of_gpu(ranks, 4), 0);
 }
 
-TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
+TEST(AssignWork, WithoutGpusAllWorkAndShareTheirCores) {
   const auto assignments =
       assign_work({on_cores("a", "0-7", 8), on_cores("a", "0-7", 8), on_cores("b", "0-7", 8)}, 1e12);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::worker}));
@@ -165,7 +165,7 @@ TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
   EXPECT_DOUBLE_EQ(assignments[2].total_rate, 16e10);
 }
 
-TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
+TEST(AssignWork, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
   RankResources asked = on_cores("a", "4-7", 4);
   asked.threads_asked = 2;
   const auto assignments = assign_work({on_cores("a", "0-3", 4), asked}, 1e12);
@@ -173,7 +173,7 @@ TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
   EXPECT_EQ(assignments[1].threads, 2);
 }
 
-TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
+TEST(AssignWork, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 40 * gib;
   const auto assignments = assign_work(ranks, 1e15);
@@ -183,7 +183,7 @@ TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15); }, "take 400 GiB for each rank");
 }
 
-TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
+TEST(AssignWork, BesideGpusCoresWaitWhereTheJobIsShort) {
   const std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto assignments = assign_work(ranks, 1e13);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::idle, Role::idle}));
@@ -191,7 +191,7 @@ TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
   EXPECT_EQ(assignments[0].threads, 16);  // those that wait need no cores
 }
 
-TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
+TEST(AssignWork, BesideGpusCoresHelpWhereTheJobIsLong) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto assignments = assign_work(ranks, 1e17);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::cpu_worker}));
@@ -202,7 +202,7 @@ TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
   EXPECT_EQ(roles(assign_work(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::idle}));
 }
 
-TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
+TEST(AssignWorkWithSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) {
     rank.operand_bytes = 40 * gib;
@@ -224,13 +224,13 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   ranks.insert(ranks.end(), 4, on_cores("b", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
   EXPECT_EQ(roles(assign_work(ranks, 1e15, OperandStorage::shared)), std::vector<Role>(8, Role::worker));
-  // One that is too small for its pieces cannot take part at all.
+  // A host that is too small for its operands cannot take part at all.
   for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); },
                              "The 4 ranks on the host b need 50.00 GiB");
 }
 
-TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
+TEST(AssignWorkWithSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16),
                                       on_cores("a", "0-15", 16)};
   for (RankResources& rank : ranks) {
@@ -248,7 +248,7 @@ TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   EXPECT_FALSE(assignments[0].threads_share_task);
 }
 
-TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
+TEST(AssignWorkWithSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   const std::vector<RankResources> ranks = {
       with_gpu("a", "0"),      on_cores("a", "0-15", 16), with_gpu("a", "1"), on_cores("a", "0-15", 16),
       on_cores("b", "0-7", 8), on_cores("b", "0-7", 8),   with_gpu("c", "0")};
@@ -269,7 +269,7 @@ TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
   EXPECT_EQ(assignments[1].threads, 4);
 }
 
-TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
+TEST(AssignWorkWithSharedOperands, IsQuickWithManyRanks) {
   std::vector<RankResources> ranks;
   for (int host = 0; host < 5000; ++host) {
     for (int rank = 0; rank < 20; ++rank) {
@@ -284,7 +284,7 @@ TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
   EXPECT_DOUBLE_EQ(assignments.front().operands.share, 5.0);
 }
 
-TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {
+TEST(AssignWork, HalvesTheRateOfRanksWithOneGpu) {
   const auto assignments = assign_work({with_gpu("a", "0"), with_gpu("a", "0"), with_gpu("a", "1")}, 1e15);
   EXPECT_DOUBLE_EQ(assignments[0].rate, 15e12);
   EXPECT_DOUBLE_EQ(assignments[2].rate, 30e12);

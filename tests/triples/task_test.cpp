@@ -214,16 +214,16 @@ TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
       const TileSpace fine = coarse.refined(size, size);
       for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
         if (formulation == SpinFormulation::spin_adapted && !restricted) continue;
-        std::vector<Task> pieces;
+        std::vector<Task> subtasks;
         for (const Task& task : enumerate_tasks(coarse, formulation)) {
           const auto inside = refine_task(coarse, fine, formulation, task);
-          pieces.insert(pieces.end(), inside.begin(), inside.end());
+          subtasks.insert(subtasks.end(), inside.begin(), inside.end());
         }
-        std::sort(pieces.begin(), pieces.end(), less);
+        std::sort(subtasks.begin(), subtasks.end(), less);
         const std::vector<Task> whole = enumerate_tasks(fine, formulation);
         compared[formulation] += whole.size();
-        ASSERT_EQ(pieces.size(), whole.size());
-        for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_EQ(key(pieces[n]), key(whole[n]));
+        ASSERT_EQ(subtasks.size(), whole.size());
+        for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_EQ(key(subtasks[n]), key(whole[n]));
       }
     }
   }
