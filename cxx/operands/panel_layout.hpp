@@ -28,7 +28,7 @@ struct PanelKey {
   };
   Kind kind;
   AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels
-  std::uint8_t set = 0;                       ///< for pairs: number of the set in Method::sets(); else 0
+  std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
   std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}; numbers of tiles
 
   static PanelKey left(const PanelTiles& t, AmplitudeSide side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }

@@ -142,8 +142,8 @@ class DynamicScheduler {
   /// finish this chunk earlier, even if it began the chunk after all other remaining work.
   bool too_slow();
   double seconds_of(const WorkChunk& chunk) const;  ///< seconds that this rank needs for a chunk
-  /// Operations per second of all ranks: as assigned since this rank began if this rank has been measured, else as
-  /// estimated.
+  /// Operations per second of all ranks. If the speed of this rank has been measured, this is the rate of assignment
+  /// since this rank began, else the estimate.
   double total_rate() const;
 
   Communicator& communicator_;

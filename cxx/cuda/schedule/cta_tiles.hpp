@@ -31,7 +31,8 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps);
 /// Tiles extents of a, b, c with CTA tiles that a kernel can compute. Every element is in one tile, and the modelled
 /// time is the least.
 ///
-/// The model: a CTA tile takes as long as the busiest quarter of the multiprocessor multiplies, and a constant part.
+/// The model: the time of a CTA tile is the time in which the busiest quarter of the multiprocessor multiplies, plus a
+/// constant.
 /// Warp tiles that reach beyond the end of an orbital tile cost as much as full ones. So ragged ends get CTA tiles of
 /// another shape.
 class CtaTiling {
@@ -48,7 +49,7 @@ class CtaTiling {
   /// The best way to tile a number of warp tiles: as one CTA tile, or as two parts that are tiled separately.
   struct Choice {
     double cost;
-    int axis;        ///< that is cut; -1: one CTA tile
+    int axis;        ///< axis that is cut; -1: one CTA tile
     int first_part;  ///< warp tiles of the smaller part along this axis
   };
   /// Warp tiles along a, b, c that cover `extent`.
