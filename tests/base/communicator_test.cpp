@@ -44,7 +44,7 @@ TEST(Communicator, RefusesToComputeDifferentThings) {
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-/// What the other ranks throw where one throws `Failure`.
+/// Expects that all ranks throw `Failure` if one rank throws it.
 template <typename Failure>
 void expect_same_kind() {
   failures_of_ranks(2, [](Communicator& communicator) {

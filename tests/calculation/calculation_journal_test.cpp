@@ -13,7 +13,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// Through the whole road of a calculation, with a fingerprint of its own.
+/// Whole calculations with a journal, whose fingerprints the calculation computes.
 class CalculationWithAJournal : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(4, 6));
@@ -45,11 +45,11 @@ TEST_F(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
       *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was started with tiles of 4 occupied and 16");
   refused(*source, nullptr, [](CalculationOptions& o) { o.formulation = SpinFormulation::spin_orbital; });
   CalculationOptions more_threads = options;
-  more_threads.threads = 3;  // no bit depends on them
+  more_threads.threads = 3;  // the bits do not depend on the number of threads
   EXPECT_EQ(numbers_of(calculate(*source, more_threads)), expected);
 }
 
-TEST_F(CalculationWithAJournal, GoesOnWithAnotherKindOfWorkerAndSaysSo) {
+TEST_F(CalculationWithAJournal, ResumesWithAnotherKindOfWorkerAndReportsIt) {
   const auto expected = numbers_of(calculate(*source, options));
   options.executor = ExecutorKind::reference;
   const CalculationResult result = calculate(*source, options);
@@ -59,8 +59,8 @@ TEST_F(CalculationWithAJournal, GoesOnWithAnotherKindOfWorkerAndSaysSo) {
   EXPECT_EQ(calculate(*source, options).tasks_from_other_kind, 0u);
 }
 
-TEST_F(CalculationWithAJournal, TakesTheTilesWithWhichItWasBegun) {
-  // As a run on GPUs cuts them.
+TEST_F(CalculationWithAJournal, UsesTheTilesOfTheJournal) {
+  // The plan of a run on GPUs.
   const auto begun = CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
   const auto result = calculate(*source, options);
   EXPECT_EQ(result.tasks_from_journal, result.tasks);

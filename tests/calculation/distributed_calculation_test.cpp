@@ -19,7 +19,8 @@ namespace {
 
 using Role = RankAssignment::Role;
 
-/// The numbers of a calculation on each of `size` ranks, whose parts `share` tells. With `arrays` they share operands.
+/// The numbers of a calculation on each of `size` ranks. `assignment`: the role of each rank. `arrays`: ranks share
+/// operands.
 std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int size,
                                                   const std::function<RankAssignment(int)>& assignment, bool arrays) {
   std::vector<std::vector<double>> results(static_cast<std::size_t>(size));
@@ -38,7 +39,7 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
   return results;
 }
 
-/// So many ranks, and whether they share operands.
+/// The number of ranks, and true if they share operands.
 class DistributedEnergies : public ::testing::TestWithParam<std::tuple<int, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, DistributedEnergies,
                          ::testing::Combine(::testing::Values(1, 2, 3, 7), ::testing::Bool()));
@@ -54,7 +55,7 @@ TEST_P(DistributedEnergies, GetsTheBitsOfOneProcess) {
              dump, size, [](int) { return RankAssignment{}; }, arrays)) {
       EXPECT_EQ(result, alone);
     }
-    // The last one waits, and those before it help.
+    // The last rank is idle. The ranks between the first and the last are CPU workers.
     const auto roles = [ranks = size](int rank) {
       return RankAssignment{rank == 0 ? Role::worker : rank + 1 == ranks ? Role::idle : Role::cpu_worker, 1.0, 2.0, 1};
     };
@@ -62,12 +63,12 @@ TEST_P(DistributedEnergies, GetsTheBitsOfOneProcess) {
   }
 }
 
-/// Whether the ranks share operands.
+/// The parameter is true if the ranks share operands.
 class DistributedCalculationOnRanks : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Operands, DistributedCalculationOnRanks, ::testing::Bool());
 
-TEST_P(DistributedCalculationOnRanks, FailsTogetherWhereARankCannotRead) {
-  /// A source that breaks on one rank.
+TEST_P(DistributedCalculationOnRanks, FailsOnAllRanksIfOneCannotRead) {
+  // The source of rank 1 is damaged.
   const auto failures = failures_of_ranks(
       3,
       [](Communicator& communicator) {
@@ -89,7 +90,7 @@ TEST_P(DistributedCalculationOnRanks, FailsTogetherWhereARankCannotRead) {
   EXPECT_NE(failures[2].find("Rank 1 failed: The file"), std::string::npos) << failures[2];
 }
 
-/// Ranks whose arrays fail on one rank: where they are made, or after so many panels have been read.
+/// Arrays fail on one rank: when they are made (`panels` -1), or after `panels` panels have been read.
 class CommunicatorWithBadArrays final : public Communicator {
  public:
   CommunicatorWithBadArrays(Communicator& sound, int bad_rank, int panels)
@@ -123,7 +124,7 @@ class CommunicatorWithBadArrays final : public Communicator {
   int panels_;
 };
 
-TEST(DistributedCalculationWithArrays, FailsTogetherWhereTheyFail) {
+TEST(DistributedCalculationWithArrays, FailsOnAllRanksIfArraysFailOnOne) {
   for (const int panels : {-1, 0, 5}) {
     const auto failures = failures_of_ranks(
         3,
@@ -131,7 +132,7 @@ TEST(DistributedCalculationWithArrays, FailsTogetherWhereTheyFail) {
           CommunicatorWithBadArrays communicator(sound, 2, panels);
           const auto source = open_dump_of("ch2_631g_c1_uhf_t3");
           CalculationContext calculation(*source, nullptr, options_for({}, 3));
-          // The others wait, so that there is something to fetch for the one that fails.
+          // The other ranks are idle, so that rank 2 must fetch panels and fails.
           calculation.join(communicator,
                            RankAssignment{communicator.rank() == 2 ? Role::worker : Role::idle, 1.0, 1.0, 1});
           calculation.run();
@@ -144,11 +145,11 @@ TEST(DistributedCalculationWithArrays, FailsTogetherWhereTheyFail) {
   }
 }
 
-TEST(DistributedCalculationWithArrays, HasOperandsWhereItIsToldTo) {
+TEST(DistributedCalculationWithArrays, StoresOperandsAsAssigned) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
-  // More segments than panels, too.
+  // One case has more segments than panels.
   for (const int segments : {1, 3, 1000}) {
     const std::vector<OperandShare> shares = {{0.0, 0}, {2.5, segments}, {0.5, 2}, {1.0, 1}};
     const auto failures = failures_of_ranks(
@@ -206,7 +207,7 @@ TEST(DistributedCalculationWithArrays, UsesNoMoreMemoryThanItMay) {
   }
 }
 
-TEST(DistributedCalculationWithArrays, IsContentWithTheLeastThatItIsGiven) {
+TEST(DistributedCalculationWithArrays, WorksWithTheLeastMemory) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));

@@ -44,13 +44,13 @@ TEST_F(DistributedTasks, ExecutesEveryTaskOnceAndAddsUpOperations) {
       EXPECT_EQ(outcome.energies[n].e_bracket_t_same, plan.tasks[n].particles[0]);
       EXPECT_EQ(outcome.energies[n].e_paren_t_mixed, 4.0);
     }
-    EXPECT_EQ(outcome.operations, 6.0);  // of two workers on three ranks
+    EXPECT_EQ(outcome.operations, 6.0);  // two workers on each of three ranks
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
   EXPECT_EQ(calls, plan.tasks.size());
 }
 
-TEST_F(DistributedTasks, EndsOnAllRanksWhereOneFails) {
+TEST_F(DistributedTasks, EndsOnAllRanksIfOneFails) {
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const MadeUpExecutor executor([&](const Task&) -> TaskEnergy {
       if (communicator.rank() == 2) throw SystemError("GPU 0 fell off the bus.");
@@ -75,7 +75,7 @@ TEST_F(DistributedTasks, ReportsTheProgressOfAllRanks) {
       last = now;
     };
     if (communicator.rank() == 0) run_tasks(plan, &executor, 1, settings);
-    // The other one only waits, so rank 0 was given everything, and before its last chunk the rest.
+    // Rank 1 is idle, so rank 0 gets all chunks. Its last progress report comes before its last chunk.
     if (communicator.rank() == 1) return static_cast<void>(run(communicator, nullptr, {.role = Role::idle}));
     EXPECT_EQ(last.tasks, plan.tasks.size());
     EXPECT_GT(last.tasks_done, plan.tasks.size() / 2);
@@ -86,7 +86,7 @@ TEST_F(DistributedTasks, ReportsTheProgressOfAllRanks) {
   EXPECT_EQ(failures, std::vector<std::string>(2));
 }
 
-TEST_F(DistributedTasks, SaysSoWhereNobodyWorks) {
+TEST_F(DistributedTasks, FailsIfNoRankWorks) {
   const auto failures =
       failures_of_ranks(2, [&](Communicator& communicator) { run(communicator, nullptr, {.role = Role::idle}); });
   for (const std::string& failure : failures) EXPECT_NE(failure.find("computed 0 of"), std::string::npos) << failure;

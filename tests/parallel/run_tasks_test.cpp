@@ -79,7 +79,7 @@ TEST_P(TaskRun, BeginsWithTheMostExpensiveTasks) {
   });
   run_tasks(plan, executor, 1, settings());
   ASSERT_EQ(cost.size(), plan.tasks.size());
-  // Several threads take tasks in this order, but a thread that was put to sleep comes here late.
+  // Threads take tasks in this order, but a thread that was interrupted may call this function late.
   if (GetParam() > 1) return;
   EXPECT_GT(cost.front(), cost.back());
   EXPECT_TRUE(std::is_sorted(cost.begin(), cost.end(), std::greater<>()));
@@ -149,7 +149,7 @@ TEST_P(TaskRun, StopsWhenAsked) {
   EXPECT_LT(calls, plan.tasks.size());
 }
 
-TEST_P(TaskRun, GoesOnFromAJournalToTheSameBits) {
+TEST_P(TaskRun, ResumesFromAJournalToTheSameBits) {
   Problem problem;
   problem.right = source.get();
   problem.omega2 = {0.0, 0.1};
@@ -202,7 +202,7 @@ TEST_P(TaskRun, OfNoTasksIsDone) {
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
 }
 
-/// Takes tasks in the batches that it is given, on as many threads as it wants.
+/// An executor with given batches and a given number of workers.
 class BatchExecutor final : public Executor {
  public:
   using Batches = std::vector<std::vector<std::size_t>>;
@@ -229,7 +229,7 @@ class BatchExecutor final : public Executor {
   Batches batches(const Plan&, const std::vector<bool>& finished) const override { return batches_(finished); }
   int workers() const override { return workers_; }
 
-  mutable std::vector<std::size_t> sizes;  ///< of the batches in the order in which they were done
+  mutable std::vector<std::size_t> sizes;  ///< sizes of batches in the order of their execution
   mutable int workers_made = 0;
 
  private:
