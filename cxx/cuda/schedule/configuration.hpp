@@ -6,7 +6,7 @@
 #include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/triples/task.hpp"
 
-/// What a kernel is compiled for.
+/// The parameters with which a kernel is compiled.
 ///
 /// A warp computes a warp tile: `warp_tile_a` x `warp_tile_b` x `warp_tile_c` particles times one block of 4 x 4 x 4
 /// holes. Up to eight warps form a CTA tile; the CTA tile says how many of them lie along a, b and c.
@@ -71,7 +71,7 @@ struct Configuration {
                 "pairs of particles lie inside a warp tile");
 };
 
-/// The numbers of a Configuration that the host plans with.
+/// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
   int warp_tile[3];                             ///< [a, b, c] particles
   int warps;                                    ///< most warp tiles of a CTA tile

@@ -22,7 +22,8 @@ struct CtaParticles {
   std::array<int, 3> warps;  ///< [a, b, c] number of warp tiles
 };
 
-/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product that takes most.
+/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product with the
+/// largest k-tiles.
 /// `warps` [a, b, c]: number of warp tiles.
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps);
 /// True if a kernel of this shape can compute CTA tiles of `warps` [a, b, c] warp tiles.
@@ -32,9 +33,8 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps);
 /// time is the least.
 ///
 /// The model: the time of a CTA tile is the time in which the busiest quarter of the multiprocessor multiplies, plus a
-/// constant.
-/// Warp tiles that reach beyond the end of an orbital tile cost as much as full ones. So ragged ends get CTA tiles of
-/// another shape.
+/// constant. Warp tiles that reach beyond the end of an orbital tile cost as much as full ones. So ragged ends get CTA
+/// tiles of another shape.
 class CtaTiling {
  public:
   explicit CtaTiling(const Shape& shape);

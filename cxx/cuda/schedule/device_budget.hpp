@@ -14,8 +14,9 @@
 ///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
 namespace trifuse::gpu {
 
-/// Workers of a device. The smaller number keeps it busy with large tasks. Small tasks are computed faster than one CPU
-/// core prepares them, so there are more workers if their buffers fit into a tenth of the budget.
+/// Limits for the number of workers of a device. With large tasks the smaller number keeps the device busy. Small tasks
+/// are computed faster than one CPU core prepares them, so there are more workers if their buffers fit into a tenth of
+/// the budget.
 inline constexpr std::int64_t fewest_workers = 3, max_workers = 8;
 /// Pinned buffers through which panels go to a device. Each has a buffer of the same size on the device.
 inline constexpr int panel_slots = 3;
