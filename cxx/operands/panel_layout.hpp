@@ -28,7 +28,7 @@ struct PanelKey {
   };
   Kind kind;
   AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels
-  std::uint8_t set = 0;                       ///< for pairs: number of the set in Method::sets(); else 0
+  std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
   std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}; numbers of tiles
 
   static PanelKey left(const PanelTiles& t, AmplitudeSide side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
@@ -72,7 +72,7 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
-/// linear layout is divided into sections. The sections of one rank are neighbours.
+/// linear layout is divided into sections. The sections of one rank are adjacent.
 class PanelLayout {
  public:
   /// Rank 0 owns all panels.

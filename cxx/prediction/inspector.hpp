@@ -31,12 +31,12 @@ class Inspection {
 
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }  ///< bytes from host to device
-  double bytes_on_device(std::uint32_t panel) const {
-    return on_device_[panel];
-  }                                    ///< bytes on the device, with padding
-  double all_bytes_sent() const;       ///< sum over all panels
-  double all_bytes_on_device() const;  ///< sum over all panels
+  /// Bytes of a panel from host to device, and on the device with padding.
+  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
+  double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
+  /// The sums of these over all panels.
+  double all_bytes_sent() const;
+  double all_bytes_on_device() const;
   /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
   /// Bytes that are sent for tasks [first, last) of the plan if no panel is on the device before and no panel is sent

@@ -113,7 +113,7 @@ std::span<const MachineNumber> machine_numbers() {
        "fitted to four measured runs"},
       {"target-spin-orbital", &M::target_spin_orbital, "s",
        "time of a multiprocessor for each computed target of a CTA tile besides its products, spin-orbital form",
-       "measured: parts left out in turn"},
+       "measured: parts left out in turn; then fitted to five measured runs"},
       {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
        "fitted to four measured runs"},
       {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},

@@ -51,7 +51,7 @@ TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
   }
 }
 
-TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
+TEST_F(LittleDeviceMemory, DividesTasksIntoSubtasks) {
   for (const OwnedProblem& owned : problems()) {
     SCOPED_TRACE(to_string(owned.problem.formulation));
     // One orbital tile for each kind, spin and irrep: far too large for the smallest budget.

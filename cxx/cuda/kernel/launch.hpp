@@ -52,7 +52,7 @@ void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation,
 void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
             const KernelParameters& parameters, cudaStream_t stream);
 
-/// What a compiled kernel takes for each thread.
+/// Resources that a compiled kernel needs for each thread.
 struct KernelResources {
   int registers;
   std::int64_t local_bytes;  ///< local memory, into which registers are spilled

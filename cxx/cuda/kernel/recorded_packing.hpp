@@ -6,7 +6,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 
-/// Turns the operands of a recorded task, which lie in device memory as NWChem hands them over, into packed panels.
+/// Makes packed panels from the operands of a recorded task. The operands are in device memory, in NWChem's layouts.
 namespace trifuse::gpu {
 
 /// The part of a panel that comes from one operand: a range of contracted indices.

@@ -17,8 +17,8 @@
 
 namespace trifuse::gpu {
 
-/// How long a device had a kernel to run. Kernels of several workers wait for each other, so overlapping spans count
-/// once.
+/// The time during which a device had at least one kernel to execute. The spans of kernels of several workers overlap;
+/// an overlap counts once.
 class BusyTime {
  public:
   /// Starts the clock on the current device.
@@ -37,7 +37,7 @@ class BusyTime {
 struct Device {
   int number;  ///< as CUDA counts, from 0
   cudaDeviceProp properties;
-  std::vector<const Kernel*> kernels;              ///< candidates; the best for its extents is chosen for each task
+  std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
   std::int64_t budget;                             ///< bytes that Trifuse may use on the device
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters

@@ -100,8 +100,8 @@ class PanelCache {
   mutable std::mutex state_;               ///< guards entries, arena and statistics
   std::mutex acquiring_;                   ///< held by the worker that acquires panels
   std::condition_variable released_;
-  /// Offsets of panels in the arena; owned panels lie behind its end. One pin for each list that uses the panel, and
-  /// one to the end for an owned panel.
+  /// Offsets of panels in the arena; owned panels lie behind its end. A panel has one pin for each list that uses it.
+  /// An owned panel has one more pin, which is never removed.
   LeastRecentlyUsed<PanelName, std::int64_t, Hash> panels_;
   int leases_ = 0;  ///< lists that are acquired
   Statistics statistics_;

@@ -23,7 +23,7 @@ struct PanelName {
   bool swapped;              ///< true if the two indices of one kind have positions in the reverse order of `tiles`
   std::array<int, 4> tiles;  ///< orbital tiles in the order of the host's panel; left and right panels use three
   auto operator<=>(const PanelName&) const = default;
-  /// The panel of the host that it is made of.
+  /// The host panel from which the packed panel is made.
   PanelKey on_host() const;
 };
 
@@ -48,7 +48,7 @@ struct TaskProgram {
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
                    ContractionList& contractions, TaskProgram& program);
 
-/// Shape and strides of a panel in the host's memory, all of it. `stride`: doubles from one row of the host's panel to
+/// Shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's panel to
 /// the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
 /// The same packing for a source with rows of contracted indices that are `row_stride` doubles apart. `packing`: its

@@ -48,7 +48,7 @@ TEST(PanelLayout, GivesEachPanelToOneRankInSectionsThatFollowEachOther) {
       owned[static_cast<std::size_t>(layout.owner(extent))] += extent.doubles;
     });
     EXPECT_EQ(owned[1], 0);
-    // Shares of one and two, up to the panels that cross their ends.
+    // The ranks have shares of 1 and 2, except for panels that cross the borders.
     EXPECT_NEAR(static_cast<double>(owned[2]) / static_cast<double>(owned[0]), 2.0, 0.2);
   });
 }
