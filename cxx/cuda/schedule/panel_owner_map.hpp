@@ -18,9 +18,10 @@ namespace trifuse::gpu {
 /// that have the same panels in the same orbital tiles compute the same map, without communication.
 class PanelOwnerMap {
  public:
-  /// `panels`: those of the host. `owner_of`: the number of the GPU that owns the packed panels made of a panel of the
-  /// host, whose extent it gets; -1 if no GPU does.
-  PanelOwnerMap(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& owner_of);
+  /// `panels`: those of the host. `format`: of the operands. `owner_of`: the number of the GPU that owns the packed
+  /// panels made of a panel of the host, whose extent it gets; -1 if no GPU does.
+  PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
+                const std::function<int(const PanelExtent&)>& owner_of);
 
   struct Location {
     int owner;            ///< number of the GPU
