@@ -35,7 +35,7 @@ class PanelLoader {
   /// Assigns the four dimensions of a block to the indices of a panel. `rows`: dimensions that become p, h, h' of a
   /// left or p, p', h of a right panel.
   struct IndexMap {
-    PanelKey::Kind kind;
+    PanelKind kind;
     std::array<int, 3> rows;
     int contracted;  ///< dimension of the block that becomes the contracted index
     Part part;

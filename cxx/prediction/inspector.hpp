@@ -15,8 +15,12 @@ namespace trifuse {
 class Inspection {
  public:
   /// Inspects all tasks of `plan`. Of `problem` it uses only the formulation, the number of sides and the sets of
-  /// disconnected factors; it reads no amplitudes. Throws UsageError as KernelWorkModel::work() does.
-  Inspection(const Plan& plan, const Problem& problem);
+  /// disconnected factors; it reads no amplitudes. `shapes`: of the kernels among which a run chooses; not empty. The
+  /// kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
+  Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes);
+
+  /// The first of the shapes. All shapes have its operand format and as many elements in a CTA tile.
+  const gpu::Shape& shape() const { return shape_; }
 
   /// Number of tasks.
   std::size_t tasks() const { return kind_.size(); }
@@ -44,6 +48,7 @@ class Inspection {
   double needed_bytes(std::size_t first, std::size_t last) const;
 
  private:
+  gpu::Shape shape_;
   std::vector<KernelWork> kinds_;
   std::vector<std::uint32_t> kind_;         ///< [task]
   std::vector<std::uint64_t> panel_begin_;  ///< [task + 1] index in panels_; one element more than tasks

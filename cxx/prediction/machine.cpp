@@ -95,7 +95,7 @@ Limits limits_of(const std::string& unit) {
 
 double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation) const {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
-  const double filled = work.filled(), operations = work.k_steps * KernelWork::operations_per_k_step;
+  const double filled = work.filled(), operations = work.executed;
   const double products =
       operations * ((1.0 - filled) / rate_zeros + filled / (adapted ? rate_spin_adapted : rate_spin_orbital));
   return products + work.targets * (adapted ? target_spin_adapted : target_spin_orbital) / multiprocessors;

@@ -75,7 +75,7 @@ TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
   const PanelLayout layout(owned.problem, owned.right->tiles().retiled(3, 4));
   int right_panels = 0;
   layout.visit([&](const PanelKey& key, const PanelExtent&) {
-    if (key.kind != PanelKey::Kind::right) return;
+    if (key.kind != PanelKind::right) return;
     PanelKey of_left = key;
     of_left.side = AmplitudeSide::left;
     EXPECT_EQ(layout.find(of_left), layout.find(key));

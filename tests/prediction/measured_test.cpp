@@ -126,10 +126,11 @@ double seconds_of_task(const std::array<std::int32_t, 6>& extent, int contracted
   gpu::TaskProgram program;
   program.data = gpu::single_task(extent);
   program.products.resize(gpu::products_per_target);
-  const auto k_steps = gpu::ceil_div(contracted, gpu::Fp64::k_step);
+  constexpr auto& shapes = gpu::BulkKernels::shapes;
+  const auto k_steps = gpu::ceil_div(contracted, shapes.front().format.k_step);
   for (auto& product : program.products) product.k_steps = static_cast<std::int32_t>(k_steps);
   program.operations_of_element = 2.0 * gpu::products_per_target * contracted;
-  KernelWorkModel model(SpinFormulation::spin_orbital);
+  KernelWorkModel model(SpinFormulation::spin_orbital, {shapes.begin(), shapes.end()});
   return machine_model("h200").kernel_seconds(model.work(program), SpinFormulation::spin_orbital);
 }
 

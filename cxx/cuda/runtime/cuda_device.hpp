@@ -46,12 +46,15 @@ struct Device {
   std::shared_ptr<PeerPanelProvider> peer_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
+  /// Of the operands that the kernels read. It is the same for all candidates.
+  const OperandFormat& format() const { return kernels.front()->shape.format; }
 };
 
 /// All kernels that a device can run, the best first.
 std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device);
 
 /// The kernel with the name `wanted`; if `wanted` is empty, all kernels of the best family that the device can run.
+/// Kernels of one family read operands in the same format.
 /// Throws UsageError if the device cannot run that kernel, or cannot run any.
 std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device);
 

@@ -73,24 +73,21 @@ struct Configuration {
 
 /// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
-  int warp_tile[3];                             ///< [a, b, c] particles
-  int warps;                                    ///< most warp tiles of a CTA tile
-  std::int64_t stage_bytes;                     ///< most bytes of one k-tile of A and B
-  std::int64_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
-  std::int64_t vvoo_bytes;  ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
-  int cta_particles;        ///< most particles of a CTA tile, summed over a, b and c
-  int cta_elements;         ///< elements of a full CTA tile, for each target
+  int warp_tile[3];          ///< [a, b, c] particles
+  int warps;                 ///< most warp tiles of a CTA tile
+  std::int64_t stage_bytes;  ///< most bytes of one k-tile of A and B
+  OperandFormat format;      ///< of A and B
+  std::int64_t vvoo_bytes;   ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
+  int cta_particles;         ///< most particles of a CTA tile, summed over a, b and c
+  int cta_elements;          ///< elements of a full CTA tile, for each target
 };
 
 template <typename Config>
 constexpr Shape shape_of() {
-  using Precision = typename Config::Precision;
-  constexpr int size = sizeof(typename Precision::Operand);
   return {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
           Config::warps,
           Config::stage_bytes,
-          Precision::a_k_tile * size,
-          Precision::b_k_tile * size,
+          format_of<typename Config::Precision>(),
           Config::vvoo_bytes,
           Config::cta_particles,
           Config::cta_elements};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_space.hpp"
 
@@ -40,13 +41,13 @@ std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
-/// What the packed panels of a tile space need on a device.
+/// What the packed panels of a tile space need on a device. `format`: of the operands.
 struct PanelDemand {
   std::int64_t largest_task;  ///< upper bound for the panels of one task
   std::int64_t all;           ///< upper bound for all panels
   std::int64_t slot;          ///< size of each pinned buffer; every panel can be sent in parts of at most this size
 };
-PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles);
+PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
 /// Returns the memory for panels: what workers and pinned buffers leave of the budget. Negative if they do not fit.
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
@@ -63,9 +64,10 @@ std::int64_t launch_limit(std::int64_t panel_bytes);
 std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
                                                       const PanelDemand& demand);
 
-/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `budget`, `workers`,
-/// `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles do not fit.
-TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, std::int64_t budget, std::int64_t workers,
-                         std::int64_t worker_bytes);
+/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: of the
+/// operands. `budget`, `workers`, `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles
+/// do not fit.
+TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
+                         std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
 
 }  // namespace trifuse::gpu
