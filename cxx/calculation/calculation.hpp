@@ -12,9 +12,7 @@
 #include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
-#include "cxx/plan/plan.hpp"
-#include "cxx/triples/problem.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "cxx/triples/task.hpp"
 
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
@@ -22,7 +20,10 @@ namespace trifuse {
 class CalculationContext;
 class CudaExecutor;
 class Executor;
+class TileSource;
 struct DeviceInfo;
+struct Plan;
+struct Problem;
 
 /// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
@@ -70,20 +71,12 @@ void check_options(const CalculationOptions& options);
 /// of the right amplitudes. `formulation`: as in the options.
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
 
-/// Energies of one sum of tasks.
-struct EnergyPair {
-  double e_bracket_t = 0.0;  ///< E[T], hartree
-  double e_paren_t = 0.0;    ///< E(T), hartree
-  /// The energies in the order of `method_energies`, which has their names.
-  std::array<double, method_energies.size()> values() const { return {e_bracket_t, e_paren_t}; }
-};
-
 /// The energies of one omega2.
 struct TriplesEnergy {
-  double omega2 = 0.0;                     ///< hartree
-  std::string method;                      ///< see Calculation::method()
-  EnergyPair total;                        ///< sum of the spin cases
-  std::array<EnergyPair, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb
+  double omega2 = 0.0;                   ///< hartree
+  std::string method;                    ///< see Calculation::method()
+  Energies total;                        ///< sum of the spin cases, hartree
+  std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
 };
 
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.
@@ -120,6 +113,8 @@ class Calculation {
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
+  /// True if the left amplitudes are not the right ones.
+  bool two_sided() const;
   /// Name of the method at this omega2 (hartree): "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   std::string method(double omega2) const;
   /// Describes the variant of the ROHF energy; empty for other references.

@@ -7,10 +7,12 @@
 
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/parallel/rank_assignment.hpp"
 
 /// Plans a calculation on all ranks of a communicator.
 namespace trifuse {
+
+class Communicator;
 
 /// Options of a calculation of several ranks.
 struct DistributedOptions {

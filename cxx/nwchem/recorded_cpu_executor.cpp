@@ -72,8 +72,8 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
   scatter(product_.data(), extent, dense_strides(extent), to, -alone_sign(particle, hole), false, target_.data());
 }
 
-RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
-                                                        const std::array<const double*, 6>& eps) {
+Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
+                                      const std::array<const double*, 6>& eps) {
   check_complete(task);
   // The target is an array [i,j,k,a,b,c] whose runs of c are padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
@@ -130,7 +130,7 @@ RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task
   const double omega2 = 0.0;
   TaskEnergy energy;
   sum_energies(input, {&omega2, 1}, {&energy, 1});
-  return checked({energy.e_bracket_t_mixed, energy.e_paren_t_mixed});
+  return checked(energy.mixed);
 }
 
 }  // namespace

@@ -130,8 +130,8 @@ void RecordedCudaExecutor::release() {
   budget_.give_all_back();
 }
 
-RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
-                                                                const std::array<const double*, 6>& eps) {
+Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
+                                              const std::array<const double*, 6>& eps) {
   if (!cpu_) cpu_ = make_recorded_cpu_executor();
   RecordedTask copy(cpu_->operands());
   task.copy_to(copy);
@@ -251,8 +251,8 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   return parameters;
 }
 
-RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
-                                                         const std::array<const double*, 6>& eps) {
+Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
+                                       const std::array<const double*, 6>& eps) {
   check_complete(task);
   TRIFUSE_CUDA(cudaSetDevice(device_));
   operands_.flush();
@@ -276,11 +276,11 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   const KernelParameters parameters = pack(task, data, eps);
   const std::span<const double> sums =
       run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, parameters, buffers_);
-  return checked({sums[0], sums[1]});
+  return checked(Energies::of_values(sums.data()));
 }
 
 /// Computes a fixed small task, with all 27 terms, with an executor.
-RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
+Energies self_test(RecordedExecutor& executor) {
   RecordedTask task(executor.operands());
   const RecordedTask::Extents extent = {5, 3, 6, 4, 1, 5};
   task.begin_singles(extent);
@@ -307,7 +307,7 @@ RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
     for (double& e : energies[q]) e += q < 3 ? 2.0 : -2.0;
     eps[q] = energies[q].data();
   }
-  const RecordedExecutor::Energies found = executor.execute(task, 0.5, eps);
+  const Energies found = executor.execute(task, 0.5, eps);
   task.clear();
   return found;
 }
@@ -321,9 +321,11 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
     throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
   }
   auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
-  const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
-  gpu::check_self_test(device, found.e_bracket_t, expected.e_bracket_t, std::abs(expected.e_bracket_t));
-  gpu::check_self_test(device, found.e_paren_t, expected.e_paren_t, std::abs(expected.e_bracket_t));
+  const auto found = gpu::self_test(*executor).values();
+  const auto expected = gpu::self_test(*make_recorded_cpu_executor()).values();
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    gpu::check_self_test(device, found[n], expected[n], std::abs(expected.front()));
+  }
   return executor;
 }
 

@@ -89,8 +89,8 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
 }
 
 /// Computes the energies of a region of the host task. If the region does not fit, computes its two halves.
-RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum,
-                                                        RecordedExecutor& executor, RecordedTask& task) {
+Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
+                                      RecordedTask& task) {
   const auto longest = std::max_element(region.extent.begin(), region.extent.end()) - region.extent.begin();
   const auto divided = static_cast<std::size_t>(longest);
   const bool least = region.extent[divided] <= least_orbitals;
@@ -99,7 +99,7 @@ RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Regi
       host_task_.copy_region_to(task, region);
       std::array<const double*, 6> eps{};
       for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + region.begin[q];
-      const RecordedExecutor::Energies found = executor.execute(task, sum.factor, eps);
+      const Energies found = executor.execute(task, sum.factor, eps);
       task.clear();
       return found;
     } catch (const DeviceMemoryError&) {
@@ -114,12 +114,11 @@ RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Regi
   first.extent[divided] = (region.extent[divided] + 1) / 2;
   second.begin[divided] += first.extent[divided];
   second.extent[divided] -= first.extent[divided];
-  const RecordedExecutor::Energies one = execute_region(first, sum, executor, task),
-                                   other = execute_region(second, sum, executor, task);
-  return {one.e_bracket_t + other.e_bracket_t, one.e_paren_t + other.e_paren_t};
+  const Energies one = execute_region(first, sum, executor, task);
+  return one + execute_region(second, sum, executor, task);
 }
 
-RecordedExecutor::Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
   const RecordedTask::Region whole{{}, host_task_.extent()};
   try {
     Sum sum{factor, eps, elements(whole.extent)};
@@ -135,7 +134,7 @@ RecordedExecutor::Energies TaskRecorder::execute_in_regions(double factor, const
   return execute_region(whole, sum, *core_, task);
 }
 
-RecordedExecutor::Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
   return asking_device([&] {
     if (!on_host_) {
       try {

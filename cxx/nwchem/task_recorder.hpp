@@ -32,7 +32,7 @@ class TaskRecorder {
   void begin_doubles(const RecordedTask::Extents& extent);
   void add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v);
   /// Computes the energies of the current task, as in RecordedExecutor. The task remains recorded until `clear`.
-  RecordedExecutor::Energies execute(double factor, const std::array<const double*, 6>& eps);
+  Energies execute(double factor, const std::array<const double*, 6>& eps);
   /// Discards the current task.
   void clear();
 
@@ -52,9 +52,8 @@ class TaskRecorder {
   template <typename Body>
   auto asking_device(Body body);
   void go_to_host(const DeviceMemoryError& why);
-  RecordedExecutor::Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
-                                            RecordedTask& task);
-  RecordedExecutor::Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
+  Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor, RecordedTask& task);
+  Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
 
   std::unique_ptr<RecordedExecutor> executor_;
   std::string where_;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/communicator.hpp"
+#include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 

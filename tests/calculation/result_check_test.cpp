@@ -57,7 +57,7 @@ class PrintedEnergies : public ::testing::Test {
   }
 
   Described source_{make_synthetic_source(closed_shell(3, 4))};
-  EnergyPair found_;
+  Energies found_;
 };
 
 TEST_F(PrintedEnergies, AreThoseThatComeOut) {

@@ -152,19 +152,21 @@ class RandomTask {
       s[n] = singles(t, x);
     }
     const auto six = [](const std::array<double, 6>& v) { return SixTargets{v[0], v[1], v[2], v[3], v[4], v[5]}; };
-    Numerators n = input_.targets == 6 ? spin_adapted_numerators(six(left), six(s), six(right))
-                                       : spin_orbital_numerators(left[0], s[0], right[0]);
-    if (input_.targets == 1 && input_.same_spin) n = {n.e_bracket_t, n.e_paren_t, n.e_bracket_t, n.e_paren_t};
+    Numerators n;
+    if (input_.targets == 6) {
+      n = spin_adapted_numerators(six(left), six(s), six(right));
+    } else {
+      n.all = spin_orbital_energies(left[0] * right[0], s[0] * right[0]);
+      if (input_.same_spin) n.same = n.all;
+    }
     double delta = 0.0;
     for (std::size_t slot = 0; slot < 6; ++slot) {
       delta += (slot < 3 ? -1.0 : 1.0) * eps_[slot][static_cast<std::size_t>(x[slot])];
     }
     for (std::size_t w = 0; w < omega2.size(); ++w) {
       const double scale = input_.factor / (delta - 3.0 * omega2[w]);
-      energies[w].e_bracket_t_same += scale * n.e_bracket_t_same;
-      energies[w].e_paren_t_same += scale * n.e_paren_t_same;
-      energies[w].e_bracket_t_mixed += scale * (n.e_bracket_t - n.e_bracket_t_same);
-      energies[w].e_paren_t_mixed += scale * (n.e_paren_t - n.e_paren_t_same);
+      energies[w].same += scale * n.same;
+      energies[w].mixed += scale * (n.all - n.same);
     }
   }
 

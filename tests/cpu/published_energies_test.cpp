@@ -32,7 +32,7 @@ std::vector<SpinFormulation> formulations_of(const TileSource& source) {
   return {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted};
 }
 
-void expect_near(const EnergyPair& found, const EnergyPair& expected) {
+void expect_near(const Energies& found, const Energies& expected) {
   EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
   EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
@@ -113,7 +113,7 @@ TEST(StandardRohfEnergies, AreKnownForBothStoragesOfIntegrals) {
 nlohmann::json pyscf_energies(const std::string& sides) {
   return read_json(pyscf_data() / "energies.json").at(sides);
 }
-EnergyPair brute_force(const nlohmann::json& entry) {
+Energies brute_force(const nlohmann::json& entry) {
   return {entry.at("brute_force").at("E[T]"), entry.at("brute_force").at("E(T)")};
 }
 

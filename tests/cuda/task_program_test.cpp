@@ -148,12 +148,10 @@ class Evaluation {
   Numerators numerators(const Element& e) const {
     const int right = adapted() ? targets_ - 6 : targets_ - 1;
     if (!adapted()) {
-      Numerators sum = spin_orbital_numerators(target(e, 0), singles(e, 0), target(e, right));
-      if (spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb) {
-        sum.e_bracket_t_same = sum.e_bracket_t;
-        sum.e_paren_t_same = sum.e_paren_t;
-      }
-      return sum;
+      const double y = target(e, right);
+      const Energies all = spin_orbital_energies(target(e, 0) * y, singles(e, 0) * y);
+      const bool same_spin = spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb;
+      return {all, same_spin ? all : Energies{}};
     }
     const auto six = [](auto number) {
       return SixTargets{number(0), number(1), number(2), number(3), number(4), number(5)};
@@ -175,10 +173,8 @@ class Evaluation {
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].e_bracket_t_same += scale * sum.e_bracket_t_same;
-      energies[w].e_paren_t_same += scale * sum.e_paren_t_same;
-      energies[w].e_bracket_t_mixed += scale * (sum.e_bracket_t - sum.e_bracket_t_same);
-      energies[w].e_paren_t_mixed += scale * (sum.e_paren_t - sum.e_paren_t_same);
+      energies[w].same += scale * sum.same;
+      energies[w].mixed += scale * (sum.all - sum.same);
     }
   }
 

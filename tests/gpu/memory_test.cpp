@@ -6,6 +6,8 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/problem.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/refusals.hpp"
 

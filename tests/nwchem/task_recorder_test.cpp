@@ -19,7 +19,6 @@ namespace trifuse::testing {
 namespace {
 
 using Extents = RecordedTask::Extents;
-using Energies = RecordedExecutor::Energies;
 
 /// The properties of a made-up device, and counts of its calls.
 struct Device {

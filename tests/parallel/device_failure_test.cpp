@@ -166,7 +166,11 @@ TEST_F(DeviceFailure, EndsTheRunWithoutAReplacement) {
 }
 
 TEST_F(DeviceFailure, IsNotAssumedForNonFiniteEnergies) {
-  const MadeUpExecutor executor([](const Task&) { return TaskEnergy{std::numeric_limits<double>::quiet_NaN()}; });
+  const MadeUpExecutor executor([](const Task&) {
+    TaskEnergy energy;
+    energy.same.e_bracket_t = std::numeric_limits<double>::quiet_NaN();
+    return energy;
+  });
   expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings(2)); }, "has no finite energy");
   EXPECT_EQ(fallbacks, 0u);
 }

@@ -41,8 +41,8 @@ TEST_F(DistributedTasks, ExecutesEveryTaskOnceAndAddsUpOperations) {
     const RunOutcome outcome = run(communicator, &executor);
     ASSERT_EQ(outcome.energies.size(), plan.tasks.size());
     for (std::size_t n = 0; n < plan.tasks.size(); ++n) {
-      EXPECT_EQ(outcome.energies[n].e_bracket_t_same, plan.tasks[n].particles[0]);
-      EXPECT_EQ(outcome.energies[n].e_paren_t_mixed, 4.0);
+      EXPECT_EQ(outcome.energies[n].same.e_bracket_t, plan.tasks[n].particles[0]);
+      EXPECT_EQ(outcome.energies[n].mixed.e_paren_t, 4.0);
     }
     EXPECT_EQ(outcome.operations, 6.0);  // two workers on each of three ranks
   });

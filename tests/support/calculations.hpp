@@ -30,8 +30,11 @@ inline CalculationResult calculate(const TileSource& right, const CalculationOpt
 inline std::vector<double> numbers_of(const CalculationResult& result) {
   std::vector<double> numbers;
   for (const TriplesEnergy& energy : result.energies) {
-    numbers.insert(numbers.end(), {energy.total.e_bracket_t, energy.total.e_paren_t});
-    for (const EnergyPair& pair : energy.spin_cases) numbers.insert(numbers.end(), {pair.e_bracket_t, pair.e_paren_t});
+    const auto append = [&](const Energies& energies) {
+      for (const double number : energies.values()) numbers.push_back(number);
+    };
+    append(energy.total);
+    for (const Energies& of_case : energy.spin_cases) append(of_case);
   }
   return numbers;
 }
@@ -39,7 +42,7 @@ inline std::vector<double> numbers_of(const CalculationResult& result) {
 inline std::vector<double> numbers_of(std::span<const TaskEnergy> energies) {
   std::vector<double> numbers;
   for (const TaskEnergy& e : energies) {
-    numbers.insert(numbers.end(), {e.e_bracket_t_same, e.e_paren_t_same, e.e_bracket_t_mixed, e.e_paren_t_mixed});
+    for (const double number : e.as_numbers()) numbers.push_back(number);
   }
   return numbers;
 }

@@ -77,10 +77,10 @@ class ClosedShellEnergy : public ::testing::Test {
 
   void expect_formula(const Amplitudes& d_left, const Amplitudes& s_left, const Amplitudes& d_right) {
     const Numerators found = spin_adapted_numerators(d_left.six(), s_left.six(), d_right.six());
-    EXPECT_NEAR(found.e_bracket_t, rendell_lee_komornicki(d_right, d_left), 1e-12);
-    EXPECT_NEAR(found.e_paren_t, rendell_lee_komornicki(d_right, d_left + s_left), 1e-12);
-    EXPECT_NEAR(found.e_bracket_t_same, 2.0 * three_alpha(d_right, d_left), 1e-12);
-    EXPECT_NEAR(found.e_paren_t_same, 2.0 * three_alpha(d_right, d_left + s_left), 1e-12);
+    EXPECT_NEAR(found.all.e_bracket_t, rendell_lee_komornicki(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.all.e_paren_t, rendell_lee_komornicki(d_right, d_left + s_left), 1e-12);
+    EXPECT_NEAR(found.same.e_bracket_t, 2.0 * three_alpha(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.same.e_paren_t, 2.0 * three_alpha(d_right, d_left + s_left), 1e-12);
   }
 
  private:
@@ -105,24 +105,24 @@ TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
   // The assignment itself gives 3 W + W = 4 W, and the formula has a factor 2.
   const SixTargets one{1.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none{};
   const Numerators found = spin_adapted_numerators(one, none, one);
-  EXPECT_EQ(found.e_bracket_t, 8.0);
-  EXPECT_EQ(found.e_paren_t, 8.0);
-  EXPECT_EQ(found.e_bracket_t_same, 2.0);
-  EXPECT_EQ(spin_adapted_numerators(none, one, one).e_paren_t, 8.0);
-  EXPECT_EQ(spin_adapted_numerators(none, one, one).e_bracket_t, 0.0);
+  EXPECT_EQ(found.all.e_bracket_t, 8.0);
+  EXPECT_EQ(found.all.e_paren_t, 8.0);
+  EXPECT_EQ(found.same.e_bracket_t, 2.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).all.e_paren_t, 8.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).all.e_bracket_t, 0.0);
 }
 
 TEST_F(ClosedShellEnergy, OfATotallySymmetricAmplitudeIsZero) {
   // A totally symmetric spatial function of three electrons is impossible, for three equal spins and for two.
   const SixTargets equal{1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
   const Numerators found = spin_adapted_numerators(equal, equal, equal);
-  EXPECT_EQ(found.e_bracket_t, 0.0);
-  EXPECT_EQ(found.e_paren_t, 0.0);
-  EXPECT_EQ(found.e_bracket_t_same, 0.0);
+  EXPECT_EQ(found.all.e_bracket_t, 0.0);
+  EXPECT_EQ(found.all.e_paren_t, 0.0);
+  EXPECT_EQ(found.same.e_bracket_t, 0.0);
 }
 
 TEST(SpinOrbitalEnergy, IsConnectedTimesConnectedPlusDisconnected) {
-  const Numerators found = spin_orbital_numerators(2.0, 3.0, 5.0);
+  const Energies found = spin_orbital_energies(2.0 * 5.0, 3.0 * 5.0);
   EXPECT_EQ(found.e_bracket_t, 10.0);
   EXPECT_EQ(found.e_paren_t, 25.0);
 }

@@ -74,7 +74,7 @@ class ThreeParallelSpins : public ::testing::Test {
   void expect_energy(double e_bracket_t, double e_paren_t, CalculationOptions options = options_for()) const {
     for (const ExecutorKind executor : {ExecutorKind::reference, ExecutorKind::cpu}) {
       options.executor = executor;
-      const EnergyPair found = energies(options).front().total;
+      const Energies found = energies(options).front().total;
       EXPECT_NEAR(found.e_bracket_t, e_bracket_t, 1e-16);
       EXPECT_NEAR(found.e_paren_t, e_paren_t, 1e-16);
     }
@@ -144,7 +144,7 @@ TEST_F(ThreeParallelSpins, HaveOtherAmplitudesOnTheLeft) {
     CalculationOptions options = options_for();
     options.executor = executor;
     // The integrals come from the right source, which has no integrals for S.
-    const EnergyPair found = calculate(right, options, &source).energies.front().total;
+    const Energies found = calculate(right, options, &source).energies.front().total;
     EXPECT_NEAR(found.e_bracket_t, 0.09 * 0.06 / delta, 1e-16);
     EXPECT_NEAR(found.e_paren_t, 0.09 * 0.06 / delta, 1e-16);
   }

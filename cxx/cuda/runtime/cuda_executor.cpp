@@ -327,9 +327,9 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
     load(executor, problem);
     executor.make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
-      const double scale = std::abs(expected[t].e_paren_t_same) + std::abs(expected[t].e_paren_t_mixed);
-      check_self_test(number, found[t].e_paren_t_same, expected[t].e_paren_t_same, scale);
-      check_self_test(number, found[t].e_paren_t_mixed, expected[t].e_paren_t_mixed, scale);
+      const double scale = std::abs(expected[t].same.e_paren_t) + std::abs(expected[t].mixed.e_paren_t);
+      check_self_test(number, found[t].same.e_paren_t, expected[t].same.e_paren_t, scale);
+      check_self_test(number, found[t].mixed.e_paren_t, expected[t].mixed.e_paren_t, scale);
     }
   };
   std::vector<int> sound;

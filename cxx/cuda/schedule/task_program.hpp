@@ -19,7 +19,7 @@ namespace trifuse::gpu {
 /// Names a packed panel on the device: the panel of the host, the order of its two indices of one kind, and the format
 /// of its elements. A device may store the same panel in several formats.
 struct PanelName {
-  PanelKey key{};          ///< the panel of the host that it is made of
+  PanelKey key{};          ///< the host panel from which the packed panel is made
   bool swapped = false;    ///< true if the two indices of one kind have positions in the reverse order of the tiles
   OperandFormat format{};  ///< vvoo_format for vvoo blocks
 
