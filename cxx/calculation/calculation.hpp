@@ -25,7 +25,7 @@ struct DeviceInfo;
 struct Plan;
 struct Problem;
 
-/// The orbitals of the (T) of an ROHF reference.
+/// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
   nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source asks for it (SourceInfo)
   semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
@@ -39,7 +39,7 @@ std::string to_string(ExecutorKind executor);
 /// What a user chooses. `check_options` checks the ranges.
 struct CalculationOptions {
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
-  std::vector<double> omega2;                  ///< hartree; empty: that of regularized left amplitudes, or 0
+  std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
   int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
@@ -51,8 +51,8 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
   std::string journal;       ///< path of the journal; empty: no journal
-  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, and after the first
-  /// task, CPU cores take over with a warning.
+  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
+  /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
   bool devices_required = false;
   /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
   std::optional<double> ccsd_energy;
@@ -64,7 +64,7 @@ struct CalculationOptions {
 inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
 inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
 inline constexpr double largest_omega2 = 1e6;  ///< hartree
-/// Throws UsageError if an option is out of its range. Checks what does not depend on the sources.
+/// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
 void check_options(const CalculationOptions& options);
 
 /// Returns `cuda` if the tasks have at least 1e10 operations and CUDA sees a supported GPU, else `cpu`. `right`: tiles

@@ -10,9 +10,9 @@ namespace trifuse {
 
 namespace {
 
-/// Copies one piece of an operand to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
-/// `contracted` contracted indices of the piece. `extent`: of the three row indices of the piece. `order`: the numbers
-/// of x, y and z among these indices.
+/// Copies the operand of one call to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
+/// `contracted` contracted indices of the call. `extent`: of the three row indices. `order`: the numbers of x, y and z
+/// among these indices.
 void lay_out(const RecordedTask::Strided& from, std::int64_t contracted, const std::array<std::int64_t, 3>& extent,
              const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
   const auto [x, y, z] = order;

@@ -9,11 +9,11 @@ namespace trifuse {
 
 namespace {
 
-/// Smallest extent of a box, in orbitals. Smaller boxes would need too many launches. If a box of this size does not
-/// fit, the task does not fit.
+/// Smallest extent of a region, in orbitals. Smaller regions would need too many launches. If a region of this size
+/// does not fit, the task does not fit.
 constexpr std::int64_t least_orbitals = 4;
-/// Largest box on a CPU core. A core stores two numbers for each element, so a box takes 256 MiB, which no memory limit
-/// includes.
+/// Largest region on a CPU core. A core stores two numbers for each element, so a region takes 256 MiB, which no memory
+/// limit includes.
 constexpr std::int64_t max_elements_on_core = std::int64_t{1} << 24;
 
 std::int64_t elements(const RecordedTask::Extents& extent) {
@@ -88,7 +88,7 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   }
 }
 
-/// Computes the energies of a box of the host task. If the box does not fit, computes its two halves.
+/// Computes the energies of a region of the host task. If the region does not fit, computes its two halves.
 Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
                                       RecordedTask& task) {
   const auto longest = std::max_element(region.extent.begin(), region.extent.end()) - region.extent.begin();

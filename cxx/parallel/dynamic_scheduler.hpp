@@ -14,7 +14,7 @@ namespace trifuse {
 
 class Communicator;
 
-/// A work chunk: the tasks [first, last) of a plan, which one rank executes. Neighbours in the plan share operands.
+/// A work chunk: the tasks [first, last) of a plan, which one rank executes. Consecutive tasks share operands.
 struct WorkChunk {
   std::size_t first, last;  ///< numbers of tasks in the plan
   double operations;        ///< floating-point operations of these tasks
@@ -39,8 +39,8 @@ std::vector<WorkChunk> make_work_chunks(const Plan& plan, int ranks);
 /// `rates`: rates[rank], operations per second; 0 for a rank that computes nothing.
 int ranks_to_divide_for(const std::vector<double>& rates);
 
-/// A list of chunks with prefix sums of their operations and tasks. Several claimants of chunks, in runs and in
-/// simulations with many ranks, can share one chunk_list.
+/// A list of chunks with prefix sums of their operations and tasks. In a simulation many schedulers can
+/// share one list.
 class WorkChunkList {
  public:
   explicit WorkChunkList(std::vector<WorkChunk> chunks);
@@ -64,19 +64,18 @@ class WorkChunkList {
 class DynamicScheduler {
  public:
   /// `communicator`: must outlive this. `chunks`: the list, the same on all ranks. `assignment`: role and speeds of
-  /// this rank. `begin`: value of `counter_of` on all ranks after the last claim of earlier DynamicScheduler and before
+  /// this rank. `begin`: value of `counter_of` on all ranks after the last claim of an earlier scheduler and before
   /// the first claim of this one.
   DynamicScheduler(Communicator& communicator, std::vector<WorkChunk> chunks, const RankAssignment& assignment,
                    std::int64_t begin = 0);
-  /// The same with a chunk_list that several DynamicScheduler share.
+  /// The same with a list that several schedulers share.
   DynamicScheduler(Communicator& communicator, std::shared_ptr<const WorkChunkList> chunk_list,
                    const RankAssignment& assignment, std::int64_t begin = 0);
 
-  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next
-  /// DynamicScheduler.
+  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next scheduler.
   static std::int64_t counter_of(Communicator& communicator);
 
-  /// Claims the next chunks for this rank and returns them; they are neighbours in the list. A worker gets 1/32 of its
+  /// Claims the next chunks for this rank and returns them; they are consecutive in the list. A worker gets 1/32 of its
   /// share of the remaining operations, at least one chunk. A CPU worker gets one chunk. The result is empty if all
   /// chunks are assigned or if the other ranks would finish earlier without this rank. It is always empty for an idle
   /// rank.
@@ -85,7 +84,7 @@ class DynamicScheduler {
   std::size_t tasks_assigned() const { return tasks_assigned_; }
   double operations_assigned() const { return operations_assigned_; }
 
-  /// Turns this rank into a CPU worker that computes on CPU cores, after its devices have failed.
+  /// Turns this rank into a CPU worker after its devices have failed.
   void continue_on_cores();
   /// Sets the measured speed of this rank, operations per second. It replaces the estimate in all later decisions.
   void measured(double rate) { measured_rate_ = rate; }
@@ -117,8 +116,8 @@ class DynamicScheduler {
   /// finish this chunk earlier, even if it began the chunk after all other remaining work.
   bool too_slow();
   double seconds_of(const WorkChunk& chunk) const;  ///< seconds that this rank needs for a chunk
-  /// Operations per second of all ranks: as assigned since this rank began if this rank has been measured, else as
-  /// estimated.
+  /// Operations per second of all ranks. If the speed of this rank has been measured, this is the rate of assignment
+  /// since this rank began, else the estimate.
   double total_rate() const;
 
   Communicator& communicator_;

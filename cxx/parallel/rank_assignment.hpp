@@ -27,21 +27,20 @@ struct RankAssignment {
   enum class Role {
     worker,      ///< claims chunks from the front of the list, several at a time
     cpu_worker,  ///< much slower than a worker: claims single, small chunks from the back of the list
-    idle,        ///< idle: computes nothing, but takes part in collective calls
+    idle,        ///< computes nothing, but takes part in collective calls
   };
   Role role = Role::worker;
-  double rate = 1.0;        ///< speed of this rank, operations per second
-  double total_rate = 1.0;  ///< sum of the speeds of all ranks that compute, operations per second
-  int threads = 0;          ///< largest number of threads; 0: as planned
-  bool threads_share_task =
-      false;                   ///< on cores: true: all threads execute one task; false: each thread has its own task
-  double rate_on_cores = 0.0;  ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
-  double worker_rate = 0.0;    ///< average speed of the workers, operations per second; 0: unknown
-  double memory = 0.0;         ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
-  OperandShare operands = {};  ///< the part of the shared operands that this rank stores
-  int reading_threads = 0;     ///< number of threads that read this part; 0: as `threads`
+  double rate = 1.0;                ///< speed of this rank, operations per second
+  double total_rate = 1.0;          ///< sum of the speeds of all ranks that compute, operations per second
+  int threads = 0;                  ///< largest number of threads; 0: as planned
+  bool threads_share_task = false;  ///< on cores: true: all threads execute one task; false: each thread one task
+  double rate_on_cores = 0.0;       ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
+  double worker_rate = 0.0;         ///< average speed of the workers, operations per second; 0: unknown
+  double memory = 0.0;              ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
+  OperandShare operands = {};       ///< the part of the shared operands that this rank stores
+  int reading_threads = 0;          ///< number of threads that read this part; 0: as `threads`
 
-  /// Turns this rank into a CPU worker that computes on CPU cores.
+  /// Turns this rank into a CPU worker.
   void continue_on_cores() {
     role = Role::cpu_worker;
     threads_share_task = true;

@@ -10,13 +10,13 @@
 #include "cxx/triples/energy.hpp"
 #include "tests/support/calculations.hpp"
 
-/// The vectorised sum over the elements of a task against plain loops over the same arrays.
+/// Compares the vectorised sum over the elements of a task with plain loops over the same arrays.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-/// Extents of a, b, c, i, j, k, and which tiles are the same.
+/// Extents of a, b, c, i, j, k, and flags for equal tiles.
 struct Shape {
   std::array<std::int64_t, 6> extent;
   std::array<bool, 2> equal_particles, equal_holes;
@@ -67,7 +67,7 @@ class RandomTask {
   void set_energy(std::size_t slot, std::int64_t orbital, double value) {
     eps_[slot][static_cast<std::size_t>(orbital)] = value;
   }
-  /// The targets' element with these indices.
+  /// The position in a target of the element with these indices.
   std::size_t place(const std::array<std::int64_t, 6>& x) const {
     const auto& n = input_.extent;
     return static_cast<std::size_t>(x[2] + padded_run(n[2]) *
@@ -184,7 +184,7 @@ const std::vector<Shape> shapes = {
     {{1, 2, 40, 1, 1, 1}, {false, false}, {false, false}}, {{17, 17, 17, 2, 2, 2}, {true, true}, {true, true}},
 };
 
-TEST(EnergyKernel, SumsWhatPlainLoopsSum) {
+TEST(EnergyKernel, AgreesWithPlainLoops) {
   const std::vector<double> omega2 = {0.0, 0.1, 0.7};
   unsigned seed = 0;
   for (const Shape& shape : shapes) {
@@ -206,7 +206,7 @@ TEST(EnergyKernel, SumsWhatPlainLoopsSum) {
 }
 
 TEST(EnergyKernel, LeavesOutElementsThatVanishByAntisymmetry) {
-  // Such elements are zero but for rounding, and so may be their denominators: here both are anything.
+  // These elements, and perhaps their denominators, are zero except for rounding. Here both get arbitrary numbers.
   RandomTask task({{3, 3, 3, 2, 2, 2}, {true, true}, {true, true}}, 1, false, 5);
   const auto expected = task.kernel({0.0});
   for (std::int64_t x = 0; x < 3; ++x) task.targets()[0][task.place({x, x, (x + 1) % 3, 0, 1, 0})] = 1e30;

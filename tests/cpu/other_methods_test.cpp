@@ -9,7 +9,7 @@
 #include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 
-/// Methods that are nothing but a description: the CPU executor and the reference evaluation read the same one.
+/// Methods that consist of a description only. The CPU executor and the reference evaluation read the same description.
 namespace trifuse {
 namespace {
 

@@ -12,9 +12,9 @@
 
 namespace trifuse::testing {
 
-/// What is known about a dump from tests/data/nwchem/expected.json, hartree.
+/// The expected energies of a dump, from tests/data/nwchem/expected.json, hartree.
 struct ExpectedEnergies {
-  Energies plain;                                        ///< printed by NWChem, or recomputed where it printed none
+  Energies plain;                                        ///< printed by NWChem, or recomputed if NWChem printed none
   std::vector<std::pair<double, Energies>> regularised;  ///< omega2 and energies
   std::optional<double> standard_rohf;                   ///< E(T) of other programs
 };

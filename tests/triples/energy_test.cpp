@@ -7,8 +7,8 @@
 
 #include "cxx/triples/contraction_list.hpp"
 
-/// The energy of one set of orbitals {a, b, c}, {i, j, k} by the formulas as the literature has them, summed over all
-/// orders of both triples, against those that the executors use.
+/// Compares the energy formulas of the executors with the formulas of the literature, for one set of orbitals {a, b,
+/// c}, {i, j, k}. The formulas of the literature are summed over all orders of both triples.
 namespace trifuse {
 namespace {
 
@@ -18,7 +18,7 @@ using Permutation = std::array<int, 3>;
 struct Amplitudes {
   std::array<double, 6> of_assignment;
 
-  /// W of particles in the order p and holes in the order h: only which hole goes with which particle matters.
+  /// W for particles in the order p and holes in the order h. It depends only on the pairs of particle and hole.
   double operator()(const Permutation& p, const Permutation& h) const {
     Permutation hole_of{};
     for (std::size_t q = 0; q < 3; ++q) hole_of[static_cast<std::size_t>(p[q])] = h[q];
@@ -95,14 +95,14 @@ TEST_F(ClosedShellEnergy, IsTheSumOverAllThirtySixOrders) {
   }
 }
 
-TEST_F(ClosedShellEnergy, IsTheSameSumWhenTheLeftSideIsAnother) {
+TEST_F(ClosedShellEnergy, IsTheSameSumForAnotherLeftSide) {
   for (int round = 0; round < 20; ++round) {
     expect_formula(random_amplitudes(), random_amplitudes(), random_amplitudes());
   }
 }
 
 TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
-  // 3 W + W = 4 W for the assignment itself, twice.
+  // The assignment itself gives 3 W + W = 4 W, and the formula has a factor 2.
   const SixTargets one{1.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none{};
   const Numerators found = spin_adapted_numerators(one, none, one);
   EXPECT_EQ(found.all.e_bracket_t, 8.0);
@@ -113,7 +113,7 @@ TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
 }
 
 TEST_F(ClosedShellEnergy, OfATotallySymmetricAmplitudeIsZero) {
-  // Three electrons of one spin in a symmetric function do not exist, and two of another spin do not help.
+  // A totally symmetric spatial function of three electrons is impossible, for three equal spins and for two.
   const SixTargets equal{1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
   const Numerators found = spin_adapted_numerators(equal, equal, equal);
   EXPECT_EQ(found.all.e_bracket_t, 0.0);

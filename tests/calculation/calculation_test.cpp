@@ -11,7 +11,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// The numbers of a source under another description.
+/// A source with the same numbers and another description.
 std::unique_ptr<MemorySource> described(const TileSource& source, const SourceInfo& info, bool integrals = true) {
   const MemorySource from = MemorySource::copy_of(source);
   auto to = std::make_unique<MemorySource>(
