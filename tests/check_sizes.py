@@ -24,7 +24,6 @@ SUFFIXES = (*CPP, ".F90", ".py", ".sh", ".cmake", ".txt")
 # Files that may be longer, each with the reason.
 LONG_FILES = {
     "drivers/pyscf_export.py": "users copy this one file beside their script",
-    "fortran_iface/trifuse.F90": "a Fortran module is one file",
     "tests/pyscf/test_pyscf_export.py": "the test of pyscf_export.py",
 }
 # Functions that may be longer, each with the reason.

@@ -123,6 +123,15 @@ struct Choice {
   }
 };
 
+/// The packing of a whole panel. `positions`: which orbitals its indices number, positions in `which.extent`.
+Packing whole_panel(const KernelCase& which, PanelKind kind, const std::array<int, 4>& positions) {
+  Packing packing{};
+  packing.kind = kind;
+  packing.contracted = which.contracted;
+  for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
+  return packing;
+}
+
 }  // namespace
 
 double KernelCase::operations() const {
@@ -180,10 +189,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   std::vector<KernelProduct> products;
   std::vector<const double*> vvoo;
   const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
-    Packing packing{};
-    packing.kind = kind;
-    packing.contracted = which.contracted;
-    for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
+    const Packing packing = whole_panel(which, kind, positions);
     // Only the time matters, so random doubles fill the bytes of every format.
     const std::int64_t bytes = packed_bytes(packing, kind == PanelKind::vvoo ? vvoo_format : kernel->shape.format);
     operands.push_back(random_array(ceil_div(bytes, sizeof(double)), operands.size()));
