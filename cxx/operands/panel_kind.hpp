@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace trifuse {
@@ -10,5 +11,12 @@ enum class PanelKind : std::uint8_t {
   right,  ///< [h, p, p', x]: right operand of products
   vvoo,   ///< [h, h', p, p']: vvoo block of a set of disconnected factors
 };
+
+/// A panel has two indices of one kind that its tiles give in ascending order: h and h' of a left panel and of a vvoo
+/// block, p and p' of a right panel. Returns the position of the first of them in PanelKey::tiles. The other one
+/// follows.
+constexpr std::size_t first_ordered_index(PanelKind kind) {
+  return kind == PanelKind::left ? 1 : kind == PanelKind::right ? 0 : 2;
+}
 
 }  // namespace trifuse

@@ -19,7 +19,7 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
   // unless antisymmetry turns one order into the other.
   const bool both = panels.formulation() == SpinFormulation::spin_adapted;
   const auto add_orders = [&](const PanelKey& key, int owner) {
-    const std::size_t first = key.kind == PanelKind::left ? 1 : key.kind == PanelKind::right ? 0 : 2;
+    const std::size_t first = first_ordered_index(key.kind);
     const int one = key.tiles[first], other = key.tiles[first + 1];
     for (const bool swapped : {false, true}) {
       if (swapped ? one > other || (both && one == other) : one <= other) add({key, swapped, format}, owner);

@@ -81,10 +81,6 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
     p.extent[position] = extent(role);
     p.stride[position] = step;
   };
-  const auto exchange = [&](std::size_t x, std::size_t y) {
-    std::swap(p.extent[x], p.extent[y]);
-    std::swap(p.stride[x], p.stride[y]);
-  };
   ContractedIndex contracted{};
   const PanelTiles tiles{name.key.tiles[0], name.key.tiles[1], name.key.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
@@ -94,10 +90,6 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       set(1, 1, n0 * n2 * stride);
       set(2, 2, n0 * stride);
       p.outer = 1;
-      if (name.swapped) {
-        exchange(1, 2);
-        p.outer = 2;
-      }
       left_contracted_index(space, formulation, tiles, contracted);
       break;
     case PanelKind::right:  // host's panel [h, p, p', contracted index]
@@ -105,7 +97,6 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       set(1, 1, stride);
       set(2, 2, n0 * n1 * stride);
       p.outer = 2;
-      if (name.swapped) exchange(0, 1);
       right_contracted_index(space, formulation, tiles, contracted);
       break;
     case PanelKind::vvoo:  // host's block [h, h', p, p']
@@ -114,11 +105,13 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       set(2, 2, n0 * n1 * extent(3));
       set(3, 3, n0 * n1);
       p.outer = 2;
-      if (name.swapped) {
-        exchange(2, 3);
-        p.outer = 3;
-      }
       break;
+  }
+  if (name.swapped) {
+    const std::size_t first = first_ordered_index(name.key.kind);
+    std::swap(p.extent[first], p.extent[first + 1]);
+    std::swap(p.stride[first], p.stride[first + 1]);
+    if (p.outer == static_cast<std::int32_t>(first)) ++p.outer;
   }
   p.contracted =
       name.key.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, contracted).total());
