@@ -45,10 +45,11 @@ double difference(const CalculationResult& x, const CalculationResult& y) {
   double largest = 0.0, scale = 0.0;
   for (std::size_t w = 0; w < x.energies.size(); ++w) {
     for (std::size_t s = 0; s < 4; ++s) {
-      const EnergyPair& p = x.energies[w].spin_cases[s];
-      const EnergyPair& q = y.energies[w].spin_cases[s];
-      largest = std::max({largest, std::abs(p.e_bracket_t - q.e_bracket_t), std::abs(p.e_paren_t - q.e_paren_t)});
-      scale = std::max({scale, std::abs(p.e_bracket_t), std::abs(p.e_paren_t)});
+      const auto p = x.energies[w].spin_cases[s].values(), q = y.energies[w].spin_cases[s].values();
+      for (std::size_t n = 0; n < p.size(); ++n) {
+        largest = std::max(largest, std::abs(p[n] - q[n]));
+        scale = std::max(scale, std::abs(p[n]));
+      }
     }
   }
   return scale > 0.0 ? largest / scale : 1.0;

@@ -34,9 +34,9 @@ constexpr std::int64_t line = Buffer::alignment / sizeof(double);
 /// Upper bound of the shared memory that an MPI library uses for each rank of a host, bytes; more than was observed.
 constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
-/// Throws SystemError on all ranks if the segments `segments` do not fit into memory. Collective. Global Arrays end the
-/// program if memory is short, so this function checks before. The arrays of processes of one host are usually in the
-/// shared memory of that host.
+/// Throws SystemError on all ranks if `segments` do not fit into memory. Collective. Global Arrays end the program if
+/// memory is short, so this function checks before. The arrays of processes of one host are usually in the shared
+/// memory of that host.
 void check_room(Communicator& communicator, std::span<const SharedSegment> segments) {
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   run_collectively(&communicator, [&] {

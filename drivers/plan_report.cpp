@@ -18,7 +18,7 @@ constexpr double gib = 0x1p30;
 constexpr double enough_efficiency = 0.9;
 
 /// The number of GPUs of a job, or the number of its ranks if it has no GPU.
-int groups_of(const Prediction& prediction) {
+int gpus_or_ranks(const Prediction& prediction) {
   return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
 }
 
@@ -105,10 +105,10 @@ std::string describe_curve(const PlanReport& report) {
   std::string text = fmt::format("\n{:>8} {:>11} {:>11} {:>10} {:>10} {:>12}\n", gpus ? "GPUs" : "ranks", "tasks, s",
                                  "in all, s", "schedule", "scaling", "rate");
   for (const Prediction& point : report.curve) {
-    text +=
-        fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", groups_of(point), point.tasks.seconds,
-                    point.seconds(), 100.0 * point.tasks.efficiency(), 100.0 * report.scaling(point),
-                    rate(point.operations / point.tasks.seconds), point.obstacles.empty() ? "" : "  does not fit");
+    text += fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", gpus_or_ranks(point),
+                        point.tasks.seconds, point.seconds(), 100.0 * point.tasks.efficiency(),
+                        100.0 * report.scaling(point), rate(point.operations / point.tasks.seconds),
+                        point.obstacles.empty() ? "" : "  does not fit");
   }
   return text;
 }
@@ -123,7 +123,7 @@ std::string describe_suggestions(const PlanReport& report) {
   std::string text = fmt::format(
       "\n"
       "Suggested    {}: the largest number with a scaling of at least 90 %\n",
-      plural(groups_of(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
+      plural(gpus_or_ranks(efficient), report.prediction.job.gpus > 0 ? "GPU" : "rank"));
   const TileSizeTrial& asked = report.sizes.front();
   const TileSizeTrial& best = fastest(report);
   constexpr double worth_saying = 0.98;
@@ -143,7 +143,7 @@ std::string describe_suggestions(const PlanReport& report) {
 
 double PlanReport::scaling(const Prediction& point) const {
   const Prediction& first = curve.front();
-  return first.seconds() * groups_of(first) / (point.seconds() * groups_of(point));
+  return first.seconds() * gpus_or_ranks(first) / (point.seconds() * gpus_or_ranks(point));
 }
 
 const Prediction& PlanReport::largest_efficient() const {
@@ -297,7 +297,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                   {"efficiency", trial.efficiency}});
   }
   const TileSizeTrial& best = fastest(report);
-  json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", groups_of(report.largest_efficient())},
+  json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", gpus_or_ranks(report.largest_efficient())},
                        {"tiles", {{"holes", best.largest.holes}, {"particles", best.largest.particles}}}};
   for (const auto& [run, prediction] : runs) {
     json["measured"].push_back(
@@ -317,9 +317,9 @@ std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>&
   Curve predicted{"predicted, in all", "#2a6fb0", true, false, {}},
       tasks{"predicted, tasks", "#3a9e5c", true, false, {}}, ideal{"ideal", "#999999", true, true, {}},
       measured{"measured, tasks", "#d9822b", false, false, {}};
-  const double first = report.curve.front().tasks.seconds * groups_of(report.curve.front());
+  const double first = report.curve.front().tasks.seconds * gpus_or_ranks(report.curve.front());
   for (const Prediction& point : report.curve) {
-    const double x = groups_of(point);
+    const double x = gpus_or_ranks(point);
     predicted.points.push_back({x, point.seconds()});
     tasks.points.push_back({x, point.tasks.seconds});
     ideal.points.push_back({x, first / x});

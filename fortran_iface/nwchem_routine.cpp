@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/communicator.hpp"
 #include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/caller_thread.hpp"
+#include "cxx/parallel/ranks.hpp"
+#include "cxx/plan/plan.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 #include "tce_tiles/nwchem_caller.hpp"
@@ -142,7 +145,7 @@ class Report {
     const Calculation& calculation = setup.distributed->calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
-                      to_string(calculation.problem().formulation), setup.source->info().format));
+                      to_string(calculation.plan().formulation), setup.source->info().format));
     for (const std::string& line : rank_table(*setup.distributed)) print(line);
   }
 
@@ -154,8 +157,8 @@ class Report {
                       result.operations / seconds / 1e12));
     for (const TriplesEnergy& energy : result.energies) {
       std::string line = fmt::format("{}, omega2 = {:g}", energy.method, energy.omega2);
-      for (std::size_t n = 0; n < method_energies.size(); ++n) {
-        line += fmt::format("{} {} = {:.15f}", n == 0 ? ":" : ",", method_energies[n].name, energy.total.values()[n]);
+      for (std::size_t n = 0; n < Energies::count; ++n) {
+        line += fmt::format("{} {} = {:.15f}", n == 0 ? ":" : ",", Energies::names[n], energy.total.values()[n]);
       }
       print(line);
     }

@@ -84,7 +84,7 @@ const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int6
   return energies[static_cast<std::size_t>(index)];
 }
 
-void put(const trifuse::EnergyPair& energies, double* bracket_energy, double* paren_energy) {
+void put(const trifuse::Energies& energies, double* bracket_energy, double* paren_energy) {
   if (bracket_energy != nullptr) *bracket_energy = energies.e_bracket_t;
   if (paren_energy != nullptr) *paren_energy = energies.e_paren_t;
 }

@@ -18,7 +18,7 @@ class BoxRuns {
       : shape_(shape), count_of_axis_(count), at_(shape.size(), 0) {
     std::int64_t step = 1;
     for (std::size_t k = shape.size(); k-- > 0;) {
-      // A run grows by this axis if the box holds the whole of all later axes.
+      // Runs extend over this axis if the box contains all later axes completely.
       (length_ == step ? length_ : count_) *= count[k];
       first_ += offset[k] * step;
       step *= shape[k];

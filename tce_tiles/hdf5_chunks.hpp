@@ -43,7 +43,7 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 /// Deflate compresses bytes by a factor of at most 1032.
 inline constexpr std::uint64_t max_compression = 1032;
 
-/// Collects the places of the chunks of a dataset in `chunks.places` and checks each of them.
+/// Collects the places of the chunks of a dataset in `chunks.by_number` and checks each of them.
 class Hdf5ChunkList {
  public:
   /// `name`: name of the dataset, for error messages. All three arguments must outlive the list.
@@ -54,8 +54,8 @@ class Hdf5ChunkList {
   /// Sets chunk number `n` in C order. Throws InputError if the chunk was never written, does not lie in the file, has
   /// a wrong size, or lacks a filter other than the compression.
   void set(std::uint64_t n, Hdf5Chunk chunk);
-  /// Adds a chunk. `position`: its indices in the grid of chunks. For indexes that store this place: they must name the
-  /// chunks in C order. Throws InputError as `set` does, and if the chunk is not the next one.
+  /// Adds a chunk. `position`: its indices in the grid of chunks. For chunk indexes that store positions. The calls
+  /// must come in C order of the positions. Throws InputError as `set` does, and if the chunk is not the next one.
   void add(const std::vector<std::uint64_t>& position, Hdf5Chunk chunk);
   /// Call this after the last chunk. Throws InputError if a chunk is missing or if two chunks share bytes of the file.
   void finish();

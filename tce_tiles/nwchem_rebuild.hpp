@@ -11,7 +11,7 @@
 
 namespace trifuse {
 
-/// The numbers of doubles in the files. A file that does not exist is no condition.
+/// The numbers of doubles in the files. A file that does not exist imposes no condition.
 struct FoundSizes {
   std::optional<std::int64_t> f1;
   std::int64_t t1 = 0;

@@ -12,8 +12,8 @@
 namespace trifuse {
 
 /// Wraps a source and refuses numbers that change. It keeps a hash of each block at the first read. A later read of the
-/// block throws InputError if the numbers differ. So a run uses the numbers that the check has read, although both read
-/// the source. The hashes take about 50 bytes per block.
+/// block throws InputError if the numbers differ. The check and the run both read the source, so this ensures that they
+/// use the same numbers. The hashes take about 50 bytes per block.
 class WatchedSource final : public TileSource {
  public:
   explicit WatchedSource(std::unique_ptr<const TileSource> source);
@@ -28,8 +28,8 @@ class WatchedSource final : public TileSource {
   bool opposite_spin_blocks_suffice() const override { return source_->opposite_spin_blocks_suffice(); }
   bool stores_spin_cases_of_v2() const override { return source_->stores_spin_cases_of_v2(); }
   std::optional<SourceDigest> digest() const override;
-  /// Forgets all hashes, so that the next read of a block counts as the first. For a caller that has corrected numbers
-  /// which a check has refused. No other thread may read at the same time.
+  /// Forgets all hashes, so that the next read of a block counts as the first. Call this if a check has refused numbers
+  /// and the numbers have been corrected. No other thread may read at the same time.
   void reset_hashes();
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
@@ -45,7 +45,7 @@ class WatchedSource final : public TileSource {
     std::unordered_map<std::uint64_t, std::uint64_t> hashes;  ///< by hash of tensor and tiles
   };
 
-  /// Keeps the hash of a block, or compares the block with the hash that was kept.
+  /// Stores the hash of a block at its first read. At later reads, compares the block with the stored hash.
   void watch(Tensor tensor, std::array<int, 4> tiles, std::span<const double> block) const;
 
   std::unique_ptr<const TileSource> source_;

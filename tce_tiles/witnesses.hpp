@@ -18,7 +18,7 @@ struct Measurements {
   std::optional<SinglesResidual> singles;
   std::string no_singles_reason;  ///< why the equation of the single excitations was not evaluated
   /// Largest difference between an orbital energy and its diagonal element of the Fock matrix; absent without a Fock
-  /// matrix. For ROHF the diagonal is that of each spin, or the mean of both spins if that fits better.
+  /// matrix. For ROHF, the smaller of two results: with the diagonal of each spin, and with the mean of both spins.
   std::optional<double> energy_fock_difference;
   /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It tells how well the SCF
   /// converged.

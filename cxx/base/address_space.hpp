@@ -5,9 +5,9 @@ namespace trifuse {
 /// True if a limit on address space or data (ulimit -v, ulimit -d) is set for this process.
 bool address_space_is_limited();
 
-/// If the address space is limited, makes malloc serve threads that start later from the memory of the first thread.
-/// Otherwise malloc maps 128 MiB for a moment, and keeps 64 MiB of them, when a thread first calls it; at that moment
-/// no other thread could allocate a large array. To be called before a process starts threads.
+/// If the address space is limited, makes all threads that start later use the malloc memory of the first thread. By
+/// default, the first malloc of each thread maps 128 MiB for a moment and keeps 64 MiB of them. At that moment no other
+/// thread could allocate a large array. Call this before the process starts threads.
 void share_malloc_memory_if_limited();
 
 }  // namespace trifuse

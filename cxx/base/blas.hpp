@@ -28,8 +28,8 @@ void use_single_threaded_blas();
 
 /// Returns the number of threads, 1 to `wanted`, for which the memory suffices. Each thread needs `bytes` bytes of its
 /// own and the buffer that OpenBLAS allocates for each thread that multiplies. If the address space is limited,
-/// OpenBLAS allocates the buffers of these threads in this call: later it would wait for ever for memory that other
-/// data have taken. Throws SystemError if the memory does not suffice for one thread.
+/// OpenBLAS allocates the buffers of these threads in this call. If other data took the memory first, OpenBLAS would
+/// later wait for it for ever. Throws SystemError if the memory does not suffice for one thread.
 int threads_with_blas_memory(int wanted, std::int64_t bytes);
 
 /// Sets the number of threads that the BLAS library uses in one call. Benchmarks need more than one.

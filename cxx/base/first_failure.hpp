@@ -8,10 +8,11 @@
 
 namespace trifuse {
 
-/// Carries an exception out of a parallel region, because OpenMP lets none leave it.
+/// Carries an exception out of a parallel region of OpenMP. An exception itself must not leave the region.
 ///
-/// Several threads share numbered items of work. Of all failures the one of the lowest item is kept. If threads begin
-/// the items in ascending order and begin none after a failure, one thread alone would fail with the same exception.
+/// Several threads share numbered items of work. If several items fail, the exception of the lowest item is kept. If
+/// threads begin the items in ascending order and begin no item after a failure, a single thread would fail with the
+/// same exception.
 /// Any thread may call any function.
 class FirstFailure {
  public:

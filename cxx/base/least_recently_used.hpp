@@ -80,7 +80,8 @@ class LeastRecentlyUsed {
   }
 
  private:
-  // Numbers of nodes take half the memory of addresses. A simulation of a large job has a table for each of its GPUs.
+  // Nodes refer to each other by number, which takes half the memory of an address. A simulation of a large job has a
+  // table for each of its GPUs.
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Node {
     Key key{};
@@ -108,7 +109,7 @@ class LeastRecentlyUsed {
       if (node != none) table_[place_of(nodes_[node].key)] = node;
     }
   }
-  /// Frees a place of the table. Moves later keys forward that a search would no longer find.
+  /// Frees a place of the table. If a search would then no longer find a later key, moves this key forward.
   void close_gap(std::size_t gap) {
     const std::size_t mask = table_.size() - 1;
     for (std::size_t next = (gap + 1) & mask; table_[next] != none; next = (next + 1) & mask) {

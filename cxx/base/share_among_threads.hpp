@@ -81,8 +81,8 @@ void share_in_turns(std::size_t count, int threads, Body body) {
 /// its own default-constructed `State`. Calls begin in ascending order of n. After a failure no further call begins.
 /// Throws the exception that one thread alone would have thrown.
 ///
-/// `ordered`: true if calls come one after the other until they unlock `turn`, a std::unique_lock. If false, `turn` is
-/// not locked.
+/// `ordered`: true if each call holds the lock `turn`, a std::unique_lock, when it begins. The next call begins when
+/// the lock is released. If false, `turn` is not locked.
 template <typename State, typename Body>
 void share_with_turns(std::size_t count, int threads, bool ordered, Body body) {
   std::atomic<std::size_t> next{0};

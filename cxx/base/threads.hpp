@@ -14,8 +14,8 @@ int available_threads();
 /// (ulimit -u), of a container or of the address space (ulimit -v) may allow fewer than `wanted`. OpenMP would end the
 /// program if it could not start a thread.
 ///
-/// Throws SystemError if another process has called this function before and has then forked this one. A forked process
-/// has no threads of OpenMP, and OpenMP would wait for them for ever.
+/// Throws SystemError if the parent process called this function before it forked this process. A forked process has no
+/// threads of OpenMP, and OpenMP would wait for them for ever.
 int startable_threads(int wanted);
 
 }  // namespace trifuse

@@ -50,6 +50,10 @@ const Problem& Calculation::problem() const {
   return context_->problem();
 }
 
+bool Calculation::two_sided() const {
+  return context_->problem().two_sided();
+}
+
 const Plan& Calculation::plan() const {
   return context_->plan();
 }

@@ -12,9 +12,7 @@
 #include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
-#include "cxx/plan/plan.hpp"
-#include "cxx/triples/problem.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "cxx/triples/task.hpp"
 
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
@@ -22,9 +20,12 @@ namespace trifuse {
 class CalculationContext;
 class CudaExecutor;
 class Executor;
+class TileSource;
 struct DeviceInfo;
+struct Plan;
+struct Problem;
 
-/// The orbitals of the (T) of an ROHF reference.
+/// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
   nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source asks for it (SourceInfo)
   semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
@@ -38,7 +39,7 @@ std::string to_string(ExecutorKind executor);
 /// What a user chooses. `check_options` checks the ranges.
 struct CalculationOptions {
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
-  std::vector<double> omega2;                  ///< hartree; empty: that of regularized left amplitudes, or 0
+  std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
   int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
@@ -50,8 +51,8 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
   std::string journal;       ///< path of the journal; empty: no journal
-  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, and after the first
-  /// task, CPU cores take over with a warning.
+  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
+  /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
   bool devices_required = false;
   /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
   std::optional<double> ccsd_energy;
@@ -63,27 +64,19 @@ struct CalculationOptions {
 inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
 inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
 inline constexpr double largest_omega2 = 1e6;  ///< hartree
-/// Throws UsageError if an option is out of its range. Checks what does not depend on the sources.
+/// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
 void check_options(const CalculationOptions& options);
 
 /// Returns `cuda` if the tasks have at least 1e10 operations and CUDA sees a supported GPU, else `cpu`. `right`: tiles
 /// of the right amplitudes. `formulation`: as in the options.
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
 
-/// Energies of one sum of tasks.
-struct EnergyPair {
-  double e_bracket_t = 0.0;  ///< E[T], hartree
-  double e_paren_t = 0.0;    ///< E(T), hartree
-  /// The energies in the order of `method_energies`, which has their names.
-  std::array<double, method_energies.size()> values() const { return {e_bracket_t, e_paren_t}; }
-};
-
 /// The energies of one omega2.
 struct TriplesEnergy {
-  double omega2 = 0.0;                     ///< hartree
-  std::string method;                      ///< see Calculation::method()
-  EnergyPair total;                        ///< sum of the spin cases
-  std::array<EnergyPair, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb
+  double omega2 = 0.0;                   ///< hartree
+  std::string method;                    ///< see Calculation::method()
+  Energies total;                        ///< sum of the spin cases, hartree
+  std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
 };
 
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.
@@ -120,6 +113,8 @@ class Calculation {
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
+  /// True if the left amplitudes are not the right ones.
+  bool two_sided() const;
   /// Name of the method at this omega2 (hartree): "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   std::string method(double omega2) const;
   /// Describes the variant of the ROHF energy; empty for other references.

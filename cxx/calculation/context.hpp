@@ -71,7 +71,7 @@ class CalculationContext {
   /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
 
-  /// Makes this calculation the part of one rank of `communicator`. All ranks must have the same plan. From now on
+  /// Joins the calculation that all ranks of `communicator` do together. All ranks must have the same plan. From now on
   /// `run` is collective. If the communicator has arrays, the ranks share the operands. Then the option `memory` of a
   /// CPU rank limits everything that the rank stores: its part of the operands, panels of other ranks and scratch.
   /// `communicator` must outlive the calculation. `assignment`: what this rank does. Throws UsageError if the memory is
@@ -101,7 +101,7 @@ class CalculationContext {
   /// Rotates amplitudes and integrals to semicanonical orbitals if the options ask for them. Collective if there is a
   /// communicator. `stop`: as in `run`; may be null.
   void rotate_orbitals(const std::atomic<bool>* stop) const;
-  /// Memory of this rank during the rotation, bytes; 0 without one.
+  /// Memory of this rank during the rotation, bytes; 0 if there is no rotation.
   std::int64_t peak_of_rotation() const;
   /// Memory of this rank for rotated amplitudes and integrals after the rotation, bytes.
   std::int64_t memory_after_rotation() const;

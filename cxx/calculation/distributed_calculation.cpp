@@ -8,6 +8,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/parallel/ranks.hpp"
 
 namespace trifuse {
 

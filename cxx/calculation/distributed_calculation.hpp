@@ -7,10 +7,12 @@
 
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "cxx/parallel/ranks.hpp"
+#include "cxx/parallel/rank_assignment.hpp"
 
 /// Plans a calculation on all ranks of a communicator.
 namespace trifuse {
+
+class Communicator;
 
 /// Options of a calculation of several ranks.
 struct DistributedOptions {
@@ -30,9 +32,9 @@ struct DistributedCalculation {
 };
 
 /// Plans the calculation on every rank and assigns the work to the ranks. Collective. `right`, `left`: sources with the
-/// same numbers on all ranks; `left` may be null. `options`: as described there. Communicator and sources must outlive
-/// the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation. Throws
-/// InputError if the ranks have different input, and UsageError if the memory of the hosts is too small.
+/// same numbers on all ranks; `left` may be null. `options`: see DistributedOptions. Communicator and sources must
+/// outlive the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation.
+/// Throws InputError if the ranks have different input, and UsageError if the memory of the hosts is too small.
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
                                         const DistributedOptions& options);
 
@@ -43,8 +45,8 @@ std::string describe_rank(const DistributedCalculation& distributed_calculation,
 std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation);
 
 /// Assigns GPUs to ranks, such that each GPU of a host belongs to one rank. Collective. `usable`: the GPUs that this
-/// rank may use, in the order of preference. Returns the GPU of this rank. If other ranks have all of them, returns
-/// nullopt, or with `share` the GPU that the fewest ranks before it have.
+/// rank may use, in the order of preference. Returns the GPU of this rank. If all these GPUs belong to other ranks, the
+/// result depends on `share`. False: nullopt. True: the GPU that the fewest lower ranks have.
 std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }  // namespace trifuse

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/triples/problem.hpp"
+#include "tce_tiles/tile_source.hpp"
 
 namespace trifuse {
 
@@ -38,17 +40,17 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   const SourceInfo& info = problem.right->info();
   const TriplesEnergy* const energy = comparable(problem, options, result);
   if (!info.printed_triples || energy == nullptr) return;
-  const std::array<double, method_energies.size()> all_printed = {info.printed_triples->first,
-                                                                  info.printed_triples->second};
+  // Other programs print these two only.
+  const std::array all_printed = {info.printed_triples->first, info.printed_triples->second};
   // The correction of the method comes first: a difference of it is the one to tell of.
-  for (std::size_t n = method_energies.size(); n-- > 0;) {
+  for (std::size_t n = all_printed.size(); n-- > 0;) {
     const double found = energy->total.values()[n], printed = all_printed[n];
     const double difference = std::abs(found - printed);
     // NaN fails this comparison, so it is not taken for agreement.
     if (difference <= usual_difference) continue;
     const std::string told =
         fmt::format("{}: {} is {:.12g} hartree, but {:.12g} was printed by the program that made the amplitudes",
-                    info.path, method_energies[n].name, found, printed);
+                    info.path, Energies::names[n], found, printed);
     if (difference <= tolerated_difference) {
       sentences.push_back(told + "; the files may hold the amplitudes of another iteration.");
     } else if (options.trust_input) {

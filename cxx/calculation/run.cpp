@@ -36,19 +36,15 @@ class OpenMpThreads {
 };
 
 /// Adds the energies of a task to its spin cases. In a restricted space, aaa = bbb and aab = abb by spin symmetry.
-void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<EnergyPair, 4>& cases) {
-  const auto add = [&](SpinCase spin_case, double e_bracket_t, double e_paren_t) {
-    cases[static_cast<std::size_t>(spin_case)].e_bracket_t += e_bracket_t;
-    cases[static_cast<std::size_t>(spin_case)].e_paren_t += e_paren_t;
-  };
+void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<Energies, 4>& cases) {
+  const auto of_case = [&](SpinCase spin_case) -> Energies& { return cases[static_cast<std::size_t>(spin_case)]; };
   if (tiles.restricted()) {
-    add(SpinCase::aaa, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
-    add(SpinCase::bbb, 0.5 * energy.e_bracket_t_same, 0.5 * energy.e_paren_t_same);
-    add(SpinCase::aab, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
-    add(SpinCase::abb, 0.5 * energy.e_bracket_t_mixed, 0.5 * energy.e_paren_t_mixed);
+    of_case(SpinCase::aaa) += 0.5 * energy.same;
+    of_case(SpinCase::bbb) += 0.5 * energy.same;
+    of_case(SpinCase::aab) += 0.5 * energy.mixed;
+    of_case(SpinCase::abb) += 0.5 * energy.mixed;
   } else {
-    add(task.spin_case, energy.e_bracket_t_same + energy.e_bracket_t_mixed,
-        energy.e_paren_t_same + energy.e_paren_t_mixed);
+    of_case(task.spin_case) += energy.same + energy.mixed;
   }
 }
 
@@ -181,10 +177,7 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
     for (std::size_t t = 0; t < plan_.tasks.size(); ++t) {
       add_task(plan_.tiles, plan_.tasks[t], energies[t * count + w], energy.spin_cases);
     }
-    for (const EnergyPair& pair : energy.spin_cases) {
-      energy.total.e_bracket_t += pair.e_bracket_t;
-      energy.total.e_paren_t += pair.e_paren_t;
-    }
+    for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
     sums.push_back(std::move(energy));
   }
   return sums;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "cxx/cpu/vector_clones.hpp"
 #include "cxx/triples/energy.hpp"
-#include "cxx/triples/method.hpp"
 
 namespace trifuse {
 
@@ -70,7 +70,7 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
     const double* __restrict right = in.d_right[0] + at;
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
-      const Numerators n = spin_orbital_numerators(left[c], s[0][c], right[c]);
+      const Energies n = spin_orbital_energies(left[c] * right[c], s[0][c] * right[c]);
       run.e_bracket_t[c] = n.e_bracket_t;
       run.e_paren_t[c] = n.e_paren_t;
     }
@@ -84,10 +84,10 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
                                                    {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
                                                    {r0[c], r1[c], r2[c], r3[c], r4[c], r5[c]});
-      run.e_bracket_t[c] = n.e_bracket_t;
-      run.e_paren_t[c] = n.e_paren_t;
-      run.e_bracket_t_same[c] = n.e_bracket_t_same;
-      run.e_paren_t_same[c] = n.e_paren_t_same;
+      run.e_bracket_t[c] = n.all.e_bracket_t;
+      run.e_paren_t[c] = n.all.e_paren_t;
+      run.e_bracket_t_same[c] = n.same.e_bracket_t;
+      run.e_paren_t_same[c] = n.same.e_paren_t;
     }
   }
 }
@@ -110,10 +110,8 @@ TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restri
       e_paren_t_same += run.e_paren_t_same[c] * inverse;
     }
   }
-  energy.e_bracket_t_mixed += e_bracket_t;
-  energy.e_paren_t_mixed += e_paren_t;
-  energy.e_bracket_t_same += e_bracket_t_same;
-  energy.e_paren_t_same += e_paren_t_same;
+  energy.mixed += {e_bracket_t, e_paren_t};
+  energy.same += {e_bracket_t_same, e_paren_t_same};
 }
 
 /// True if the elements with these holes are zero by antisymmetry: two equal holes in the spin-orbital formulation,
@@ -200,12 +198,10 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
   for (TaskEnergy& energy : energies) {
     // The kernels return the energies of all spin cases in `mixed`. In the spin-adapted formulation they also return
     // the same-spin part in `same`.
-    for (const auto& [name, same, mixed] : method_energies) {
-      if (in.targets == 1 && in.same_spin) std::swap(energy.*same, energy.*mixed);
-      if (in.targets == 6) energy.*mixed -= energy.*same;
-      energy.*same *= in.factor;
-      energy.*mixed *= in.factor;
-    }
+    if (in.targets == 1 && in.same_spin) std::swap(energy.same, energy.mixed);
+    if (in.targets == 6) energy.mixed -= energy.same;
+    energy.same *= in.factor;
+    energy.mixed *= in.factor;
   }
 }
 

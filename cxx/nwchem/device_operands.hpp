@@ -32,7 +32,7 @@ class MemoryBudget {
 /// allocated until `release`.
 class DeviceOperands final : public OperandStore {
  public:
-  /// `stream`: stream of the transfers. `budget`: pays for the memory. Both must outlive this object.
+  /// `stream`: stream of the transfers. `budget`: all device memory is reserved there. Both must outlive this object.
   DeviceOperands(const Stream& stream, MemoryBudget& budget) : stream_(stream), budget_(budget) {}
 
   /// As in OperandStore. Returns a device address. It holds the numbers when the stream has executed the copies that

@@ -23,14 +23,14 @@ class OperandStore {
   virtual void clear() = 0;
 };
 
-/// Stores operands in the memory of this process. It does not copy an operand again that equals one of the last two.
+/// Stores operands in the memory of this process. If an operand equals one of the last two, it is not copied again.
 class HostOperands final : public OperandStore {
  public:
   const double* add_copy(std::span<const double> numbers) override;
   void clear() override;
 
  private:
-  /// Least size of a block. Blocks never move, so that copies stay in place when there are more.
+  /// Least size of a block. More operands need more blocks; the first blocks do not move, so earlier copies stay valid.
   static constexpr std::size_t least_doubles = std::size_t{1} << 19;
   std::vector<Buffer> blocks_;
   std::size_t block_ = 0, used_ = 0;  ///< destination of the next copy: block, doubles before it

@@ -10,9 +10,9 @@ namespace trifuse {
 
 namespace {
 
-/// Copies one piece of an operand to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
-/// `contracted` contracted indices of the piece. `extent`: of the three row indices of the piece. `order`: the numbers
-/// of x, y and z among these indices.
+/// Copies the operand of one call to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
+/// `contracted` contracted indices of the call. `extent`: of the three row indices. `order`: the numbers of x, y and z
+/// among these indices.
 void lay_out(const RecordedTask::Strided& from, std::int64_t contracted, const std::array<std::int64_t, 3>& extent,
              const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
   const auto [x, y, z] = order;
@@ -72,8 +72,8 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
   scatter(product_.data(), extent, dense_strides(extent), to, -alone_sign(particle, hole), false, target_.data());
 }
 
-RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
-                                                        const std::array<const double*, 6>& eps) {
+Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
+                                      const std::array<const double*, 6>& eps) {
   check_complete(task);
   // The target is an array [i,j,k,a,b,c] whose runs of c are padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
@@ -130,7 +130,7 @@ RecordedExecutor::Energies RecordedCpuExecutor::execute(const RecordedTask& task
   const double omega2 = 0.0;
   TaskEnergy energy;
   sum_energies(input, {&omega2, 1}, {&energy, 1});
-  return checked({energy.e_bracket_t_mixed, energy.e_paren_t_mixed});
+  return checked(energy.mixed);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -26,13 +27,15 @@ std::int32_t narrow(std::int64_t n) {
 /// The panels and t1 factors that are packed for a task. All panels lie in one array, one after another.
 struct PackingList {
   std::vector<PackingJob> jobs;
-  std::vector<std::int64_t> places;  ///< [job] first double of its panel in the array
+  std::vector<std::int64_t> places;  ///< [job] offset of its panel in the array, bytes
   std::vector<PackingSegment> segments;
   std::vector<OvFactorJob> ov_factors;
-  std::int64_t doubles = 0;  ///< size of all panels
+  std::int64_t bytes = 0;  ///< size of all panels
 
-  /// Adds a panel. `extent`: of the positions of the Packing. `contracted`: number of contracted indices.
-  PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t contracted) {
+  /// Adds a panel. `extent`: of the positions of the Packing. `contracted`: number of contracted indices. `format`: of
+  /// the packed panel.
+  PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t contracted,
+                  const OperandFormat& format) {
     PackingJob job{};
     job.shape.kind = kind;
     for (std::size_t q = 0; q < 4; ++q) job.shape.extent[q] = narrow(extent[q]);
@@ -40,8 +43,8 @@ struct PackingList {
     job.shape.outer = kind == PanelKind::left ? 1 : 2;
     job.shape.outer_count = job.shape.extent[job.shape.outer];
     job.first_segment = narrow(std::ssize(segments));
-    places.push_back(doubles);
-    doubles += packed_size<Fp64>(job.shape);
+    places.push_back(bytes);
+    bytes += packed_bytes(job.shape, format);
     return jobs.emplace_back(job);
   }
   /// The number that the next panel gets.
@@ -76,8 +79,10 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   /// True if the kernels can compute a task. A task of NWChem always fits; a task of another program may be too large.
   static bool fits(const RecordedTask& task);
   Energies execute_on_cpu(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps);
-  void list_products(const RecordedTask& task, int k_step);
+  void list_products(const RecordedTask& task);
   void list_singles(const RecordedTask& task, const TaskData& data);
+  /// The format of the operands that the kernels read.
+  const OperandFormat& format() const { return kernels_.front()->shape.format; }
   KernelParameters pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
 
   int device_;
@@ -97,7 +102,8 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   std::array<Product, products_per_target> products_{};
   std::vector<std::size_t> vvoo_;  ///< numbers of the panels of vvoo blocks
   int sets_ = 1;
-  DeviceArray<double> packed_, t1_factors_;
+  DeviceArray<std::byte> packed_;
+  DeviceArray<double> t1_factors_;
   PinnedArray<char> host_list_;
   DeviceArray<char> device_list_;
   std::unique_ptr<RecordedExecutor> cpu_;
@@ -124,8 +130,8 @@ void RecordedCudaExecutor::release() {
   budget_.give_all_back();
 }
 
-RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
-                                                                const std::array<const double*, 6>& eps) {
+Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double factor,
+                                              const std::array<const double*, 6>& eps) {
   if (!cpu_) cpu_ = make_recorded_cpu_executor();
   RecordedTask copy(cpu_->operands());
   task.copy_to(copy);
@@ -133,20 +139,20 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTa
 }
 
 /// Lists a left and a right panel for each product with at least one contracted index.
-void RecordedCudaExecutor::list_products(const RecordedTask& task, int k_step) {
+void RecordedCudaExecutor::list_products(const RecordedTask& task) {
   const auto extent = [&](int position) { return task.extent()[static_cast<std::size_t>(position)]; };
   for (std::size_t n = 0; n < products_.size(); ++n) {
     const ProductAxes axes = axes_of_product(static_cast<int>(n));
     const std::vector<RecordedTask::OperandPair> pairs = task.operand_pairs(axes.particle, axes.hole);
     std::int64_t contracted = 0;
     for (const RecordedTask::OperandPair& pair : pairs) contracted += pair.contracted;
-    products_[n] = {list_.next(), narrow(ceil_div(contracted, k_step))};
+    products_[n] = {list_.next(), narrow(ceil_div(contracted, format().k_step))};
     if (contracted == 0) continue;
     const auto [p, pp] = others(axes.particle);
     const auto [h, hh] = others(axes.hole);
     const auto add = [&](PanelKind kind, const std::array<std::int64_t, 4>& shape,
                          RecordedTask::Strided RecordedTask::OperandPair::*operand) {
-      PackingJob& job = list_.add(kind, shape, contracted);
+      PackingJob& job = list_.add(kind, shape, contracted, format());
       std::int64_t begin = 0;
       for (const RecordedTask::OperandPair& pair : pairs) {
         const RecordedTask::Strided& from = pair.*operand;
@@ -180,7 +186,8 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
       const auto [p, pp] = others(particle);
       const auto [h, hh] = others(hole);
       vvoo_.push_back(list_.next());
-      PackingJob& job = list_.add(PanelKind::vvoo, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1);
+      PackingJob& job =
+          list_.add(PanelKind::vvoo, {extent(p), extent(pp), extent(3 + h), extent(3 + hh)}, 1, vvoo_format);
       const auto& calls = of_term[static_cast<std::size_t>(n)];
       if (calls.size() <= static_cast<std::size_t>(set)) continue;
       const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
@@ -199,8 +206,8 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
                                             const std::array<const double*, 6>& eps) {
   const cudaStream_t stream = buffers_.stream;
   const std::int32_t orbitals = data.offset[5] + data.extent[5];
-  const auto wanted = static_cast<std::size_t>(list_.doubles);
-  if (wanted > packed_.size()) budget_.take((wanted - packed_.size()) * sizeof(double), "The packed operands");
+  const auto wanted = static_cast<std::size_t>(list_.bytes);
+  if (wanted > packed_.size()) budget_.take(wanted - packed_.size(), "The packed operands");
   packed_.reserve(wanted);
   for (std::size_t n = 0; n < list_.jobs.size(); ++n) list_.jobs[n].packed = packed_.data() + list_.places[n];
   for (const Product& product : products_) {
@@ -208,7 +215,7 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
     program_.products.push_back(
         product.k_steps == 0 ? KernelProduct{} : KernelProduct{left[0].packed, left[1].packed, product.k_steps, 0});
   }
-  for (const std::size_t n : vvoo_) program_.vvoo.push_back(list_.jobs[n].packed);
+  for (const std::size_t n : vvoo_) program_.vvoo.push_back(static_cast<const double*>(list_.jobs[n].packed));
 
   ArraysInOne arrays;
   const std::size_t jobs_at = arrays.add<PackingJob>(list_.jobs.size());
@@ -240,12 +247,12 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
       cudaMemsetAsync(t1_factors_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
   if (!list_.ov_factors.empty())
     launch_ov_factors(ov_factors, static_cast<int>(list_.ov_factors.size()), orbitals, stream);
-  launch_recorded_packing(jobs, static_cast<int>(list_.jobs.size()), segments, stream);
+  launch_recorded_packing(format(), jobs, static_cast<int>(list_.jobs.size()), segments, stream);
   return parameters;
 }
 
-RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
-                                                         const std::array<const double*, 6>& eps) {
+Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
+                                       const std::array<const double*, 6>& eps) {
   check_complete(task);
   TRIFUSE_CUDA(cudaSetDevice(device_));
   operands_.flush();
@@ -264,16 +271,16 @@ RecordedExecutor::Energies RecordedCudaExecutor::execute(const RecordedTask& tas
   vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
   t1_factors_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
-  list_products(task, kernel.k_step);
+  list_products(task);
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);
   const std::span<const double> sums =
       run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, parameters, buffers_);
-  return checked({sums[0], sums[1]});
+  return checked(Energies::of_values(sums.data()));
 }
 
 /// Computes a fixed small task, with all 27 terms, with an executor.
-RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
+Energies self_test(RecordedExecutor& executor) {
   RecordedTask task(executor.operands());
   const RecordedTask::Extents extent = {5, 3, 6, 4, 1, 5};
   task.begin_singles(extent);
@@ -300,7 +307,7 @@ RecordedExecutor::Energies self_test(RecordedExecutor& executor) {
     for (double& e : energies[q]) e += q < 3 ? 2.0 : -2.0;
     eps[q] = energies[q].data();
   }
-  const RecordedExecutor::Energies found = executor.execute(task, 0.5, eps);
+  const Energies found = executor.execute(task, 0.5, eps);
   task.clear();
   return found;
 }
@@ -314,9 +321,11 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
     throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
   }
   auto executor = std::make_unique<gpu::RecordedCudaExecutor>(device, memory);
-  const auto found = gpu::self_test(*executor), expected = gpu::self_test(*make_recorded_cpu_executor());
-  gpu::check_self_test(device, found.e_bracket_t, expected.e_bracket_t, std::abs(expected.e_bracket_t));
-  gpu::check_self_test(device, found.e_paren_t, expected.e_paren_t, std::abs(expected.e_bracket_t));
+  const auto found = gpu::self_test(*executor).values();
+  const auto expected = gpu::self_test(*make_recorded_cpu_executor()).values();
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    gpu::check_self_test(device, found[n], expected[n], std::abs(expected.front()));
+  }
   return executor;
 }
 

@@ -1,5 +1,6 @@
 #include "cxx/nwchem/recorded_executor.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cxx/base/error.hpp"
@@ -12,8 +13,9 @@ void RecordedExecutor::check_complete(const RecordedTask& task) {
   }
 }
 
-RecordedExecutor::Energies RecordedExecutor::checked(Energies energies) {
-  if (!std::isfinite(energies.e_bracket_t) || !std::isfinite(energies.e_paren_t)) {
+Energies RecordedExecutor::checked(const Energies& energies) {
+  const auto values = energies.values();
+  if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); })) {
     throw InputError(
         "The energy of a task is not finite, because its amplitudes, integrals or orbital energies are not finite.");
   }

@@ -6,18 +6,13 @@
 #include <optional>
 
 #include "cxx/nwchem/recorded_task.hpp"
+#include "cxx/triples/task.hpp"
 
 namespace trifuse {
 
 /// Computes the energies of recorded tasks, one task at a time. It keeps its memory for the next task.
 class RecordedExecutor {
  public:
-  /// Energies of one task.
-  struct Energies {
-    double e_bracket_t;  ///< E[T], hartree
-    double e_paren_t;    ///< E(T), hartree
-  };
-
   virtual ~RecordedExecutor() = default;
   /// The store of the operands of its tasks. It may start to transfer operands at once.
   virtual OperandStore& operands() = 0;
@@ -32,7 +27,7 @@ class RecordedExecutor {
   /// Throws UsageError if the task is not complete.
   static void check_complete(const RecordedTask& task);
   /// Returns the energies. Throws InputError if one of them is not finite.
-  static Energies checked(Energies energies);
+  static Energies checked(const Energies& energies);
 };
 
 /// Makes an executor that computes on the calling thread.

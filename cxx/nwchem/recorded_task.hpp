@@ -10,8 +10,8 @@
 namespace trifuse {
 
 /// The operands of one spin-orbital task, recorded from the kernel calls of NWChem's (T) loop. NWChem reuses its arrays
-/// after each call, so the operands are copied into a store. When the task is complete, an executor reads where they
-/// lie. This class computes nothing.
+/// after each call, so the operands are copied into a store. When the task is complete, an executor asks for
+/// their addresses. This class computes nothing.
 ///
 /// Layouts of the operands in C order, in the index names of the call, with NWChem's Fortran order beside it:
 ///

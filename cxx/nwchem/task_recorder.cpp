@@ -9,11 +9,11 @@ namespace trifuse {
 
 namespace {
 
-/// Smallest extent of a box, in orbitals. Smaller boxes would need too many launches. If a box of this size does not
-/// fit, the task does not fit.
+/// Smallest extent of a region, in orbitals. Smaller regions would need too many launches. If a region of this size
+/// does not fit, the task does not fit.
 constexpr std::int64_t least_orbitals = 4;
-/// Largest box on a CPU core. A core stores two numbers for each element, so a box takes 256 MiB, which no memory limit
-/// includes.
+/// Largest region on a CPU core. A core stores two numbers for each element, so a region takes 256 MiB, which no memory
+/// limit includes.
 constexpr std::int64_t max_elements_on_core = std::int64_t{1} << 24;
 
 std::int64_t elements(const RecordedTask::Extents& extent) {
@@ -88,9 +88,9 @@ void TaskRecorder::go_to_host(const DeviceMemoryError& why) {
   }
 }
 
-/// Computes the energies of a box of the host task. If the box does not fit, computes its two halves.
-RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum,
-                                                        RecordedExecutor& executor, RecordedTask& task) {
+/// Computes the energies of a region of the host task. If the region does not fit, computes its two halves.
+Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
+                                      RecordedTask& task) {
   const auto longest = std::max_element(region.extent.begin(), region.extent.end()) - region.extent.begin();
   const auto divided = static_cast<std::size_t>(longest);
   const bool least = region.extent[divided] <= least_orbitals;
@@ -99,7 +99,7 @@ RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Regi
       host_task_.copy_region_to(task, region);
       std::array<const double*, 6> eps{};
       for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + region.begin[q];
-      const RecordedExecutor::Energies found = executor.execute(task, sum.factor, eps);
+      const Energies found = executor.execute(task, sum.factor, eps);
       task.clear();
       return found;
     } catch (const DeviceMemoryError&) {
@@ -114,12 +114,11 @@ RecordedExecutor::Energies TaskRecorder::execute_region(const RecordedTask::Regi
   first.extent[divided] = (region.extent[divided] + 1) / 2;
   second.begin[divided] += first.extent[divided];
   second.extent[divided] -= first.extent[divided];
-  const RecordedExecutor::Energies one = execute_region(first, sum, executor, task),
-                                   other = execute_region(second, sum, executor, task);
-  return {one.e_bracket_t + other.e_bracket_t, one.e_paren_t + other.e_paren_t};
+  const Energies one = execute_region(first, sum, executor, task);
+  return one + execute_region(second, sum, executor, task);
 }
 
-RecordedExecutor::Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
   const RecordedTask::Region whole{{}, host_task_.extent()};
   try {
     Sum sum{factor, eps, elements(whole.extent)};
@@ -135,7 +134,7 @@ RecordedExecutor::Energies TaskRecorder::execute_in_regions(double factor, const
   return execute_region(whole, sum, *core_, task);
 }
 
-RecordedExecutor::Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
   return asking_device([&] {
     if (!on_host_) {
       try {

@@ -14,7 +14,8 @@ namespace trifuse {
 /// Records tasks, one at a time, in the operand store of an executor, and executes them.
 ///
 /// If the executor has too little memory for a task, the recorder moves the task to the memory of this process, divides
-/// it into boxes, and executes one box after another. If not even the smallest box fits, a CPU core computes the task.
+/// it into regions, and executes one region after another. If not even the smallest region fits, a CPU core computes
+/// the task.
 ///
 /// If a device fails, its operands are lost, and NWChem does not have them any more. So no other worker can compute the
 /// task, and the recorder does not use the device again.
@@ -31,7 +32,7 @@ class TaskRecorder {
   void begin_doubles(const RecordedTask::Extents& extent);
   void add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v);
   /// Computes the energies of the current task, as in RecordedExecutor. The task remains recorded until `clear`.
-  RecordedExecutor::Energies execute(double factor, const std::array<const double*, 6>& eps);
+  Energies execute(double factor, const std::array<const double*, 6>& eps);
   /// Discards the current task.
   void clear();
 
@@ -39,11 +40,11 @@ class TaskRecorder {
   const RecordedTask& task() const { return on_host_ ? host_task_ : task_; }
 
  private:
-  /// Parameters of all boxes of a task.
+  /// Parameters of all regions of a task.
   struct Sum {
     double factor;
     const std::array<const double*, 6>& eps;
-    std::int64_t max_elements;  ///< largest box that may be executed at once
+    std::int64_t max_elements;  ///< largest region that may be executed at once
   };
 
   RecordedTask& at_hand() { return on_host_ ? host_task_ : task_; }
@@ -51,9 +52,8 @@ class TaskRecorder {
   template <typename Body>
   auto asking_device(Body body);
   void go_to_host(const DeviceMemoryError& why);
-  RecordedExecutor::Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor,
-                                            RecordedTask& task);
-  RecordedExecutor::Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
+  Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor, RecordedTask& task);
+  Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
 
   std::unique_ptr<RecordedExecutor> executor_;
   std::string where_;

@@ -127,7 +127,7 @@ void PanelLayout::walk(Use use) const {
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
-  if (key.kind != PanelKey::Kind::vvoo) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
+  if (key.kind != PanelKind::vvoo) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
   std::int64_t doubles = 1;
   for (const int tile : key.tiles) doubles *= tiles_[tile].size;
   return doubles;
@@ -141,11 +141,11 @@ std::int64_t PanelLayout::number_of(const PanelKey& key) const {
 
 std::size_t PanelLayout::index_of(const PanelKey& key) const {
   switch (key.kind) {
-    case PanelKey::Kind::left:
+    case PanelKind::left:
       return two_sided_ && key.side == AmplitudeSide::left ? of_left_of_left_side : of_left;
-    case PanelKey::Kind::right:
+    case PanelKind::right:
       return of_right;
-    case PanelKey::Kind::vvoo:
+    case PanelKind::vvoo:
       break;
   }
   return of_vvoo + key.set;
@@ -158,7 +158,7 @@ const PanelExtent* PanelLayout::find(const PanelKey& key) const {
 }
 
 PanelRows PanelLayout::rows(const PanelKey& key) const {
-  const bool left = key.kind == PanelKey::Kind::left;
+  const bool left = key.kind == PanelKind::left;
   const auto [particles, holes] = extent_of(tiles_, formulation_, tiles_of(key), left);
   const std::int64_t total = particles + holes;
   // A row of the right side is d | l. In a two-sided problem a row of the left side is l | d, and a row of a right

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cxx/base/shared_array.hpp"
+#include "cxx/operands/panel_kind.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/problem.hpp"
 
@@ -21,22 +23,20 @@ enum class AmplitudeSide : std::uint8_t { right, left };
 /// The name of a panel. A two-sided problem stores one right panel for both sides; `side` then names the part of the
 /// panel that is read.
 struct PanelKey {
-  enum class Kind : std::uint8_t {
-    left,   ///< [h, h', p, x]: left operand of products; x is the contracted index
-    right,  ///< [h, p, p', x]: right operand of products
-    vvoo,   ///< [h, h', p, p']: vvoo block of a set of disconnected factors
-  };
-  Kind kind;
-  AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels
-  std::uint8_t set = 0;                       ///< for pairs: number of the set in Method::sets(); else 0
+  PanelKind kind;
+  AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels; AmplitudeSide::right for vvoo blocks
+  std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
   std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}; numbers of tiles
+  auto operator<=>(const PanelKey&) const = default;
 
-  static PanelKey left(const PanelTiles& t, AmplitudeSide side) { return {Kind::left, side, 0, {t[0], t[1], t[2], 0}}; }
+  static PanelKey left(const PanelTiles& t, AmplitudeSide side) {
+    return {PanelKind::left, side, 0, {t[0], t[1], t[2], 0}};
+  }
   static PanelKey right(const PanelTiles& t, AmplitudeSide side) {
-    return {Kind::right, side, 0, {t[0], t[1], t[2], 0}};
+    return {PanelKind::right, side, 0, {t[0], t[1], t[2], 0}};
   }
   static PanelKey vvoo(std::size_t set, const std::array<int, 4>& tiles) {
-    return {Kind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
+    return {PanelKind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
   }
 };
 
@@ -72,7 +72,7 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
-/// linear layout is divided into sections. The sections of one rank are neighbours.
+/// linear layout is divided into sections. The sections of one rank are adjacent.
 class PanelLayout {
  public:
   /// Rank 0 owns all panels.

@@ -212,7 +212,7 @@ bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& 
   }
   const std::size_t contracted = dimension(map.contracted);
   const TileSpace& space = layout_.tiles();
-  const bool left = map.kind == PanelKey::Kind::left;
+  const bool left = map.kind == PanelKind::left;
   const Tile& contracted_tile = space[segments(block.offset[contracted], 1)[0].tile];
   bool lands = false;
   const std::int64_t contracted_begin =
@@ -258,7 +258,7 @@ bool PanelLoader::write_block(const BlockData& block, const IndexMap& map, Ampli
 }
 
 void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) {
-  using enum PanelKey::Kind;
+  using enum PanelKind;
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   // t2[p1,p2,h3,h4]. In the spin-adapted formulation (p1, h3) are the indices of the alpha electron, (p2, h4) those of
   // the beta electron: t_{h h'}^{p d} in left panels, t_{l h}^{p p'} in right panels.
@@ -277,7 +277,7 @@ void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) 
 }
 
 void PanelLoader::load_integrals(const TileSource& source) {
-  using enum PanelKey::Kind;
+  using enum PanelKind;
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   constexpr Space h = Space::hole, p = Space::particle;
   const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {

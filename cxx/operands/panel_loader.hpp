@@ -17,7 +17,7 @@ namespace trifuse {
 /// differently.
 class PanelLoader {
  public:
-  /// `layout`: all panels. `own`: the panels of this process; their memory must be set. Both must outlive this.
+  /// `layout`: all panels. `own`: the panels of this process; their memory must be set. Both must outlive the loader.
   /// `max_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
   PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t max_buffered)
       : layout_(layout), own_(own), max_buffered_(max_buffered) {}
@@ -25,8 +25,8 @@ class PanelLoader {
   /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Passes on exceptions of the
   /// sources.
   ///
-  /// `problem`: the sources; `layout` must belong to it. `t1_factors`: t1_factors[set], arrays as
-  /// `PanelStore::t1_factor`.
+  /// `problem`: the problem of `layout`; its sources are read. `t1_factors`: one array for each disconnected set, as
+  /// `PanelStore::t1_factor` returns it.
   std::int64_t load(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
  private:
@@ -35,7 +35,7 @@ class PanelLoader {
   /// Assigns the four dimensions of a block to the indices of a panel. `rows`: dimensions that become p, h, h' of a
   /// left or p, p', h of a right panel.
   struct IndexMap {
-    PanelKey::Kind kind;
+    PanelKind kind;
     std::array<int, 3> rows;
     int contracted;  ///< dimension of the block that becomes the contracted index
     Part part;
@@ -55,7 +55,7 @@ class PanelLoader {
   void load_integrals(const TileSource& source);
   void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
-  /// The block of these tiles of `space`, the tile space of its source, before it is read.
+  /// Describes the block of these tiles without reading it. `space`: the tile space of its source.
   BlockData without_data(const TileSpace& space, const BlockTiles& tiles) const;
   /// Lists the blocks for which `write`, called without data, returns true. Arguments as `for_each_block`.
   template <typename Write>

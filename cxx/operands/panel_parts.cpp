@@ -68,7 +68,7 @@ void PanelParts::prefetch(const Task& task, const ContractionList& contractions)
   if (!store_->has_others()) return;
   store_->layout().visit_panels_of(task, contractions, [&](PanelKey key) {
     // Left and right panels have three tiles.
-    const std::size_t count = key.kind == PanelKey::Kind::vvoo ? 4 : 3;
+    const std::size_t count = key.kind == PanelKind::vvoo ? 4 : 3;
     for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
     store_->prefetch(key);
   });

@@ -73,7 +73,7 @@ Panel PanelStore::acquire(const PanelKey& key) const {
   if (extent == nullptr) return {};
   PanelGuard guard =
       own_.contains(*extent) ? PanelGuard(own_.data(*extent)) : others_->acquire(extent->begin, extent->doubles);
-  if (key.kind == PanelKey::Kind::vvoo) return {guard.data(), 1, std::move(guard)};
+  if (key.kind == PanelKind::vvoo) return {guard.data(), 1, std::move(guard)};
   const PanelRows rows = layout_.rows(key);
   return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }

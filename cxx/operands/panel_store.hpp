@@ -88,7 +88,7 @@ class PanelStore {
   std::vector<double> eps_;                      ///< orbital energies, hartree
   std::vector<std::vector<double>> t1_factors_;  ///< t1_factors_[set]
   Buffer alone_;                                 ///< memory of all panels if this process stores them all
-  std::unique_ptr<SharedArray> array_;           ///< otherwise
+  std::unique_ptr<SharedArray> array_;           ///< memory of the panels if several ranks store them
   std::unique_ptr<RemotePanels> others_;         ///< cache of other ranks' panels; null before fetch_others()
   std::int64_t bytes_read_ = 0;
 };

@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
-#include "cxx/base/shared_array.hpp"
+#include "cxx/parallel/rank_assignment.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
 
 class Communicator;
 
-/// A work chunk: the tasks [first, last) of a plan, which one rank executes. Neighbours in the plan share operands.
+/// A work chunk: the tasks [first, last) of a plan, which one rank executes. Consecutive tasks share operands.
 struct WorkChunk {
   std::size_t first, last;  ///< numbers of tasks in the plan
   double operations;        ///< floating-point operations of these tasks
@@ -32,33 +32,6 @@ struct WorkChunk {
 /// `plan`: the tasks. `ranks`: number of ranks, see `ranks_to_divide_for`.
 std::vector<WorkChunk> make_work_chunks(const Plan& plan, int ranks);
 
-/// Role and resources of one rank in a run (see `assign_work` in ranks.hpp).
-struct RankAssignment {
-  enum class Role {
-    worker,      ///< claims chunks from the front of the list, several at a time
-    cpu_worker,  ///< much slower than a worker: claims single, small chunks from the back of the list
-    idle,        ///< idle: computes nothing, but takes part in collective calls
-  };
-  Role role = Role::worker;
-  double rate = 1.0;        ///< speed of this rank, operations per second
-  double total_rate = 1.0;  ///< sum of the speeds of all ranks that compute, operations per second
-  int threads = 0;          ///< largest number of threads; 0: as planned
-  bool threads_share_task =
-      false;                   ///< on cores: true: all threads execute one task; false: each thread has its own task
-  double rate_on_cores = 0.0;  ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
-  double worker_rate = 0.0;    ///< average speed of the workers, operations per second; 0: unknown
-  double memory = 0.0;         ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
-  OperandShare operands = {};  ///< the part of the shared operands that this rank stores
-  int reading_threads = 0;     ///< number of threads that read this part; 0: as `threads`
-
-  /// Turns this rank into a CPU worker that computes on CPU cores.
-  void continue_on_cores() {
-    role = Role::cpu_worker;
-    threads_share_task = true;
-    if (rate_on_cores > 0.0) rate = rate_on_cores;
-  }
-};
-
 /// Returns the number of ranks for which `make_work_chunks` should divide a plan. A chunk at the end of the list then
 /// takes the slowest rank less than 1 % of the duration of the job, as far as the sizes of tasks allow. The result is
 /// at least the number of ranks. A slow rank raises it to 2000 at most.
@@ -66,8 +39,8 @@ struct RankAssignment {
 /// `rates`: rates[rank], operations per second; 0 for a rank that computes nothing.
 int ranks_to_divide_for(const std::vector<double>& rates);
 
-/// A list of chunks with prefix sums of their operations and tasks. Several claimants of chunks, in runs and in
-/// simulations with many ranks, can share one chunk_list.
+/// A list of chunks with prefix sums of their operations and tasks. In a simulation many schedulers can
+/// share one list.
 class WorkChunkList {
  public:
   explicit WorkChunkList(std::vector<WorkChunk> chunks);
@@ -91,19 +64,18 @@ class WorkChunkList {
 class DynamicScheduler {
  public:
   /// `communicator`: must outlive this. `chunks`: the list, the same on all ranks. `assignment`: role and speeds of
-  /// this rank. `begin`: value of `counter_of` on all ranks after the last claim of earlier DynamicScheduler and before
+  /// this rank. `begin`: value of `counter_of` on all ranks after the last claim of an earlier scheduler and before
   /// the first claim of this one.
   DynamicScheduler(Communicator& communicator, std::vector<WorkChunk> chunks, const RankAssignment& assignment,
                    std::int64_t begin = 0);
-  /// The same with a chunk_list that several DynamicScheduler share.
+  /// The same with a list that several schedulers share.
   DynamicScheduler(Communicator& communicator, std::shared_ptr<const WorkChunkList> chunk_list,
                    const RankAssignment& assignment, std::int64_t begin = 0);
 
-  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next
-  /// DynamicScheduler.
+  /// Returns the value of the shared counter. If no claim is in progress, this is the `begin` of the next scheduler.
   static std::int64_t counter_of(Communicator& communicator);
 
-  /// Claims the next chunks for this rank and returns them; they are neighbours in the list. A worker gets 1/32 of its
+  /// Claims the next chunks for this rank and returns them; they are consecutive in the list. A worker gets 1/32 of its
   /// share of the remaining operations, at least one chunk. A CPU worker gets one chunk. The result is empty if all
   /// chunks are assigned or if the other ranks would finish earlier without this rank. It is always empty for an idle
   /// rank.
@@ -112,7 +84,7 @@ class DynamicScheduler {
   std::size_t tasks_assigned() const { return tasks_assigned_; }
   double operations_assigned() const { return operations_assigned_; }
 
-  /// Turns this rank into a CPU worker that computes on CPU cores, after its devices have failed.
+  /// Turns this rank into a CPU worker after its devices have failed.
   void continue_on_cores();
   /// Sets the measured speed of this rank, operations per second. It replaces the estimate in all later decisions.
   void measured(double rate) { measured_rate_ = rate; }
@@ -144,8 +116,8 @@ class DynamicScheduler {
   /// finish this chunk earlier, even if it began the chunk after all other remaining work.
   bool too_slow();
   double seconds_of(const WorkChunk& chunk) const;  ///< seconds that this rank needs for a chunk
-  /// Operations per second of all ranks: as assigned since this rank began if this rank has been measured, else as
-  /// estimated.
+  /// Operations per second of all ranks. If the speed of this rank has been measured, this is the rate of assignment
+  /// since this rank began, else the estimate.
   double total_rate() const;
 
   Communicator& communicator_;

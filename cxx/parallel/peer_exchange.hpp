@@ -22,9 +22,9 @@ std::vector<int> panel_owners(std::span<const std::string> hosts, const std::vec
 
 /// Lets the executors of each host export their panels to each other. Collective. Passes on exceptions of `attempt`.
 ///
-/// `exchange`: the exchange of this rank's executor, or null if it has none. `attempt`: calls the function that it
-/// gets, on every rank. It is collective too and may catch the failure of the executor. Every call of the executor is
-/// made inside it.
+/// `exchange`: the exchange of this rank's executor, or null if it has none. `attempt`: must call the function that
+/// it gets. It is collective and may catch a failure of the executor. open_peer_exchange() calls the executor only in
+/// functions that it passes to `attempt`.
 void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
                         const std::function<void(const std::function<void()>&)>& attempt);
 

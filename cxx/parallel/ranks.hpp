@@ -1,30 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cxx/base/communicator.hpp"
-#include "cxx/parallel/dynamic_scheduler.hpp"
+#include "cxx/parallel/rank_assignment.hpp"
 
 namespace trifuse {
 
-/// The hardware of one rank, and what its operands need.
-struct RankResources {
-  std::string host;
-  std::string cores;           ///< cores of the host that this process may use, e.g. "0-7,16-23"
-  int core_count = 1;          ///< number of these cores
-  int threads_asked = 0;       ///< OMP_NUM_THREADS; 0 if it is not set
-  double memory = 0.0;         ///< free memory of the host, bytes
-  double core_rate = 1.0;      ///< operations per second of one core
-  std::string gpu;             ///< model name of the GPU; empty if the rank has none
-  std::string gpu_label;       ///< name of the GPU for users, see `gpu_name`
-  std::string gpu_identity;    ///< differs for all GPUs of a host
-  double gpu_rate = 0.0;       ///< of the GPU, operations per second
-  double operand_bytes = 0.0;  ///< size of all operands in this rank's tiling
-  double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
-};
+class Communicator;
 
 /// Where the operands are stored. `own`: every rank that computes stores all operands. `shared`: the operands are
 /// distributed over all ranks.

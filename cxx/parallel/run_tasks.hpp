@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/communicator.hpp"
-#include "cxx/parallel/dynamic_scheduler.hpp"
+#include "cxx/parallel/rank_assignment.hpp"
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
 
+class Communicator;
 class Journal;
 
 /// Settings of `run_tasks`.

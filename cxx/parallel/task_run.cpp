@@ -15,8 +15,8 @@ namespace {
 
 bool finite(std::span<const TaskEnergy> energies) {
   return std::all_of(energies.begin(), energies.end(), [](const TaskEnergy& e) {
-    return std::isfinite(e.e_bracket_t_same) && std::isfinite(e.e_paren_t_same) && std::isfinite(e.e_bracket_t_mixed) &&
-           std::isfinite(e.e_paren_t_mixed);
+    const auto numbers = e.as_numbers();
+    return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
   });
 }
 

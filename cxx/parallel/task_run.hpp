@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/communicator.hpp"
+#include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 
@@ -51,7 +53,7 @@ struct TaskRun {
   RankWork mine;                 ///< work of this rank
   std::vector<bool> done;        ///< done[task]: this process executed the task in this run
   RunProgress progress{};        ///< of this process, with the tasks of the journal
-  RunProgress total_progress{};  ///< tasks that were assigned to all ranks when this process asked last
+  RunProgress total_progress{};  ///< tasks that all ranks had received at the last inquiry of this process
   int workers_begun = 0, workers_failed = 0;
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
@@ -68,7 +70,7 @@ Batches checked_batches(const Plan& plan, const Executor& executor, const std::v
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks);
 
 /// Executes batches on all threads until none are left. Returns false if all workers have ended because their devices
-/// failed. Throws another exception of a worker, of the lowest thread if several workers fail.
+/// failed. If workers throw other exceptions, throws the one of the worker with the lowest number.
 bool work_on_all_threads(TaskRun& run);
 
 /// Makes `executor` the executor of the run; null for an idle rank.

@@ -12,27 +12,27 @@ namespace trifuse {
 
 namespace {
 
-/// Packs the name of a panel into an integer.
+/// Packs the name of a panel into an integer. All panels of a plan have the same operand format.
 std::uint64_t key_of(const gpu::PanelName& name) {
   // A tile number has 12 bits. A plan of more tiles would have more tasks than can be listed.
-  std::uint64_t key = static_cast<std::uint64_t>(name.kind) << 2 | static_cast<std::uint64_t>(name.side) << 1 |
-                      static_cast<std::uint64_t>(name.set) << 4 | static_cast<std::uint64_t>(name.swapped);
-  for (const int tile : name.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
+  std::uint64_t key = static_cast<std::uint64_t>(name.key.kind) << 2 | static_cast<std::uint64_t>(name.key.side) << 1 |
+                      static_cast<std::uint64_t>(name.key.set) << 4 | static_cast<std::uint64_t>(name.swapped);
+  for (const int tile : name.key.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
   return key;
 }
 
 /// Size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  std::int64_t doubles = packing.kind == gpu::PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted);
+  std::int64_t doubles = packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted);
   for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
   return doubles;
 }
 
 }  // namespace
 
-Inspection::Inspection(const Plan& plan, const Problem& problem) {
-  constexpr int step = gpu::Fp64::k_step;
-  KernelWorkModel model(plan.formulation);
+Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes)
+    : shape_(shapes.front()) {
+  KernelWorkModel model(plan.formulation, {shapes.begin(), shapes.end()});
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
   std::vector<std::size_t> last_task;  // [panel] last task that reads it
@@ -48,7 +48,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     if (is_new) {
       const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
-      on_device_.push_back(static_cast<double>(gpu::packed_size<gpu::Fp64>(packing)) * sizeof(double));
+      on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
       last_task.push_back(plan.tasks.size());
     }
     if (last_task[number] == kind_.size()) return;
@@ -57,7 +57,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem) {
     bytes += on_device_[number];
   };
   for (const Task& task : plan.tasks) {
-    gpu::write_program(problem, plan.tiles, task, step, contractions, program);
+    gpu::write_program(problem, plan.tiles, task, shape_.format, contractions, program);
     bytes = 0.0;
     for (const auto& product : program.products) {
       if (product.k_steps == 0) continue;

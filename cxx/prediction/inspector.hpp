@@ -15,8 +15,12 @@ namespace trifuse {
 class Inspection {
  public:
   /// Inspects all tasks of `plan`. Of `problem` it uses only the formulation, the number of sides and the sets of
-  /// disconnected factors; it reads no amplitudes. Throws UsageError as KernelWorkModel::work() does.
-  Inspection(const Plan& plan, const Problem& problem);
+  /// disconnected factors; it reads no amplitudes. `shapes`: of the kernels among which a run chooses; not empty. The
+  /// kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
+  Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes);
+
+  /// The first of the shapes. All shapes have its operand format and as many elements in a CTA tile.
+  const gpu::Shape& shape() const { return shape_; }
 
   /// Number of tasks.
   std::size_t tasks() const { return kind_.size(); }
@@ -31,12 +35,12 @@ class Inspection {
 
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }  ///< bytes from host to device
-  double bytes_on_device(std::uint32_t panel) const {
-    return on_device_[panel];
-  }                                    ///< bytes on the device, with padding
-  double all_bytes_sent() const;       ///< sum over all panels
-  double all_bytes_on_device() const;  ///< sum over all panels
+  /// Bytes of a panel from host to device, and on the device with padding.
+  double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
+  double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
+  /// The sums of these over all panels.
+  double all_bytes_sent() const;
+  double all_bytes_on_device() const;
   /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
   /// Bytes that are sent for tasks [first, last) of the plan if no panel is on the device before and no panel is sent
@@ -44,6 +48,7 @@ class Inspection {
   double needed_bytes(std::size_t first, std::size_t last) const;
 
  private:
+  gpu::Shape shape_;
   std::vector<KernelWork> kinds_;
   std::vector<std::uint32_t> kind_;         ///< [task]
   std::vector<std::uint64_t> panel_begin_;  ///< [task + 1] index in panels_; one element more than tasks

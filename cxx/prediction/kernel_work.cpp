@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
 
 namespace {
-
-/// The kernels for which tasks are tiled.
-constexpr auto& shapes = gpu::BulkKernels::shapes;
 
 /// Approximate number of CTA tiles of a task.
 double expected_cta_tiles(const gpu::TaskProgram& program) {
@@ -26,19 +24,19 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
 }  // namespace
 
 double KernelWork::filled() const {
-  return k_steps > 0.0 ? std::min(1.0, operations / (k_steps * operations_per_k_step)) : 0.0;
+  return executed > 0.0 ? std::min(1.0, operations / executed) : 0.0;
 }
 
 KernelWork& KernelWork::operator+=(const KernelWork& other) {
-  k_steps += other.k_steps;
+  executed += other.executed;
   targets += other.targets;
   cta_tiles += other.cta_tiles;
   operations += other.operations;
   return *this;
 }
 
-KernelWorkModel::KernelWorkModel(SpinFormulation formulation)
-    : formulation_(formulation), selector_({shapes.begin(), shapes.end()}) {}
+KernelWorkModel::KernelWorkModel(SpinFormulation formulation, std::vector<gpu::Shape> shapes)
+    : formulation_(formulation), shapes_(std::move(shapes)), selector_(shapes_) {}
 
 const KernelWork& KernelWorkModel::work(const gpu::TaskProgram& program) {
   std::int64_t k_steps = 0;
@@ -69,15 +67,18 @@ KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t
   const std::size_t kernel = selector_.best({extent(0), extent(1), extent(2)});
   gpu::CtaTiling& tiling = selector_.tiling(kernel);
   std::vector<gpu::CtaTile> cta_tiles;
-  const double share = gpu::append_cta_tiles(0, program.data, formulation_, shapes[kernel], tiling, cta_tiles);
+  const gpu::Shape& shape = shapes_[kernel];
+  const double share = gpu::append_cta_tiles(0, program.data, formulation_, shape, tiling, cta_tiles);
+  // A multiplication and an addition for each element and each contracted index of an instruction.
+  const double full_cta_tile = 2.0 * shape.format.k_step * shape.cta_elements;
   KernelWork work;
   const int targets = targets_per_side(formulation_);
   for (const gpu::CtaTile& cta_tile : cta_tiles) {
     const int computed = formulation_ == SpinFormulation::spin_adapted
                              ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, cta_tile))
                              : 1;
-    work.k_steps += tiling.cta_tile_cost({cta_tile.warps[0], cta_tile.warps[1], cta_tile.warps[2]}) *
-                    static_cast<double>(k_steps) * computed / targets;
+    work.executed += full_cta_tile * tiling.cta_tile_cost({cta_tile.warps[0], cta_tile.warps[1], cta_tile.warps[2]}) *
+                     static_cast<double>(k_steps) * computed / targets;
     work.targets += computed;
   }
   work.cta_tiles = static_cast<double>(cta_tiles.size());

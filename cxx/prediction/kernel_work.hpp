@@ -13,15 +13,11 @@ namespace trifuse {
 
 /// The quantities of a task that determine the time of the kernel. They include padding.
 struct KernelWork {
-  double k_steps = 0.0;     ///< steps of the matrix instruction along contracted indices, in full CTA tiles
+  double executed = 0.0;    ///< floating-point operations of the products in full CTA tiles, with padding
   double targets = 0.0;     ///< targets of CTA tiles (six-index blocks) that are computed
   double cta_tiles = 0.0;   ///< number of CTA tiles
   double operations = 0.0;  ///< floating-point operations of the products, without padding
 
-  /// Operations of a full CTA tile in one step: a multiplication and an addition for each element and each contracted
-  /// index of an instruction.
-  static constexpr double operations_per_k_step =
-      2.0 * gpu::Fp64::k_step * gpu::BulkKernels::shapes.front().cta_elements;
   /// Fraction of the executed operations that are not padding, 0 to 1. Padding multiplies zeros.
   double filled() const;
   KernelWork& operator+=(const KernelWork& other);
@@ -31,7 +27,8 @@ struct KernelWork {
 /// for tasks of the same shape.
 class KernelWorkModel {
  public:
-  explicit KernelWorkModel(SpinFormulation formulation);
+  /// `shapes`: of the kernels among which a run chooses.
+  explicit KernelWorkModel(SpinFormulation formulation, std::vector<gpu::Shape> shapes);
   /// Work of a task, given by its program. The reference stays valid. Throws UsageError if the task is so large, or if
   /// there are so many shapes, that the tiling would take minutes, or if a tile is too large for a kernel.
   const KernelWork& work(const gpu::TaskProgram& program);
@@ -39,10 +36,11 @@ class KernelWorkModel {
  private:
   /// The shape of a task: extents, equal tiles, k-steps and operations of an element.
   using Signature = std::array<std::int32_t, 10>;
-  /// Tiles a task and sums up its work. `k_steps`: sum over all products.
+  /// Tiles a task and sums up its work. `k_steps`: instructions along contracted indices, sum over all products.
   KernelWork divide(const gpu::TaskProgram& program, std::int64_t k_steps);
 
   SpinFormulation formulation_;
+  std::vector<gpu::Shape> shapes_;
   gpu::ShapeSelector selector_;
   std::map<Signature, KernelWork> known_;
   double cta_tiles_ = 0.0;  ///< estimated number of CTA tiles so far

@@ -95,7 +95,7 @@ Limits limits_of(const std::string& unit) {
 
 double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation) const {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
-  const double filled = work.filled(), operations = work.k_steps * KernelWork::operations_per_k_step;
+  const double filled = work.filled(), operations = work.executed;
   const double products =
       operations * ((1.0 - filled) / rate_zeros + filled / (adapted ? rate_spin_adapted : rate_spin_orbital));
   return products + work.targets * (adapted ? target_spin_adapted : target_spin_orbital) / multiprocessors;
@@ -113,7 +113,7 @@ std::span<const MachineNumber> machine_numbers() {
        "fitted to four measured runs"},
       {"target-spin-orbital", &M::target_spin_orbital, "s",
        "time of a multiprocessor for each computed target of a CTA tile besides its products, spin-orbital form",
-       "measured: parts left out in turn"},
+       "measured: parts left out in turn; then fitted to five measured runs"},
       {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
        "fitted to four measured runs"},
       {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},

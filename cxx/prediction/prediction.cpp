@@ -18,7 +18,6 @@ namespace trifuse {
 
 namespace {
 
-
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
@@ -115,9 +114,10 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
   const auto multiprocessors = static_cast<int>(machine.multiprocessors);
-  const std::int64_t worker = gpu::worker_bytes(
-      gpu::scratch_doubles(multiprocessors, problem.targets(), gpu::BulkKernels::shapes.front().cta_elements));
-  const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles);
+  const gpu::Shape& shape = inspection.shape();
+  const std::int64_t worker =
+      gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements));
+  const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
   const std::int64_t budget =
       std::max<std::int64_t>(0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)));
   const std::int64_t workers = gpu::worker_count(budget, worker);
@@ -161,7 +161,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
-  prediction.owned_bytes = owned_for_peers(prediction, inspection, gpu::panel_demand(problem, plan.tiles), nodes);
+  prediction.owned_bytes =
+      owned_for_peers(prediction, inspection, gpu::panel_demand(problem, plan.tiles, inspection.shape().format), nodes);
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);

@@ -13,7 +13,7 @@ struct RotationCost;
 /// Size of a job.
 struct JobShape {
   int ranks = 1;            ///< number of processes
-  int gpus = 1;             ///< all GPUs together; ranks beyond one per GPU compute on CPU cores
+  int gpus = 1;             ///< GPUs of all nodes; if there are more ranks, the others compute on CPU cores
   int nodes = 0;            ///< 0: as many as the GPUs need; without GPUs one per rank
   double gpu_memory = 0.0;  ///< memory limit of each GPU, bytes; 0: its free memory
   double read_bytes = 0.0;  ///< size of the input files, bytes; 0: no files are read
@@ -43,7 +43,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
 struct Prediction {
   JobShape job;                  ///< with the number of nodes filled in
   bool shared_operands = false;  ///< true: ranks share the operands
-  double operand_bytes = 0.0;    ///< operands in the memory of a rank that stores any
+  double operand_bytes = 0.0;    ///< operands on each rank that stores operands
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
@@ -60,8 +60,8 @@ struct Prediction {
   }
 };
 
-/// Predicts a job. `inspection`: that of `plan` and `problem`. Throws UsageError if some ranks compute on cores and no
-/// assignment of the work is possible, see assign_work().
+/// Predicts a job. `inspection`: the inspection of `plan` and `problem`. Throws UsageError if some ranks compute on
+/// cores and no assignment of the work is possible, see assign_work().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
 

@@ -14,7 +14,7 @@ namespace trifuse {
 /// One rank of a job.
 struct SimulatedRank {
   RankAssignment assignment;  ///< what the rank does, and its rate
-  int gpus = 0;               ///< number of its GPUs; 0: it computes on CPU cores at the rate of `share`
+  int gpus = 0;               ///< number of its GPUs; 0: it computes on CPU cores at the rate of `assignment`
 };
 
 /// The job that `simulate` simulates.
@@ -26,7 +26,8 @@ struct SimulationSettings {
   int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };
 
-/// The execution of all tasks, from the first claim of a chunk to the last energy. Times are in seconds from its begin.
+/// The execution of all tasks, from the first claim of a chunk to the last energy. Times are in seconds from the first
+/// claim.
 struct Simulation {
   double seconds = 0.0;          ///< time of the last energy
   double first_idle = 0.0;       ///< time at which the first GPU (without GPUs: the first rank) has finished
@@ -59,7 +60,8 @@ struct Simulation {
 };
 
 /// Simulates a run. Ranks claim chunks of the plan as in a real run, and each worker of a GPU prepares, sends and
-/// computes its batches. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: that of `plan`.
+/// computes its batches. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: the inspection
+/// of `plan`.
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);
 

@@ -9,6 +9,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/plan/plan.hpp"
 #include "cxx/report/check_report.hpp"
 #include "trifuse_config.hpp"
 
@@ -75,15 +76,15 @@ double hit_share(const CudaReport& report) {
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
 
 /// One column for each energy.
-std::string columns_of(const EnergyPair& energies) {
+std::string columns_of(const Energies& energies) {
   std::string text;
   for (const double value : energies.values()) text += fmt::format("  {:21.15f}", value);
   return text;
 }
 
-nlohmann::ordered_json json_energies(const EnergyPair& energies) {
+nlohmann::ordered_json json_energies(const Energies& energies) {
   nlohmann::ordered_json json;
-  for (std::size_t n = 0; n < method_energies.size(); ++n) json[method_energies[n].name] = energies.values()[n];
+  for (std::size_t n = 0; n < Energies::count; ++n) json[Energies::names[n]] = energies.values()[n];
   return json;
 }
 
@@ -210,10 +211,9 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
 
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation) {
-  const std::string correction = method_energies.back().name;
+  const std::string correction = Energies::names.back();
   std::string text = fmt::format("\n{:>8}", "omega2");
-  for (const MethodEnergy& energy : method_energies)
-    text += fmt::format("  {:>21}", fmt::format("{} / Eh", energy.name));
+  for (const char* name : Energies::names) text += fmt::format("  {:>21}", fmt::format("{} / Eh", name));
   text += "  method\n";
   for (const TriplesEnergy& energy : result.energies) {
     text += fmt::format("{:8g}{}  {}\n", energy.omega2, columns_of(energy.total), energy.method);
@@ -222,7 +222,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
     }
   }
   // The program that made the amplitudes printed the plain one-sided correction. For ROHF it is that of NWChem.
-  const bool comparable = !calculation.problem().two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
+  const bool comparable = !calculation.two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
   if (info.printed_triples && comparable) {
     for (const TriplesEnergy& energy : result.energies) {
       if (energy.omega2 != 0.0) continue;
@@ -364,7 +364,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   const std::optional<double> ccsd_energy = right_check.ccsd_energy;
   const CalculationOptions& options = calculation.options();
   nlohmann::ordered_json json;
-  json["method"] = calculation.method(calculation.problem().omega2.front());
+  json["method"] = calculation.method(options.omega2.front());
   if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
   json["units"] = "hartree";
   const auto known = [](std::optional<double> value) {
@@ -385,8 +385,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {
-      {"form", to_string(calculation.problem().formulation)},
-      {"omega2", calculation.problem().omega2},
+      {"form", to_string(calculation.plan().formulation)},
+      {"omega2", options.omega2},
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
       {"executor", to_string(options.executor)},
       {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},

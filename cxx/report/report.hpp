@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cxx/calculation/calculation.hpp"
+#include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/witnesses.hpp"
 
 namespace trifuse {

@@ -29,8 +29,8 @@ class OrbitalRotation {
   std::size_t run_of(const Tile& tile) const;
   /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
-  /// Gives access to all energies and eigenvectors, so that all ranks can take those of one rank. On another processor
-  /// eigenvectors may have another sign.
+  /// Gives access to all energies and eigenvectors, so that all ranks can copy the numbers of one rank. Different
+  /// processors may compute eigenvectors with different signs.
   std::vector<std::span<double>> numbers();
 
  private:

@@ -21,7 +21,7 @@ constexpr std::size_t first_index(IndexPair pair) {
   return pair == IndexPair::upper ? 0 : 2;
 }
 
-/// Groups all blocks of a tensor into groups.
+/// Divides the blocks of a tensor into groups that are rotated together.
 std::vector<BlockGroup> groups_of(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
                                   IndexPair rotated) {
   const std::size_t turned = first_index(rotated), fixed = 2 - turned;
@@ -208,8 +208,8 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
                              const Read& read, bool concurrent, const std::function<void()>& begin_group,
                              Communicator* communicator)
     : index_(std::move(index)) {
-  const auto half_units = groups_of(tiles, index_, rotation, IndexPair::lower);
-  SharedBlocks half(index_, half_units, communicator);
+  const auto half_groups = groups_of(tiles, index_, rotation, IndexPair::lower);
+  SharedBlocks half(index_, half_groups, communicator);
   std::mutex reading;
   run_collectively(communicator, [&] {
     const PairRotation lower(tiles, index_, rotation, IndexPair::lower);
@@ -218,7 +218,7 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
       if (!concurrent) lock.lock();
       read(index_.blocks()[block].tiles, values);
     };
-    lower.rotate(half_units, threads_for(half_units, half), read_block, begin_group, half);
+    lower.rotate(half_groups, threads_for(half_groups, half), read_block, begin_group, half);
   });
   half.sync();
   const auto groups = groups_of(tiles, index_, rotation, IndexPair::upper);

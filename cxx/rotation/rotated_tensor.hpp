@@ -25,7 +25,7 @@ struct BlockGroup {
   std::vector<std::size_t> blocks;     ///< numbers of the blocks in the BlockIndex
   std::array<std::int64_t, 4> extent;  ///< shape of the array
   std::int64_t doubles;                ///< size of the array
-  std::int64_t stored_doubles;         ///< size of the blocks; of a pair in one run only ascending tiles are stored
+  std::int64_t stored_doubles;  ///< size of the blocks; if both indices have one run, only ascending tiles are stored
 };
 
 /// The blocks of a tensor, distributed over the memories of all ranks or stored in this process. Each rank owns

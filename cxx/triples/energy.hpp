@@ -1,24 +1,29 @@
 #pragma once
 
+#include "cxx/triples/task.hpp"
+
 /// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, S the
-/// disconnected one. The results are numerators: the caller divides them by Delta - 3 omega2 and multiplies them by the
-/// factor of the task.
+/// disconnected one. The caller divides numerators by Delta - 3 omega2, and multiplies energies by the factor of the
+/// task.
 namespace trifuse {
 
-/// Numerators of E[T] and E(T).
-struct Numerators {
-  double e_bracket_t;       ///< E[T], all spin cases
-  double e_paren_t;         ///< E(T), all spin cases
-  double e_bracket_t_same;  ///< part of E[T] with three equal spins (aaa and bbb)
-  double e_paren_t_same;    ///< part of E(T) with three equal spins
-};
-
 /// Spin-orbital formulation with x = Delta - 3 omega2: E[T] = D_left D_right / x, E(T) = (D_left + S_left) D_right / x.
-/// The same-spin parts of the result are 0, because the whole task has one spin case.
-constexpr Numerators spin_orbital_numerators(double d_left, double s_left, double d_right) {
-  const double e_bracket_t = d_left * d_right;
-  return {e_bracket_t, e_bracket_t + s_left * d_right, 0.0, 0.0};
+///
+/// `d`: the product D_left Y. `s`: the product S_left Y. Both are of one element, or both are sums over the same
+/// elements. If Y = D_right / x, the results are energies. If Y = D_right, they are numerators.
+///
+/// CPU cores call this function for each element with Y = D_right, because the numerators are the same for all omega2.
+/// They then divide. A GPU divides first, by an approximate reciprocal, and calls this function for the sums of a lane,
+/// because it adds up parts of S_left Y in another order. So the energies of both differ by rounding.
+constexpr Energies spin_orbital_energies(double d, double s) {
+  return {d, d + s};
 }
+
+/// Numerators of the spin-adapted formulation.
+struct Numerators {
+  Energies all;   ///< all spin cases
+  Energies same;  ///< the part with three equal spins (aaa and bbb)
+};
 
 /// Amplitudes of the six assignments of holes to particles (see `assignments`), spin-adapted formulation.
 struct SixTargets {
@@ -49,8 +54,8 @@ constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const Six
   const double same_right = d_right.even() - d_right.odd();
   const double same_left = d_left.even() - d_left.odd();
   const double same_singles = s_left.even() - s_left.odd();
-  return {2.0 * e_bracket_t, 2.0 * (e_bracket_t + singles), 2.0 * same_left * same_right,
-          2.0 * (same_left + same_singles) * same_right};
+  return {{2.0 * e_bracket_t, 2.0 * (e_bracket_t + singles)},
+          {2.0 * same_left * same_right, 2.0 * (same_left + same_singles) * same_right}};
 }
 
 }  // namespace trifuse

@@ -11,15 +11,13 @@ namespace trifuse {
 void add_energy_sums(SpinFormulation formulation, SpinCase spin_case, std::span<const double> sums,
                      TaskEnergy& energy) {
   const bool same_spin = spin_case == SpinCase::aaa || spin_case == SpinCase::bbb;
-  for (std::size_t n = 0; n < method_energies.size(); ++n) {
-    const auto& [name, same, mixed] = method_energies[n];
-    if (formulation == SpinFormulation::spin_adapted) {
-      const double part = sums[method_energies.size() + n];
-      energy.*same += part;
-      energy.*mixed += sums[n] - part;
-    } else {
-      energy.*(same_spin ? same : mixed) += sums[n];
-    }
+  const Energies all = Energies::of_values(sums.data());
+  if (formulation == SpinFormulation::spin_adapted) {
+    const Energies same = Energies::of_values(sums.data() + Energies::count);
+    energy.same += same;
+    energy.mixed += all - same;
+  } else {
+    (same_spin ? energy.same : energy.mixed) += all;
   }
 }
 

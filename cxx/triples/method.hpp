@@ -48,26 +48,10 @@ struct DisconnectedSet {
 /// The largest number of sets of a method.
 inline constexpr std::size_t max_disconnected_sets = 2;
 
-/// A number of a TaskEnergy.
-using EnergyPart = double TaskEnergy::*;
-
-/// An energy that executors sum for each omega2, hartree. `same` and `mixed`: its parts in the energies of a task.
-struct MethodEnergy {
-  const char* name;  ///< in reports
-  EnergyPart same;
-  EnergyPart mixed;
-};
-
-/// The energies of every method. The formulas are in energy.hpp. The last energy is the correction of the method.
-inline constexpr std::array<MethodEnergy, 2> method_energies = {
-    {{"E[T]", &TaskEnergy::e_bracket_t_same, &TaskEnergy::e_bracket_t_mixed},
-     {"E(T)", &TaskEnergy::e_paren_t_same, &TaskEnergy::e_paren_t_mixed}}};
-static_assert(TaskEnergy::numbers == 2 * method_energies.size(), "each energy has two parts");
-
-/// Number of sums of a task for each omega2: the energies in the order of `method_energies`, all spin cases together.
-/// In the spin-adapted formulation their parts with three equal spins follow in the same order.
+/// Number of sums of a task for each omega2: the values of Energies, all spin cases together. In the spin-adapted
+/// formulation their parts with three equal spins follow in the same order.
 constexpr int energy_sums(SpinFormulation formulation) {
-  const auto energies = static_cast<int>(method_energies.size());
+  const auto energies = static_cast<int>(Energies::count);
   return formulation == SpinFormulation::spin_adapted ? 2 * energies : energies;
 }
 

@@ -281,7 +281,7 @@ class ReferenceEvaluation::Elements {
   }
 
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
-    double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
+    Energies all, same;
     if (problem_.formulation == SpinFormulation::spin_orbital) {
       // Elements with equal indices are zero by antisymmetry. Their denominators have no meaning.
       if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
@@ -290,30 +290,24 @@ class ReferenceEvaluation::Elements {
       d_left = d;
       s_left = s;
       if (two_sided_) spin_orbital(left_, p, h, d_left, s_left);
-      e_bracket_t = d_left * d;
-      e_paren_t = (d_left + s_left) * d;
-      if (task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb) {
-        e_bracket_t_same = e_bracket_t;
-        e_paren_t_same = e_paren_t;
-      }
+      all = {d_left * d, (d_left + s_left) * d};
+      if (task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb) same = all;
     } else {
       if ((p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2])) return;
-      adapted_element(p, h, e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same);
+      adapted_element(p, h, all, same);
     }
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = task.factor / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].e_bracket_t_same += scale * e_bracket_t_same;
-      energies[w].e_paren_t_same += scale * e_paren_t_same;
-      energies[w].e_bracket_t_mixed += scale * (e_bracket_t - e_bracket_t_same);
-      energies[w].e_paren_t_mixed += scale * (e_paren_t - e_paren_t_same);
+      energies[w].same += scale * same;
+      energies[w].mixed += scale * (all - same);
     }
   }
 
   /// 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk.
-  void adapted_element(const Triple& p, const Triple& h, double& e_bracket_t, double& e_paren_t,
-                       double& e_bracket_t_same, double& e_paren_t_same) const {
+  /// `all`: the numerators of all spin cases. `same`: the part with three equal spins.
+  void adapted_element(const Triple& p, const Triple& h, Energies& all, Energies& same) const {
     // W and V of the six orders of abc with ijk in their own order. Another order of ijk only permutes these numbers.
     using Table = double[3][3][3];
     Table w, w_left, v_left;
@@ -322,7 +316,7 @@ class ReferenceEvaluation::Elements {
         for (int b = 0; b < 3; ++b)
           if (b != a) function(a, b, 3 - a - b);
     };
-    double same = 0.0, same_left = 0.0, same_left_v = 0.0;
+    double antisymmetric = 0.0, antisymmetric_left = 0.0, antisymmetric_left_v = 0.0;
     six([&](int a, int b, int c) {
       const Triple order{pick(p, a), pick(p, b), pick(p, c)};
       double s;
@@ -331,9 +325,9 @@ class ReferenceEvaluation::Elements {
       if (two_sided_) spin_adapted(left_, order, h, w_left[a][b][c], s);
       v_left[a][b][c] = w_left[a][b][c] + s;
       const double parity = (b - a + 3) % 3 == 1 ? 1.0 : -1.0;
-      same += parity * w[a][b][c];
-      same_left += parity * w_left[a][b][c];
-      same_left_v += parity * v_left[a][b][c];
+      antisymmetric += parity * w[a][b][c];
+      antisymmetric_left += parity * w_left[a][b][c];
+      antisymmetric_left_v += parity * v_left[a][b][c];
     });
     six([&](int i, int j, int k) {
       const auto of = [&](const Table& table, int a, int b, int c) {
@@ -345,14 +339,13 @@ class ReferenceEvaluation::Elements {
       };
       six([&](int a, int b, int c) {
         const double combination = (4.0 * of(w, a, b, c) + of(w, b, c, a) + of(w, c, a, b)) / 3.0;
-        e_bracket_t += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
-        e_paren_t += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
+        all.e_bracket_t += combination * (of(w_left, a, b, c) - of(w_left, c, b, a));
+        all.e_paren_t += combination * (of(v_left, a, b, c) - of(v_left, c, b, a));
       });
     });
     // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude. The bbb energy is
     // equal.
-    e_bracket_t_same = 2.0 * same_left * same;
-    e_paren_t_same = 2.0 * same_left_v * same;
+    same = {2.0 * antisymmetric_left * antisymmetric, 2.0 * antisymmetric_left_v * antisymmetric};
   }
 
   Problem problem_;

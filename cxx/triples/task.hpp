@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,27 +37,64 @@ struct Task {
   SpinCase spin_case;  ///< aab in the spin-adapted formulation, although such a task contains all spin cases
 };
 
-/// The energies of one task for one omega2, hartree. `same`: spin cases aaa and bbb. `mixed`: aab and abb.
+/// The energies that executors sum for each omega2, hartree. Their formulas are in energy.hpp. The last one is the
+/// correction of the method.
+struct Energies {
+  double e_bracket_t = 0.0;  ///< E[T]
+  double e_paren_t = 0.0;    ///< E(T)
+
+  /// Number of energies.
+  static constexpr std::size_t count = 2;
+  /// Names in reports, in the order of the members.
+  static constexpr std::array<const char*, count> names = {"E[T]", "E(T)"};
+
+  /// The energies as values[count], in the order of the members.
+  constexpr std::array<double, count> values() const { return {e_bracket_t, e_paren_t}; }
+  static constexpr Energies of_values(const double* values) { return {values[0], values[1]}; }
+
+  constexpr Energies& operator+=(const Energies& other) {
+    e_bracket_t += other.e_bracket_t;
+    e_paren_t += other.e_paren_t;
+    return *this;
+  }
+  constexpr Energies& operator-=(const Energies& other) {
+    e_bracket_t -= other.e_bracket_t;
+    e_paren_t -= other.e_paren_t;
+    return *this;
+  }
+  constexpr Energies& operator*=(double factor) {
+    e_bracket_t *= factor;
+    e_paren_t *= factor;
+    return *this;
+  }
+  friend constexpr Energies operator+(Energies one, const Energies& other) { return one += other; }
+  friend constexpr Energies operator-(Energies one, const Energies& other) { return one -= other; }
+  friend constexpr Energies operator*(double factor, Energies energies) { return energies *= factor; }
+};
+static_assert(sizeof(Energies) == Energies::count * sizeof(double), "every member must be counted");
+
+/// The energies of one task for one omega2.
 struct TaskEnergy {
-  double e_bracket_t_same = 0.0;   ///< E[T]
-  double e_paren_t_same = 0.0;     ///< E(T)
-  double e_bracket_t_mixed = 0.0;  ///< E[T]
-  double e_paren_t_mixed = 0.0;    ///< E(T)
+  Energies same;   ///< spin cases aaa and bbb
+  Energies mixed;  ///< spin cases aab and abb
 
   TaskEnergy& operator+=(const TaskEnergy& other) {
-    e_bracket_t_same += other.e_bracket_t_same;
-    e_paren_t_same += other.e_paren_t_same;
-    e_bracket_t_mixed += other.e_bracket_t_mixed;
-    e_paren_t_mixed += other.e_paren_t_mixed;
+    same += other.same;
+    mixed += other.mixed;
     return *this;
   }
 
-  /// The energies as plain numbers, for messages and files.
-  static constexpr std::size_t numbers = 4;
+  /// The energies as plain numbers, for messages and files: the values of `same`, then those of `mixed`.
+  static constexpr std::size_t numbers = 2 * Energies::count;
   std::array<double, numbers> as_numbers() const {
-    return {e_bracket_t_same, e_paren_t_same, e_bracket_t_mixed, e_paren_t_mixed};
+    std::array<double, numbers> all{};
+    const auto of_same = same.values(), of_mixed = mixed.values();
+    std::copy(of_mixed.begin(), of_mixed.end(), std::copy(of_same.begin(), of_same.end(), all.begin()));
+    return all;
   }
-  static TaskEnergy of_numbers(const double* n) { return {n[0], n[1], n[2], n[3]}; }
+  static TaskEnergy of_numbers(const double* numbers) {
+    return {Energies::of_values(numbers), Energies::of_values(numbers + Energies::count)};
+  }
 };
 
 /// True if a sextet of tiles is a task: its block is allowed by spin and by symmetry, is not zero by antisymmetry (two

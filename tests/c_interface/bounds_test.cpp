@@ -5,7 +5,7 @@
 #include "c_interface_test_support.hpp"
 #include "tests/support/expected_energies.hpp"
 
-/// What a caller passes may be any number.
+/// Callers may pass any number.
 namespace trifuse::testing {
 namespace {
 
@@ -19,7 +19,7 @@ std::string water() {
 
 class Setters : public ::testing::Test {
  protected:
-  /// The settings as they were must still give this energy.
+  /// After refused calls, the earlier settings must still give this energy.
   void TearDown() override { EXPECT_EQ(open.energy(), expected); }
   void expect_usage_error(const std::string& part) { expect_status(open.status, TRIFUSE_BAD_USAGE, part); }
 
@@ -183,7 +183,7 @@ TEST_F(Descriptions, OfTilesAreBounded) {
   for (const std::int64_t size : {std::int64_t{0}, std::int64_t{-1}, least}) {
     expect_refused([&](Description& d) { d.tiles[1].size = size; }, "size", TRIFUSE_BAD_INPUT);
   }
-  // Also where the sum would overflow.
+  // Also sizes whose sum would overflow.
   for (const std::int64_t size : {most, most / 2 + 1, std::int64_t{30001}, std::int64_t{15001}}) {
     const auto spoil = [&](Description& d) {
       for (trifuse_tile& tile : d.tiles) tile.size = size;

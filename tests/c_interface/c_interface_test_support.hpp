@@ -11,7 +11,7 @@
 
 namespace trifuse::testing {
 
-/// The last call must have failed like this, with one sentence that has `part` in it.
+/// Expects that the last call failed with this code and with one sentence that contains `part`.
 inline void expect_status(const trifuse_status& status, trifuse_code code, const std::string& part) {
   const std::string message = status.message;
   EXPECT_EQ(status.code, code) << message;
@@ -22,7 +22,7 @@ inline void expect_success(const trifuse_status& status) {
   EXPECT_EQ(status.code, TRIFUSE_SUCCESS) << status.message;
 }
 
-/// Amplitudes and a calculation of them, deleted at the end.
+/// Amplitudes and a calculation with them. The destructor deletes both.
 class OpenCalculation {
  public:
   explicit OpenCalculation(const std::string& path) {
@@ -59,7 +59,7 @@ class OpenCalculation {
   }
 };
 
-/// What describes amplitudes that are open, with all that this points to.
+/// The description of open amplitudes, and the arrays to which it points.
 struct Description {
   explicit Description(trifuse_amplitudes of) {
     trifuse_status status;
@@ -82,7 +82,7 @@ struct Description {
   trifuse_description all{};
 };
 
-/// A reader whose context is other amplitudes.
+/// A reader that delivers the blocks of other amplitudes, its context.
 inline std::int32_t read_from(void* context, std::int32_t tensor, const std::int64_t* tiles, std::int64_t size,
                               double* block) {
   trifuse_status status;

@@ -10,7 +10,7 @@ struct Case {
   std::int32_t reference;
 };
 
-/// A program that has amplitudes, and may get something wrong in V2.
+/// A calling program that may deliver wrong blocks of V2.
 struct Program {
   trifuse_amplitudes held = nullptr;
   std::vector<trifuse_class> classes;  ///< of the tiles

@@ -9,7 +9,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// A copy of CH2's dump in which f_ov t2 is said to be among the disconnected triples.
+/// A copy of CH2's dump that declares f_ov t2 as a part of the disconnected triples.
 void write_with_fock_in_triples(const std::string& path) {
   std::filesystem::copy_file(pyscf_data() / "ch2_631g_rohf.h5", path);
   std::filesystem::permissions(path, std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
@@ -42,7 +42,7 @@ TEST(FockInTriples, OfADescriptionGivesTheNumberOfTheDump) {
   for (const std::int32_t fock_in_triples : {1, 0}) {
     SCOPED_TRACE(fock_in_triples);
     description.all.fock_in_triples = fock_in_triples;
-    // Delivered, and set block by block.
+    // Blocks delivered by a reader, and blocks set one by one.
     trifuse_amplitudes read = trifuse_new_amplitudes(&status, &description.all, read_from, with.amplitudes);
     expect_success(status);
     EXPECT_NEAR(energy_of(read), fock_in_triples == 1 ? expected : other, 1e-14);

@@ -10,7 +10,7 @@
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/expected_energies.hpp"
 
-/// Threads do not follow into a process that is forked. Each of these tests is a program of its own under CTest.
+/// A forked process does not have the threads of its parent. CTest runs each of these tests in its own process.
 namespace trifuse::testing {
 namespace {
 
@@ -23,7 +23,7 @@ double computed() {
   return open.energy();
 }
 
-/// What `body` returns in a child, which is killed where it takes too long; -1 then.
+/// Runs `body` in a child process and returns its result. Kills the child and returns -1 if it takes too long.
 template <typename Body>
 int in_child(Body body) {
   const pid_t child = fork();
@@ -51,7 +51,7 @@ TEST(Fork, AfterAComputationIsAnErrorInTheChildAndNoneInTheParent) {
     refused();
     trifuse_open_amplitudes(&status, water().c_str());
     refused();
-    // What computes nothing works.
+    // Calls that do not compute work.
     trifuse_tile_count(&status, open.amplitudes);
     count += status.code == TRIFUSE_SUCCESS ? 0 : 1;
     trifuse_set_threads(&status, open.calculation, 1);
@@ -66,7 +66,7 @@ TEST(Fork, AfterAComputationIsAnErrorInTheChildAndNoneInTheParent) {
 }
 
 TEST(Fork, BeforeAnythingIsComputedWorks) {
-  // In a program of its own, because here others may have computed already.
+  // In another process, because other tests may have computed in this one.
   const char* const variable = "TRIFUSE_TEST_NOTHING_COMPUTED";
   if (std::getenv(variable) == nullptr) {
     const EnvironmentVariable fresh(variable, "1");

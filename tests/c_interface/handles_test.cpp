@@ -107,7 +107,7 @@ TEST_F(Handles, AreErrorsAfterTheyWereDeleted) {
 TEST_F(Handles, AreNeverFollowed) {
   OpenCalculation open(water());
   double number = 1.0;
-  // Null, of the other type, addresses with and without something at them, and numbers beside those of handles.
+  // Null, handles of the other type, valid and invalid addresses, and numbers next to those of handles.
   const auto value = reinterpret_cast<std::uintptr_t>(open.amplitudes);
   for (const std::uintptr_t each : {std::uintptr_t{0}, reinterpret_cast<std::uintptr_t>(open.calculation),
                                     reinterpret_cast<std::uintptr_t>(&number), std::uintptr_t{1}, std::uintptr_t{8},

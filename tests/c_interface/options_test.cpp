@@ -8,7 +8,7 @@
 #include "tce_tiles/synthetic_source.hpp"
 #include "tests/support/refusals.hpp"
 
-/// What the setters refuse is refused below them, too.
+/// The library refuses the same values as the setters of the C interface.
 namespace trifuse::testing {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "c_interface_test_support.hpp"
 #include "tests/support/expected_energies.hpp"
 
-/// What the checks of amplitudes found can be read, and trusted all the same.
+/// Callers can read the witnesses, and continue after a failed witness.
 namespace trifuse::testing {
 namespace {
 
@@ -45,7 +45,7 @@ std::vector<std::string> warnings_of(trifuse_calculation calculation) {
 class Witnesses : public ::testing::Test {
  protected:
   std::string sound() const { return (nwchem_data() / water_dump / "c").string(); }
-  /// A dump without a seal whose maker printed another CCSD energy, by 1e-3 hartree.
+  /// A dump without a seal. Its CCSD energy is wrong by 1e-3 hartree.
   std::string with_other_ccsd_energy() const {
     const std::string path = (folder_.path() / "other.h5").string();
     fs::copy_file(sound_dump(), path);
@@ -61,7 +61,7 @@ class Witnesses : public ::testing::Test {
     return path;
   }
   std::string sound_dump() const { return (pyscf_data() / "h2o_631g_rhf.h5").string(); }
-  /// NWChem's files whose output printed 2e-6 hartree more of (T), and the sums that belong to it.
+  /// NWChem's files with an output in which (T), and the sums that contain it, are changed by 2e-6 hartree.
   std::string with_other_triples() const {
     const fs::path copy = folder_.path() / "copy";
     fs::create_directory(copy);
@@ -128,7 +128,7 @@ TEST_F(Witnesses, ThatFailedEndACalculationUnlessTheInputIsTrusted) {
     EXPECT_NE(warnings_of(open.calculation)[0].find("CCSD energy"), std::string::npos);
     trifuse_set_trust_input(&open.status, open.calculation, 0);
   }
-  // On the left, too.
+  // The same for left amplitudes.
   trifuse_amplitudes left = trifuse_open_doubtful_amplitudes(&status, path.c_str(), doubtful);
   expect_success(status);
   EXPECT_EQ(witness_of(left, "CCSD energy").result, TRIFUSE_WITNESS_FAILED);
@@ -167,7 +167,7 @@ TEST_F(Witnesses, OfBlocksOfTheCallerCanBeReadAndTrusted) {
   trifuse_set_trust_input(&open.status, open.calculation, 1);
   EXPECT_EQ(open.energy(), expected);
   EXPECT_EQ(warnings_of(open.calculation).size(), 1U);
-  // Another calculation does not trust them.
+  // The setting does not apply to another calculation.
   OpenCalculation other(read);
   trifuse_run(&other.status, other.calculation);
   expect_status(other.status, TRIFUSE_BAD_INPUT, "-0.2");

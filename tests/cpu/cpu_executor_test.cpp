@@ -16,7 +16,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
 
-/// The matrix products against the plain evaluation of the formulas, task by task.
+/// Compares the CPU executor with the reference evaluation, task by task.
 namespace trifuse {
 namespace {
 
@@ -24,7 +24,8 @@ using namespace trifuse::testing;
 
 constexpr double tolerance = 1e-12;
 
-/// Differences are relative to the largest energy of any task, which keeps tiny tasks from asking for the impossible.
+/// Differences are relative to the largest energy of all tasks, because the energies of tiny tasks have few correct
+/// digits.
 void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {}) {
   const Plan plan = make_plan(tiles, problem.formulation);
   const auto executor = make_cpu_executor(problem, tiles, limits);
@@ -43,7 +44,7 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
     for (const std::int64_t size : {1, 2, 3, 5, 30}) {
       SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(size));
       const TileSpace tiles = owned.right->tiles().retiled(size, size);
-      // Tiles of one orbital hold no triples of a molecule with few orbitals of each irrep.
+      // With tiles of one orbital, a molecule with few orbitals of each irrep has no triples.
       if (!make_plan(tiles, formulation).tasks.empty()) expect_equal_tasks(owned.problem, tiles);
     }
   }
@@ -104,7 +105,7 @@ TEST(CpuExecutor, ReadsSourcesInAnyTiles) {
   }
 }
 
-TEST(CpuExecutor, ReadsALeftSideInTilesOfItsOwn) {
+TEST(CpuExecutor, ReadsALeftSideInOtherTiles) {
   SyntheticMolecule molecule = closed_shell(5, 7, 2);
   OwnedProblem owned(molecule, SpinFormulation::spin_adapted);
   molecule.hole_tile = 1;
@@ -115,7 +116,7 @@ TEST(CpuExecutor, ReadsALeftSideInTilesOfItsOwn) {
 }
 
 TEST(CpuExecutor, HandlesTilesOfDifferentSizes) {
-  // Seven orbitals in tiles of 4 and 3, eleven in 4, 4 and 3: runs that fill no whole vector.
+  // Seven orbitals in tiles of 4 and 3, eleven in tiles of 4, 4 and 3: no run fills a vector.
   const OwnedProblem adapted(closed_shell(5, 11), SpinFormulation::spin_adapted);
   expect_equal_tasks(adapted.problem, adapted.right->tiles().retiled(3, 4));
   const OwnedProblem open(open_shell(Reference::uhf, {5, 3, 4, 7}), SpinFormulation::spin_orbital);
@@ -133,6 +134,7 @@ TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
     for (const SpinFormulation formulation : molecule.formulations()) {
       const OwnedProblem owned(molecule.molecule, formulation);
       const Plan plan = make_plan(owned.right->tiles(), formulation);
+      ASSERT_FALSE(plan.tasks.empty());
       const auto executor = make_cpu_executor(owned.problem, plan.tiles, {30, 30});
       const auto worker = executor->make_worker();
       std::vector<TaskEnergy> energies(1);
@@ -142,11 +144,12 @@ TEST(CpuExecutor, DoesTheOperationsThatWerePlanned) {
   }
 }
 
-TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
+TEST(CpuExecutor, GivesTheSameBitsAfterAnyOtherTasks) {
   const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   const auto executor = make_cpu_executor(owned.problem, plan.tiles);
   const auto forward = executor->make_worker(), backward = executor->make_worker();
+  ASSERT_FALSE(plan.tasks.empty());
   std::vector<std::vector<double>> found;
   std::vector<TaskEnergy> energies(1);
   for (const Task& task : plan.tasks) {
@@ -159,7 +162,7 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverItDidBefore) {
   }
 }
 
-TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
+TEST(CpuExecutor, GivesTheSameBitsBesideAnyOtherTasks) {
   const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
@@ -173,15 +176,15 @@ TEST(CpuExecutor, GivesTheSameBitsForATaskWhateverStandsBesideIt) {
   }
 }
 
-/// As beside GPUs, whose panels are not cut as cores would cut them.
-TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
+/// As for CPU workers beside GPUs: the panels have other tiles than the executor would choose.
+TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithPanelsOfOtherTiles) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
       if (formulation == SpinFormulation::spin_orbital && !two_sided) owned.problem.method = ccsd_t_with_fock;
       const Plan plan = make_plan(owned.right->tiles().retiled(5, 6), formulation);
       const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, 1);
-      // Tiles of the plan, and tiles of which those that the executor would make are no part.
+      // The tiles of the plan, and tiles that the tiles of the executor do not refine.
       for (const TileSpace& panel_tiles : {plan.tiles, plan.tiles.refined(3, 4)}) {
         SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
         const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, {2, 3});
@@ -192,7 +195,7 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithThePanelsOfOthers) {
   }
 }
 
-TEST(CpuExecutor, GivesTheSameBitsWithAnyNumberOfThreadsTogether) {
+TEST(CpuExecutor, GivesTheSameBitsForAnyNumberOfThreadsOfAWorker) {
   const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
   problem.omega2 = {0.0, 0.1};
@@ -208,7 +211,7 @@ TEST(CpuExecutor, GivesTheSameBitsWithAnyNumberOfThreadsTogether) {
   }
 }
 
-TEST(CpuExecutor, GivesThreadsThatWorkTogetherEnoughTasksAtOnce) {
+TEST(CpuExecutor, GivesWorkersOfSeveralThreadsLargerBatches) {
   const OwnedProblem owned(closed_shell(5, 9), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(1, 2), SpinFormulation::spin_adapted);
   std::vector<bool> finished(plan.tasks.size(), false);
@@ -231,8 +234,8 @@ TEST(CpuExecutor, GivesThreadsThatWorkTogetherEnoughTasksAtOnce) {
   }
 }
 
-/// What fails on one of the threads must not end the process.
-TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
+/// A failure on one of the threads must become an exception and not end the process.
+TEST(CpuExecutor, PassesOnAFailureOfOneOfItsThreads) {
   const OwnedProblem owned(closed_shell(5, 9), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   class Unreachable final : public SharedArray {
@@ -256,7 +259,7 @@ TEST(CpuExecutor, TellsOfAFailureOfOneOfItsThreads) {
 }
 
 TEST(CpuExecutor, NeedsTheMemoryThatItAnnounces) {
-  // Twice the amplitudes on two sides, but integrals are stored once.
+  // Two sides have twice the amplitudes, but integrals are stored once.
   const OwnedProblem one(closed_shell(6, 12), SpinFormulation::spin_adapted),
       two(closed_shell(6, 12), SpinFormulation::spin_adapted, true);
   const TileSpace& tiles = one.right->tiles();

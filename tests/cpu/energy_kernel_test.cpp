@@ -10,13 +10,13 @@
 #include "cxx/triples/energy.hpp"
 #include "tests/support/calculations.hpp"
 
-/// The vectorised sum over the elements of a task against plain loops over the same arrays.
+/// Compares the vectorised sum over the elements of a task with plain loops over the same arrays.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-/// Extents of a, b, c, i, j, k, and which tiles are the same.
+/// Extents of a, b, c, i, j, k, and flags for equal tiles.
 struct Shape {
   std::array<std::int64_t, 6> extent;
   std::array<bool, 2> equal_particles, equal_holes;
@@ -67,7 +67,7 @@ class RandomTask {
   void set_energy(std::size_t slot, std::int64_t orbital, double value) {
     eps_[slot][static_cast<std::size_t>(orbital)] = value;
   }
-  /// The targets' element with these indices.
+  /// The position in a target of the element with these indices.
   std::size_t place(const std::array<std::int64_t, 6>& x) const {
     const auto& n = input_.extent;
     return static_cast<std::size_t>(x[2] + padded_run(n[2]) *
@@ -152,19 +152,21 @@ class RandomTask {
       s[n] = singles(t, x);
     }
     const auto six = [](const std::array<double, 6>& v) { return SixTargets{v[0], v[1], v[2], v[3], v[4], v[5]}; };
-    Numerators n = input_.targets == 6 ? spin_adapted_numerators(six(left), six(s), six(right))
-                                       : spin_orbital_numerators(left[0], s[0], right[0]);
-    if (input_.targets == 1 && input_.same_spin) n = {n.e_bracket_t, n.e_paren_t, n.e_bracket_t, n.e_paren_t};
+    Numerators n;
+    if (input_.targets == 6) {
+      n = spin_adapted_numerators(six(left), six(s), six(right));
+    } else {
+      n.all = spin_orbital_energies(left[0] * right[0], s[0] * right[0]);
+      if (input_.same_spin) n.same = n.all;
+    }
     double delta = 0.0;
     for (std::size_t slot = 0; slot < 6; ++slot) {
       delta += (slot < 3 ? -1.0 : 1.0) * eps_[slot][static_cast<std::size_t>(x[slot])];
     }
     for (std::size_t w = 0; w < omega2.size(); ++w) {
       const double scale = input_.factor / (delta - 3.0 * omega2[w]);
-      energies[w].e_bracket_t_same += scale * n.e_bracket_t_same;
-      energies[w].e_paren_t_same += scale * n.e_paren_t_same;
-      energies[w].e_bracket_t_mixed += scale * (n.e_bracket_t - n.e_bracket_t_same);
-      energies[w].e_paren_t_mixed += scale * (n.e_paren_t - n.e_paren_t_same);
+      energies[w].same += scale * n.same;
+      energies[w].mixed += scale * (n.all - n.same);
     }
   }
 
@@ -182,7 +184,7 @@ const std::vector<Shape> shapes = {
     {{1, 2, 40, 1, 1, 1}, {false, false}, {false, false}}, {{17, 17, 17, 2, 2, 2}, {true, true}, {true, true}},
 };
 
-TEST(EnergyKernel, SumsWhatPlainLoopsSum) {
+TEST(EnergyKernel, AgreesWithPlainLoops) {
   const std::vector<double> omega2 = {0.0, 0.1, 0.7};
   unsigned seed = 0;
   for (const Shape& shape : shapes) {
@@ -204,7 +206,7 @@ TEST(EnergyKernel, SumsWhatPlainLoopsSum) {
 }
 
 TEST(EnergyKernel, LeavesOutElementsThatVanishByAntisymmetry) {
-  // Such elements are zero but for rounding, and so may be their denominators: here both are anything.
+  // These elements, and perhaps their denominators, are zero except for rounding. Here both get arbitrary numbers.
   RandomTask task({{3, 3, 3, 2, 2, 2}, {true, true}, {true, true}}, 1, false, 5);
   const auto expected = task.kernel({0.0});
   for (std::int64_t x = 0; x < 3; ++x) task.targets()[0][task.place({x, x, (x + 1) % 3, 0, 1, 0})] = 1e30;

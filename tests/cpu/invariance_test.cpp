@@ -10,7 +10,7 @@
 #include "tests/support/swapped_spins.hpp"
 #include "tests/support/transformed_source.hpp"
 
-/// What may not change the energies, and what may not change a single bit of them.
+/// Changes of the input or of the run that must not change the energies, or not a single bit of them.
 namespace trifuse {
 namespace {
 
@@ -23,7 +23,7 @@ class TheEnergyOf : public ::testing::TestWithParam<NamedMolecule> {
   std::unique_ptr<TileSource> source = make_synthetic_source(GetParam().molecule);
   std::unique_ptr<TileSource> left = make_synthetic_source(other_amplitudes(GetParam().molecule));
 
-  /// Each sides' and forms' numbers for two values of omega2.
+  /// The numbers of a calculation for two values of omega2.
   static std::vector<double> numbers(const TileSource& right, const TileSource* left_source,
                                      SpinFormulation formulation, std::optional<std::int64_t> tile_size = {}) {
     CalculationOptions options = options_for(formulation, tile_size);
@@ -58,7 +58,7 @@ TEST_P(TheEnergyOf, DoesNotDependOnTheSignsOfOrbitals) {
   expect_same(*rotated_source(*source, phases), *rotated_source(*left, phases));
 }
 
-/// Orbitals of each class and irrep get equal energies two by two, then the two are turned into each other.
+/// Pairs of orbitals of each class and irrep get equal energies. Then the two orbitals of each pair are rotated.
 TEST_P(TheEnergyOf, DoesNotDependOnRotationsOfDegenerateOrbitals) {
   const TileSpace whole = undivided(source->tiles());
   std::vector<double> energies(source->orbital_energies().begin(), source->orbital_energies().end());
@@ -162,9 +162,9 @@ INSTANTIATE_TEST_SUITE_P(Every, TheEnergyOf, ::testing::ValuesIn(molecules_of_ev
 INSTANTIATE_TEST_SUITE_P(Every, TheOpenShellEnergyOf, ::testing::ValuesIn(open_shells()), molecule_name);
 INSTANTIATE_TEST_SUITE_P(Every, TheClosedShellEnergyOf, ::testing::ValuesIn(closed_shells()), molecule_name);
 
-/// An occupied orbital above virtual ones, made harmless by omega2: elements that vanish by antisymmetry may then have
-/// denominators that are positive or zero, and must not show.
-TEST(TheEnergy, DoesNotSufferFromZeroDenominatorsOfElementsThatVanish) {
+/// An occupied orbital above virtual orbitals, with an omega2 that makes all needed denominators negative. Elements
+/// that vanish by antisymmetry may have zero or positive denominators. They must not change the energies.
+TEST(TheEnergy, IgnoresZeroDenominatorsOfElementsThatVanish) {
   for (const Reference reference : {Reference::rhf, Reference::uhf}) {
     const auto source = make_synthetic_source(open_shell(reference, {3, 3, 3, 3}));
     // With omega2 = 0.1 the denominator of i i i -> a a a is exactly 3 * 0.1 - 0.3 for the upper hole.

@@ -14,19 +14,19 @@
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
 
-/// How executors read their operands on several threads.
+/// Executors read their operands on several threads.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-/// Passes on another source's blocks and watches how it is read.
+/// Passes on the blocks of another source and records the reads.
 class Watched final : public TileSource {
  public:
   Watched(const TileSource& source, bool concurrent) : source_(source), concurrent_(concurrent) {}
 
   mutable std::atomic<int> inside{0}, max_inside{0}, reads{0};
-  mutable std::vector<std::array<int, 4>> t2_reads;  ///< in the order of reading, where not concurrent
+  mutable std::vector<std::array<int, 4>> t2_reads;  ///< in the order of reading; not recorded if reads are concurrent
   int fails_at = -1;                                 ///< the number of the read that fails
 
   const SourceInfo& info() const override { return source_.info(); }

@@ -19,7 +19,7 @@ using namespace trifuse::testing;
 
 class MissingIrreps : public ::testing::Test {
  protected:
-  /// Every task is executed twice, so that also the first finds in memory what others have left there.
+  /// Executes every task twice, so that the first task, too, finds numbers of other tasks in the scratch memory.
   static std::vector<double> energies(const Executor& executor, const Plan& plan) {
     std::vector<TaskEnergy> energies(plan.tasks.size());
     const auto worker = executor.make_worker();
@@ -37,7 +37,7 @@ class MissingIrreps : public ::testing::Test {
       return contractions.products.empty();
     });
   }
-  /// Compares a random molecule with these irreps; says whether it had a task without any product.
+  /// Compares the executors for a random molecule with these irreps. Returns true if a task has no product.
   static bool expect_agreement(const OrbitalSet& orbitals, SpinFormulation formulation, bool two_sided) {
     const MemorySource right = memory_source(DenseMolecule(orbitals, 1), 2, 2);
     const MemorySource left = memory_source(DenseMolecule(orbitals, 2), 2, 2);
@@ -58,8 +58,8 @@ class MissingIrreps : public ::testing::Test {
 };
 
 TEST_F(MissingIrreps, MayLeaveATaskWithoutAnyProduct) {
-  // i, j, k of irreps 1, 2 and, beta, 0; a, b, c of irreps 4, 5 and, beta, 2: no orbital can be summed over. With two
-  // beta electrons there are products.
+  // i, j, k have the irreps 1, 2 and (beta) 0; a, b, c have the irreps 4, 5 and (beta) 2. No contracted orbital has an
+  // allowed irrep. Tasks with two beta electrons have products.
   const OrbitalSet orbitals = {Reference::uhf, {{{1, 2, 4}, {0, 0}, {4, 5, 5}, {2, 2}}}};
   EXPECT_TRUE(expect_agreement(orbitals, SpinFormulation::spin_orbital, false));
   EXPECT_TRUE(expect_agreement(orbitals, SpinFormulation::spin_orbital, true));

@@ -9,7 +9,7 @@
 #include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 
-/// Methods that are nothing but a description: the CPU executor and the reference evaluation read the same one.
+/// Methods that consist of a description only. The CPU executor and the reference evaluation read the same description.
 namespace trifuse {
 namespace {
 
@@ -59,14 +59,14 @@ TEST_P(OtherMethodsFor, AreLinearInTheWeight) {
       return sum;
     };
     const TaskEnergy whole = sum_on_cpu(ccsd_t), half = sum_on_cpu(half_disconnected);
-    EXPECT_EQ(half.e_bracket_t_mixed, whole.e_bracket_t_mixed);
-    EXPECT_EQ(half.e_bracket_t_same, whole.e_bracket_t_same);
+    EXPECT_EQ(half.mixed.e_bracket_t, whole.mixed.e_bracket_t);
+    EXPECT_EQ(half.same.e_bracket_t, whole.same.e_bracket_t);
     const auto of_singles = [](const TaskEnergy& x) {
-      return x.e_paren_t_same + x.e_paren_t_mixed - x.e_bracket_t_same - x.e_bracket_t_mixed;
+      return x.same.e_paren_t + x.mixed.e_paren_t - x.same.e_bracket_t - x.mixed.e_bracket_t;
     };
     const double of_whole = of_singles(whole), of_half = of_singles(half);
     EXPECT_NE(of_whole, 0.0);
-    EXPECT_NEAR(of_half, 0.5 * of_whole, 1e-12 * std::abs(whole.e_paren_t_same + whole.e_paren_t_mixed));
+    EXPECT_NEAR(of_half, 0.5 * of_whole, 1e-12 * std::abs(whole.same.e_paren_t + whole.mixed.e_paren_t));
   }
 }
 

@@ -11,7 +11,8 @@
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/molecules.hpp"
 
-/// Energies from amplitudes that NWChem and PySCF made, against those that they or another program printed.
+/// Computes energies from amplitudes of NWChem and PySCF and compares them with printed energies of these or other
+/// programs.
 namespace trifuse {
 namespace {
 
@@ -31,7 +32,7 @@ std::vector<SpinFormulation> formulations_of(const TileSource& source) {
   return {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted};
 }
 
-void expect_near(const EnergyPair& found, const EnergyPair& expected) {
+void expect_near(const Energies& found, const Energies& expected) {
   EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
   EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }
@@ -49,10 +50,10 @@ class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(EnergyFromNwchemsFiles, IsThePrintedOneInEveryFormAndInTilesOfAnySize) {
+TEST_P(EnergyFromNwchemsFiles, IsThePrintedEnergyInEveryFormAndForAnyTileSize) {
   for (const SpinFormulation formulation : formulations_of(*source)) {
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {1}, {7}}) {
-      if (size == 1 && source->tiles().orbitals() > 30) continue;  // many tasks, and nothing new
+      if (size == 1 && source->tiles().orbitals() > 30) continue;  // would take many tasks and test nothing new
       SCOPED_TRACE(to_string(formulation) + ", tiles of " + (size ? std::to_string(*size) : "the usual size"));
       const auto energies = calculate(*source, options(formulation, size)).energies;
       expect_near(energies.front().total, expected.plain);
@@ -84,7 +85,7 @@ class StandardRohfEnergyFromNwchemsFiles : public EnergyFromNwchemsFiles {
   }
 };
 
-TEST_P(StandardRohfEnergyFromNwchemsFiles, IsThatOfOtherPrograms) {
+TEST_P(StandardRohfEnergyFromNwchemsFiles, AgreesWithOtherPrograms) {
   EXPECT_NEAR(standard(*source), *expected.standard_rohf, tolerance);
 }
 
@@ -107,17 +108,18 @@ TEST(StandardRohfEnergies, AreKnownForBothStoragesOfIntegrals) {
   EXPECT_LT(spatial, rohf_dumps().size());
 }
 
-// Dumps in HDF5 that PySCF made; the expected energies come from a brute-force program.
+// HDF5 dumps made with PySCF. The expected energies come from a brute-force program.
 
 nlohmann::json pyscf_energies(const std::string& sides) {
   return read_json(pyscf_data() / "energies.json").at(sides);
 }
-EnergyPair brute_force(const nlohmann::json& entry) {
+Energies brute_force(const nlohmann::json& entry) {
   return {entry.at("brute_force").at("E[T]"), entry.at("brute_force").at("E(T)")};
 }
 
-TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgram) {
+TEST(EnergyFromPyscfsDumps, AgreesWithABruteForceProgram) {
   const nlohmann::json dumps = pyscf_energies("one_sided");
+  ASSERT_FALSE(dumps.empty());
   for (const auto& [name, entry] : dumps.items()) {
     const auto source = open_path(pyscf_data() / name);
     for (const SpinFormulation formulation : formulations_of(*source)) {
@@ -129,8 +131,10 @@ TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgram) {
   }
 }
 
-TEST(EnergyFromPyscfsDumps, IsThatOfABruteForceProgramForTwoSides) {
-  for (const auto& entry : pyscf_energies("two_sided")) {
+TEST(EnergyFromPyscfsDumps, AgreesWithABruteForceProgramForTwoSides) {
+  const nlohmann::json pairs = pyscf_energies("two_sided");
+  ASSERT_FALSE(pairs.empty());
+  for (const auto& entry : pairs) {
     const auto right = open_path(pyscf_data() / entry.at("dump").get<std::string>());
     const auto left = open_path(pyscf_data() / entry.at("left").get<std::string>(), false);
     for (const SpinFormulation formulation : formulations_of(*right)) {

@@ -9,7 +9,7 @@
 namespace trifuse {
 namespace {
 
-/// Strides of a target whose dimensions stand in another order, `order[0]` the fastest, with gaps after each run.
+/// Strides of a target with another order of dimensions and with gaps after each run. `order[0]` is the fastest.
 Six permuted_strides(const Six& extent, const std::array<std::size_t, 6>& order, std::int64_t gap) {
   Six stride{};
   std::int64_t step = 1;
@@ -72,7 +72,7 @@ TEST(Scatter, PutsSixDimensionsInAnyOrder) {
   expect_all_permutations({3, 2, 4, 1, 2, 3}, 0);
 }
 
-TEST(Scatter, LeavesGapsBetweenRunsAlone) {
+TEST(Scatter, DoesNotChangeGapsBetweenRuns) {
   expect_all_permutations({3, 2, 1, 2, 2, 3}, 5);
 }
 

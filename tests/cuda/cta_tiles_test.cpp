@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "tests/support/float_slices.hpp"
 
 namespace trifuse::gpu {
 namespace {
@@ -19,9 +20,11 @@ std::size_t at(std::int64_t n) {
 
 constexpr auto& bulk_shapes = BulkKernels::shapes;
 
-/// The shapes of all compiled kernels.
+/// The shapes of all compiled kernels, and those of kernels in other precisions.
 std::vector<Shape> all_shapes() {
   std::vector<Shape> shapes(bulk_shapes.begin(), bulk_shapes.end());
+  shapes.push_back(shape_of<FmaIn<Fp32>>());
+  shapes.push_back(shape_of<FmaIn<TwoFloats>>());
   shapes.insert(shapes.end(), CooperativeKernels::shapes.begin(), CooperativeKernels::shapes.end());
   return shapes;
 }
@@ -39,12 +42,13 @@ void expect_room(const Shape& shape, const std::array<int, 3>& warps) {
   EXPECT_LE(a * b * c * hole_block * hole_block * hole_block, shape.cta_elements);
   EXPECT_LE(a + b + c, shape.cta_particles);
   // A k-tile of both operands: one block of holes each, with one particle and with the other two.
-  const auto k_tile_bytes = [](std::int64_t alone, std::int64_t first, std::int64_t second) {
+  const auto k_tile_bytes = [&](std::int64_t alone, std::int64_t first, std::int64_t second) {
     const auto extent = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
-    const Packing left{PanelKind::left, {extent(alone), hole_block, hole_block, 0}, {}, Fp64::k_tile_depth, 1, 0, 4};
+    const Packing left{
+        PanelKind::left, {extent(alone), hole_block, hole_block, 0}, {}, shape.format.k_tile_depth, 1, 0, 4};
     const Packing right{
-        PanelKind::right, {extent(first), extent(second), hole_block, 0}, {}, Fp64::k_tile_depth, 2, 0, 4};
-    return (packed_size<Fp64>(left) + packed_size<Fp64>(right)) * static_cast<std::int64_t>(sizeof(Fp64::Operand));
+        PanelKind::right, {extent(first), extent(second), hole_block, 0}, {}, shape.format.k_tile_depth, 2, 0, 4};
+    return packed_bytes(left, shape.format) + packed_bytes(right, shape.format);
   };
   EXPECT_LE(std::max({k_tile_bytes(a, b, c), k_tile_bytes(b, a, c), k_tile_bytes(c, a, b)}), shape.stage_bytes);
   const std::int64_t holes = hole_block * hole_block, vvoo = 3 * (a * b + a * c + b * c) * holes;

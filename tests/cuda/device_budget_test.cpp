@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
@@ -14,6 +15,7 @@
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/tile_sizes.hpp"
+#include "tests/support/float_slices.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
 
@@ -24,8 +26,10 @@ using namespace trifuse::testing;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20, gib = std::int64_t{1} << 30;
 
+constexpr OperandFormat fp64 = format_of<Fp64>();
+
 /// The largest task, all panels and the largest part of a panel, counted panel by panel.
-PanelDemand counted(const Problem& problem, const Plan& plan) {
+PanelDemand counted(const Problem& problem, const Plan& plan, const OperandFormat& format) {
   PanelDemand found{};
   std::set<PanelName> all;
   ContractionList contractions;
@@ -36,7 +40,7 @@ PanelDemand counted(const Problem& problem, const Plan& plan) {
     return bytes;
   };
   for (const Task& task : plan.tasks) {
-    write_program(problem, plan.tiles, task, Fp64::k_step, contractions, program);
+    write_program(problem, plan.tiles, task, format, contractions, program);
     std::set<PanelName> names;
     for (const auto& product : program.products) {
       if (product.k_steps > 0) names.insert({product.a, product.b});
@@ -72,11 +76,15 @@ TEST_P(DemandOf, PanelsIsAnUpperBoundOfWhatTasksRead) {
                      std::to_string(particles) + (two_sided ? ", two sides" : ""));
         const Plan plan = make_plan(owned.right->tiles().retiled(holes, particles), formulation);
         ASSERT_FALSE(plan.tasks.empty());
-        const PanelDemand found = counted(owned.problem, plan), demand = panel_demand(owned.problem, plan.tiles);
-        EXPECT_GT(found.largest_task, 0);
-        EXPECT_LE(found.largest_task, demand.largest_task);
-        EXPECT_LE(found.all, demand.all);
-        EXPECT_LE(found.slot, demand.slot);
+        for (const OperandFormat& format : {fp64, format_of<Fp32>(), format_of<TwoFloats>()}) {
+          SCOPED_TRACE(std::string(format.name));
+          const PanelDemand found = counted(owned.problem, plan, format),
+                            demand = panel_demand(owned.problem, plan.tiles, format);
+          EXPECT_GT(found.largest_task, 0);
+          EXPECT_LE(found.largest_task, demand.largest_task);
+          EXPECT_LE(found.all, demand.all);
+          EXPECT_LE(found.slot, demand.slot);
+        }
       }
     }
   }
@@ -88,21 +96,46 @@ INSTANTIATE_TEST_SUITE_P(Every, DemandOf, ::testing::ValuesIn(molecules_of_every
 TEST(Demand, IsNotMuchMoreThanWhatTasksRead) {
   const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), SpinFormulation::spin_adapted);
-  const PanelDemand found = counted(owned.problem, plan), demand = panel_demand(owned.problem, plan.tiles);
-  EXPECT_LE(demand.largest_task, 1.3 * static_cast<double>(found.largest_task));
-  EXPECT_LE(demand.all, 2.2 * static_cast<double>(found.all));
+  for (const OperandFormat& format : {fp64, format_of<Fp32>(), format_of<TwoFloats>()}) {
+    SCOPED_TRACE(std::string(format.name));
+    const PanelDemand found = counted(owned.problem, plan, format),
+                      demand = panel_demand(owned.problem, plan.tiles, format);
+    EXPECT_LE(demand.largest_task, 1.3 * static_cast<double>(found.largest_task));
+    EXPECT_LE(demand.all, 2.2 * static_cast<double>(found.all));
+  }
+}
+
+// Panels of floats take half of the memory. vvoo blocks and pinned buffers take as much as with doubles.
+TEST(Demand, FollowsTheFormatOfTheOperands) {
+  const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
+  const TileSpace tiles = owned.right->tiles().retiled(8, 16);
+  const PanelDemand doubles = panel_demand(owned.problem, tiles, fp64),
+                    floats = panel_demand(owned.problem, tiles, format_of<Fp32>());
+  const std::int64_t vvoo_of_task = 18 * 16 * 16 * 8 * 8 * 8, all_vvoo = 2 * 96 * 96 * 24 * 24 * 8;
+  EXPECT_EQ(2 * (floats.largest_task - vvoo_of_task), doubles.largest_task - vvoo_of_task);
+  EXPECT_EQ(2 * (floats.all - all_vvoo), doubles.all - all_vvoo);
+  EXPECT_EQ(floats.slot, doubles.slot);
+  // So the same budget allows larger tiles.
+  const TileSpace coarse = owned.right->tiles().retiled(24, 48);
+  const auto largest_with = [&](const OperandFormat& format) {
+    const auto [holes, particles] =
+        largest_tiles(tiles_that_fit(owned.problem, coarse, format, 500 * mib, 1, 100 * mib));
+    return holes * particles;
+  };
+  EXPECT_LT(largest_with(fp64), largest_with(format_of<Fp32>()));
 }
 
 // The panels of large tiles come in parts that are larger than the smallest pinned buffer.
 TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
   const OwnedProblem owned(closed_shell(4, 72), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(4, 72), SpinFormulation::spin_adapted);
-  const std::int64_t small = panel_demand(owned.problem, plan.tiles.retiled(4, 8)).slot;
-  EXPECT_EQ(small, 32 * mib);
-  EXPECT_LE(counted(owned.problem, plan).slot, panel_demand(owned.problem, plan.tiles).slot);
+  const std::int64_t small = panel_demand(owned.problem, plan.tiles.retiled(4, 8), fp64).slot;
+  EXPECT_EQ(small, panel_demand(owned.problem, plan.tiles.retiled(4, 4), fp64).slot) << "there is a smallest buffer";
+  EXPECT_LE(counted(owned.problem, plan, fp64).slot, panel_demand(owned.problem, plan.tiles, fp64).slot);
   const auto wide =
       make_plan(make_synthetic_source(closed_shell(4, 600))->tiles().retiled(4, 100), SpinFormulation::spin_adapted);
-  const std::int64_t needed = counted(owned.problem, wide).slot, slot = panel_demand(owned.problem, wide.tiles).slot;
+  const std::int64_t needed = counted(owned.problem, wide, fp64).slot,
+                     slot = panel_demand(owned.problem, wide.tiles, fp64).slot;
   EXPECT_GT(needed, small);
   EXPECT_LE(needed, slot);
   EXPECT_LE(slot, 1.1 * static_cast<double>(needed));
@@ -110,10 +143,9 @@ TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
 
 TEST(DeviceBudget, IsDividedWithoutRest) {
   const OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
-  const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles());
+  const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles(), fp64);
   const std::int64_t worker =
       worker_bytes(scratch_doubles(132, owned.problem.targets(), BulkKernels::shapes.front().cta_elements));
-  EXPECT_EQ(worker, 132 * 6 * 16384 * 8 + launch_bytes);
   for (const std::int64_t free : {2 * gib, 10 * gib, 40 * gib, 140 * gib}) {
     const std::int64_t budget = device_budget(free, 0);
     EXPECT_LT(budget, free);
@@ -154,8 +186,8 @@ TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
   std::set<std::pair<std::int64_t, std::int64_t>> sizes;
   std::int64_t smallest = 0;
   for (std::int64_t budget = 1200 * mib; budget < 64 * gib; budget += budget / 8) {
-    const TileSpace fine = tiles_that_fit(owned.problem, coarse, budget, workers, worker);
-    const PanelDemand demand = panel_demand(owned.problem, fine);
+    const TileSpace fine = tiles_that_fit(owned.problem, coarse, fp64, budget, workers, worker);
+    const PanelDemand demand = panel_demand(owned.problem, fine, fp64);
     EXPECT_LE(demand.largest_task, launch_limit(panel_bytes(budget, workers, worker, demand)));
     const auto [holes, particles] = largest_tiles(fine);
     EXPECT_LE(holes, largest_hole_tile);
@@ -167,15 +199,15 @@ TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
   EXPECT_GE(sizes.size(), 3u);
   // Tiles that fit stay as they are.
   const TileSpace small = owned.right->tiles().retiled(8, 16);
-  EXPECT_EQ(tiles_that_fit(owned.problem, small, 64 * gib, workers, worker), small);
-  expect_failure<UsageError>([&] { tiles_that_fit(owned.problem, coarse, 1000 * mib, workers, worker); },
+  EXPECT_EQ(tiles_that_fit(owned.problem, small, fp64, 64 * gib, workers, worker), small);
+  expect_failure<UsageError>([&] { tiles_that_fit(owned.problem, coarse, fp64, 1000 * mib, workers, worker); },
                              "allow more --memory");
 }
 
 // A launch is full after `max_cta_tiles`, and the last task adds its own.
 TEST(DeviceBudget, HasRoomForTheProgramAndTheSumsOfALaunch) {
-  TaskData largest = single_task({largest_particle_tile, largest_particle_tile, largest_particle_tile,
-                                  largest_hole_tile, largest_hole_tile, largest_hole_tile});
+  constexpr int particles = 32, holes = largest_hole_tile;  // default_cuda_tile_sizes()
+  TaskData largest = single_task({particles, particles, particles, holes, holes, holes});
   for (const Shape& shape : BulkKernels::shapes) {
     CtaTiling tiling(shape);
     std::vector<CtaTile> cta_tiles;

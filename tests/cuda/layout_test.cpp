@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/float_slices.hpp"
+
 namespace trifuse::gpu {
 namespace {
 
@@ -14,32 +16,52 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-TEST(KTiles, HoldEveryElementOfAOnce) {
-  std::vector<int> seen(at(Fp64::a_k_tile), 0);
-  for (int row = 0; row < Fp64::rows; ++row) {
-    for (int k = 0; k < Fp64::k_tile_depth; ++k) {
-      const int element = Fp64::a_index(row, k);
-      ASSERT_TRUE(element >= 0 && element < Fp64::a_k_tile) << row << ", " << k;
-      ++seen[at(element)];
-      EXPECT_EQ(Fp64::a_row(element), row);
-      EXPECT_EQ(Fp64::a_contracted(element), k);
+/// Tests of the layout in one precision.
+template <typename Precision>
+class KTilesIn : public ::testing::Test {};
+using Precisions = ::testing::Types<Fp64, Fp32, TwoFloats>;
+struct PrecisionName {
+  template <typename Precision>
+  static std::string GetName(int) {
+    return Precision::name;
+  }
+};
+TYPED_TEST_SUITE(KTilesIn, Precisions, PrecisionName);
+
+TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
+  using Precision = TypeParam;
+  std::vector<int> seen(at(Precision::a_k_tile), 0);
+  for (int row = 0; row < Precision::rows; ++row) {
+    for (int k = 0; k < Precision::k_tile_depth; ++k) {
+      for (int slice = 0; slice < Precision::slices; ++slice) {
+        const int element = Precision::a_index(row, k, slice);
+        ASSERT_TRUE(element >= 0 && element < Precision::a_k_tile) << row << ", " << k;
+        ++seen[at(element)];
+        EXPECT_EQ(Precision::a_row(element), row);
+        EXPECT_EQ(Precision::a_contracted(element), k);
+        EXPECT_EQ(Precision::a_slice(element), slice);
+      }
     }
   }
-  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Fp64::a_k_tile);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Precision::a_k_tile);
 }
 
-TEST(KTiles, HoldEveryElementOfBOnce) {
-  std::vector<int> seen(at(Fp64::b_k_tile), 0);
-  for (int column = 0; column < Fp64::columns; ++column) {
-    for (int k = 0; k < Fp64::k_tile_depth; ++k) {
-      const int element = Fp64::b_index(k, column);
-      ASSERT_TRUE(element >= 0 && element < Fp64::b_k_tile) << k << ", " << column;
-      ++seen[at(element)];
-      EXPECT_EQ(Fp64::b_column(element), column);
-      EXPECT_EQ(Fp64::b_contracted(element), k);
+TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
+  using Precision = TypeParam;
+  std::vector<int> seen(at(Precision::b_k_tile), 0);
+  for (int column = 0; column < Precision::columns; ++column) {
+    for (int k = 0; k < Precision::k_tile_depth; ++k) {
+      for (int slice = 0; slice < Precision::slices; ++slice) {
+        const int element = Precision::b_index(k, column, slice);
+        ASSERT_TRUE(element >= 0 && element < Precision::b_k_tile) << k << ", " << column;
+        ++seen[at(element)];
+        EXPECT_EQ(Precision::b_column(element), column);
+        EXPECT_EQ(Precision::b_contracted(element), k);
+        EXPECT_EQ(Precision::b_slice(element), slice);
+      }
     }
   }
-  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Fp64::b_k_tile);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Precision::b_k_tile);
 }
 
 // In m16n8k8, lane 4 r + q reads A(r, q), A(r + 8, q), A(r, q + 4), A(r + 8, q + 4) and B(q, r), B(q + 4, r).
@@ -47,11 +69,11 @@ TEST(KTiles, GiveALaneItsOperandsInPairs) {
   for (int step = 0; step < Fp64::k_tile_steps; ++step) {
     for (int lane = 0; lane < 32; ++lane) {
       const int r = lane / 4, q = lane % 4, k = step * Fp64::k_step + q;
-      EXPECT_EQ(Fp64::a_index(r, k), step * 128 + 2 * lane);
-      EXPECT_EQ(Fp64::a_index(r + 8, k), step * 128 + 2 * lane + 1);
-      EXPECT_EQ(Fp64::a_index(r, k + 4), step * 128 + 64 + 2 * lane);
-      EXPECT_EQ(Fp64::b_index(k, r), step * 64 + 2 * lane);
-      EXPECT_EQ(Fp64::b_index(k + 4, r), step * 64 + 2 * lane + 1);
+      EXPECT_EQ(Fp64::a_index(r, k, 0), step * 128 + 2 * lane);
+      EXPECT_EQ(Fp64::a_index(r + 8, k, 0), step * 128 + 2 * lane + 1);
+      EXPECT_EQ(Fp64::a_index(r, k + 4, 0), step * 128 + 64 + 2 * lane);
+      EXPECT_EQ(Fp64::b_index(k, r, 0), step * 64 + 2 * lane);
+      EXPECT_EQ(Fp64::b_index(k + 4, r, 0), step * 64 + 2 * lane + 1);
     }
   }
 }
@@ -106,15 +128,23 @@ class RandomPacking {
   std::mt19937& random_;
 };
 
-/// For each element of a packed panel its offset in the source, from the index maps that kernels use; -1: zero.
-std::vector<std::int64_t> expected_sources(const Packing& p) {
-  std::vector<std::int64_t> from(at(packed_size<Fp64>(p)), -1);
+/// The source of an element of a packed panel.
+struct Source {
+  std::int64_t raw = -1;  ///< offset in the source; -1: the element is zero
+  int slice = 0;
+  bool operator==(const Source&) const = default;
+};
+
+/// For each element of a packed panel its source, from the index maps that kernels use.
+template <typename Precision>
+std::vector<Source> expected_sources(const Packing& p) {
+  std::vector<Source> from(at(packed_size<Precision>(p)));
   const auto& n = p.extent;
-  const std::int64_t k_tiles = k_tile_count<Fp64>(p.contracted);
-  const auto put = [&](std::int64_t offset, std::int64_t raw) {
+  const std::int64_t k_tiles = k_tile_count<Precision>(p.contracted);
+  const auto put = [&](std::int64_t offset, std::int64_t raw, int slice) {
     ASSERT_TRUE(offset >= 0 && at(offset) < from.size());
-    ASSERT_EQ(from[at(offset)], -1) << "two elements have the same offset";
-    from[at(offset)] = raw;
+    ASSERT_EQ(from[at(offset)].raw, -1) << "two elements have the same offset";
+    from[at(offset)] = {raw, slice};
   };
   const int fourth = p.kind == PanelKind::vvoo ? n[3] : 1;
   for (int x = 0; x < n[0]; ++x)
@@ -123,64 +153,68 @@ std::vector<std::int64_t> expected_sources(const Packing& p) {
         for (int w = 0; w < fourth; ++w)
           for (int k = 0; k < p.contracted; ++k) {
             const std::int64_t raw = x * p.stride[0] + y * p.stride[1] + z * p.stride[2] + w * p.stride[3] + k;
-            const int k_tile = k / Fp64::k_tile_depth, in_k_tile = k % Fp64::k_tile_depth;
-            switch (p.kind) {
-              case PanelKind::left:  // (p, h, h')
-                put(left_k_tile<Fp64>(y / hole_block, ceil_div(n[2], hole_block), z / hole_block, k_tiles, k_tile, n[0],
-                                      x) +
-                        Fp64::a_index(y % hole_block * hole_block + z % hole_block, in_k_tile),
-                    raw);
-                break;
-              case PanelKind::right:  // (p, p', h)
-                put(right_k_tile<Fp64>(z / hole_block, k_tiles, k_tile, n[0], x, ceil_div(n[1], particle_pair),
-                                       y / particle_pair) +
-                        Fp64::b_index(in_k_tile, z % hole_block * particle_pair + y % particle_pair),
-                    raw);
-                break;
-              case PanelKind::vvoo:  // (p, p', h, h')
-                put(vvoo_block(z / hole_block, ceil_div(n[3], hole_block), w / hole_block, n[0], x, n[1], y) +
-                        z % hole_block * hole_block + w % hole_block,
-                    raw);
-                break;
+            const int k_tile = k / Precision::k_tile_depth, in_k_tile = k % Precision::k_tile_depth;
+            if (p.kind == PanelKind::vvoo) {  // (p, p', h, h')
+              put(vvoo_block(z / hole_block, ceil_div(n[3], hole_block), w / hole_block, n[0], x, n[1], y) +
+                      z % hole_block * hole_block + w % hole_block,
+                  raw, 0);
+              continue;
+            }
+            for (int slice = 0; slice < Precision::slices; ++slice) {
+              if (p.kind == PanelKind::left) {  // (p, h, h')
+                const int row = y % hole_block * hole_block + z % hole_block;
+                put(left_k_tile<Precision>(y / hole_block, ceil_div(n[2], hole_block), z / hole_block, k_tiles, k_tile,
+                                           n[0], x) +
+                        Precision::a_index(row, in_k_tile, slice),
+                    raw, slice);
+              } else {  // (p, p', h)
+                const int column = z % hole_block * particle_pair + y % particle_pair;
+                put(right_k_tile<Precision>(z / hole_block, k_tiles, k_tile, n[0], x, ceil_div(n[1], particle_pair),
+                                            y / particle_pair) +
+                        Precision::b_index(in_k_tile, column, slice),
+                    raw, slice);
+              }
             }
           }
   return from;
 }
 
-class PackingOf : public ::testing::TestWithParam<PanelKind> {};
-
-TEST_P(PackingOf, APanelPutsEveryElementAtItsOffsetAndZerosElsewhere) {
+template <typename Precision>
+void expect_packing(PanelKind kind) {
   std::mt19937 random(7);
   for (int n = 0; n < 60; ++n) {
-    RandomPacking panel(GetParam(), n % 2 == 1, random);
-    const auto expected = expected_sources(panel.whole());
-    std::vector<std::int64_t> found(expected.size(), -1);
+    RandomPacking panel(kind, n % 2 == 1, random);
+    const auto expected = expected_sources<Precision>(panel.whole());
+    std::vector<Source> found(expected.size());
     std::vector<int> seen(expected.size(), 0);
     std::int64_t total = 0;
     for (const Packing& part : panel.parts()) {
-      const std::int64_t count = packed_size_of_part<Fp64>(part);
+      const std::int64_t count = packed_size_of_part<Precision>(part);
       total += count;
       for (std::int64_t e = 0; e < count; ++e) {
-        const PackedElement element = packed_element<Fp64>(part, e);
+        const PackedElement element = packed_element<Precision>(part, e);
         ASSERT_TRUE(element.packed >= 0 && at(element.packed) < found.size());
         ++seen[at(element.packed)];
         if (element.raw < 0) continue;
         // The source of a part begins with the part's first hole.
         ASSERT_LT(element.raw, part.outer_count * part.stride[part.outer]);
-        found[at(element.packed)] = element.raw + part.outer_begin * part.stride[part.outer];
+        found[at(element.packed)] = {element.raw + part.outer_begin * part.stride[part.outer], element.slice};
       }
     }
-    EXPECT_EQ(total, packed_size<Fp64>(panel.whole()));
+    EXPECT_EQ(total, packed_size<Precision>(panel.whole()));
     ASSERT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<std::ptrdiff_t>(seen.size())) << "panel " << n;
-    ASSERT_EQ(found, expected) << "panel " << n;
+    ASSERT_TRUE(found == expected) << "panel " << n;
   }
 }
 
-std::string name_of(PanelKind kind) {
-  return kind == PanelKind::left ? "LeftPanels" : kind == PanelKind::right ? "RightPanels" : "VvooBlocks";
+TYPED_TEST(KTilesIn, HaveEveryElementOfAPanelAtItsOffsetAndZerosElsewhere) {
+  expect_packing<TypeParam>(PanelKind::left);
+  expect_packing<TypeParam>(PanelKind::right);
 }
-INSTANTIATE_TEST_SUITE_P(Every, PackingOf, ::testing::Values(PanelKind::left, PanelKind::right, PanelKind::vvoo),
-                         [](const auto& test) { return name_of(test.param); });
+
+TEST(VvooBlocks, HaveEveryElementAtItsOffsetAndZerosElsewhere) {
+  expect_packing<Fp64>(PanelKind::vvoo);
+}
 
 }  // namespace
 }  // namespace trifuse::gpu

@@ -47,7 +47,7 @@ class OfPeers final : public PanelSource {
 };
 
 PanelName name_of(int tile) {
-  return {PanelKind::right, AmplitudeSide::right, 0, false, {tile, 2, 3, 0}};
+  return {PanelKey::right({tile, 2, 3}, AmplitudeSide::right), false, format_of<Fp64>()};
 }
 
 TEST(PanelSources, AreAskedInTheirOrder) {
@@ -105,7 +105,7 @@ TEST(PanelSources, ArePeersOnlyForTheMemoryThatCanBeRead) {
     const PanelLayout panels(problem, plan.tiles);
     const std::int64_t share = panels.doubles() / 3 + 1;
     const auto owners = std::make_shared<const PanelOwnerMap>(
-        panels, [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
+        panels, format_of<Fp64>(), [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
     const std::vector<std::byte> memory(static_cast<std::size_t>(owners->bytes(1)));
     const PeerPanels peers(owners, {nullptr, memory.data(), nullptr});
     const OfPeers of_peers(peers);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cxx/cpu/reference_executor.hpp"
@@ -12,8 +13,10 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/energy.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/float_slices.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/other_methods.hpp"
+#include "tests/support/packed_panels.hpp"
 #include "tests/support/problems.hpp"
 
 /// The program of a kernel, executed in the plainest way and compared with the reference. This tests panels, orders,
@@ -27,22 +30,33 @@ std::size_t at(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Contracted indices of an instruction.
-constexpr int step = Fp64::k_step;
-
 /// A panel of the host, addressed by its packing: [position 0, 1, 2(, 3)] rows of contracted indices.
 struct View {
   const double* data = nullptr;
   Packing packing{};
+  std::vector<double> rounded = {};  ///< what `data` points to if the panel was packed and unpacked
   const double* row(std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w = 0) const {
     const auto& s = packing.stride;
     return data + x * s[0] + y * s[1] + z * s[2] + w * s[3];
   }
 };
 
+/// The panel as the sum of its slices in this precision.
+template <typename Precision>
+View view_in(const Packing& packing, const double* source) {
+  std::vector<double> numbers = unpacked_panel<Precision>(packing, packed_panel<Precision>(packing, source));
+  const double* const data = numbers.data();
+  return {data, packing, std::move(numbers)};
+}
+
 View view_of(const PanelStore& panels, SpinFormulation formulation, const PanelName& name) {
-  const Panel panel = panels.acquire(name.on_host());
-  return {panel.data, packing_of(panels.tiles(), formulation, name, panel.stride)};
+  const Panel panel = panels.acquire(name.key);
+  EXPECT_NE(panel.data, nullptr);
+  const Packing packing = packing_of(panels.tiles(), formulation, name, panel.stride);
+  if (name.format == format_of<Fp32>()) return view_in<Fp32>(packing, panel.data);
+  if (name.format == format_of<TwoFloats>()) return view_in<TwoFloats>(packing, panel.data);
+  EXPECT_EQ(name.format, format_of<Fp64>());
+  return {panel.data, packing};
 }
 
 /// The weight of an element: for how many elements of a full block it stands. 0 if it is not in ascending order.
@@ -64,10 +78,8 @@ class Evaluation {
                                                : std::array<View, 2>{view(product.a), view(product.b)});
       if (product.k_steps == 0) continue;
       const auto& [a, b] = products_.back();
-      EXPECT_NE(a.data, nullptr);
-      EXPECT_NE(b.data, nullptr);
       EXPECT_EQ(a.packing.contracted, b.packing.contracted);
-      EXPECT_EQ(product.k_steps, ceil_div(a.packing.contracted, step));
+      EXPECT_EQ(product.k_steps, ceil_div(a.packing.contracted, product.a.format.k_step));
     }
     for (const auto& vvoo : program.vvoo) vvoo_.push_back(vvoo.used ? view(vvoo.name) : View{});
   }
@@ -136,12 +148,10 @@ class Evaluation {
   Numerators numerators(const Element& e) const {
     const int right = adapted() ? targets_ - 6 : targets_ - 1;
     if (!adapted()) {
-      Numerators sum = spin_orbital_numerators(target(e, 0), singles(e, 0), target(e, right));
-      if (spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb) {
-        sum.e_bracket_t_same = sum.e_bracket_t;
-        sum.e_paren_t_same = sum.e_paren_t;
-      }
-      return sum;
+      const double y = target(e, right);
+      const Energies all = spin_orbital_energies(target(e, 0) * y, singles(e, 0) * y);
+      const bool same_spin = spin_case_ == SpinCase::aaa || spin_case_ == SpinCase::bbb;
+      return {all, same_spin ? all : Energies{}};
     }
     const auto six = [](auto number) {
       return SixTargets{number(0), number(1), number(2), number(3), number(4), number(5)};
@@ -163,10 +173,8 @@ class Evaluation {
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {
       const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
-      energies[w].e_bracket_t_same += scale * sum.e_bracket_t_same;
-      energies[w].e_paren_t_same += scale * sum.e_paren_t_same;
-      energies[w].e_bracket_t_mixed += scale * (sum.e_bracket_t - sum.e_bracket_t_same);
-      energies[w].e_paren_t_mixed += scale * (sum.e_paren_t - sum.e_paren_t_same);
+      energies[w].same += scale * sum.same;
+      energies[w].mixed += scale * (sum.all - sum.same);
     }
   }
 
@@ -179,20 +187,25 @@ class Evaluation {
   std::vector<View> vvoo_;
 };
 
-void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
+/// How far the energies of programs with operands in this format are from those of the reference, task by task.
+double difference_from_the_reference(const Problem& problem, const TileSpace& tiles, const OperandFormat& format) {
   const Plan plan = make_plan(tiles, problem.formulation);
   const PanelStore panels(problem, tiles);
   ContractionList contractions;
   TaskProgram program;
   std::vector<double> found;
   for (const Task& task : plan.tasks) {
-    write_program(problem, tiles, task, step, contractions, program);
+    write_program(problem, tiles, task, format, contractions, program);
     const auto energies = Evaluation(problem, panels, program, task.spin_case).energies();
     found.insert(found.end(), energies.begin(), energies.end());
   }
   const auto reference = make_reference_executor(problem, tiles);
   EXPECT_FALSE(plan.tasks.empty());
-  EXPECT_LT(relative_difference(found, task_numbers(*reference, plan, problem.omega2.size())), 1e-12);
+  return relative_difference(found, task_numbers(*reference, plan, problem.omega2.size()));
+}
+
+void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
+  EXPECT_LT(difference_from_the_reference(problem, tiles, format_of<Fp64>()), 1e-12);
 }
 
 class ProgramFor : public ::testing::TestWithParam<NamedMolecule> {};
@@ -241,6 +254,19 @@ TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForOtherMethods) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ProgramFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
 
+// Floats have 24 bits, sums of two floats 48.
+TEST(Program, GivesTheEnergiesOfTheReferenceToThePrecisionOfItsOperands) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+    SCOPED_TRACE(to_string(formulation));
+    const OwnedProblem owned(closed_shell(5, 7, 2), formulation, true);
+    const TileSpace tiles = owned.right->tiles().retiled(5, 4);
+    const double with_floats = difference_from_the_reference(owned.problem, tiles, format_of<Fp32>());
+    EXPECT_LT(with_floats, 1e-6);
+    EXPECT_GT(with_floats, 1e-12) << "the operands were doubles";
+    EXPECT_LT(difference_from_the_reference(owned.problem, tiles, format_of<TwoFloats>()), 1e-12);
+  }
+}
+
 // For tiles that do not coincide, the program has the operations of the plan. For others the plan counts fewer.
 TEST(Program, CountsTheOperationsOfAnElement) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
@@ -250,7 +276,7 @@ TEST(Program, CountsTheOperationsOfAnElement) {
       ContractionList contractions;
       TaskProgram program;
       for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        write_program(owned.problem, plan.tiles, plan.tasks[t], step, contractions, program);
+        write_program(owned.problem, plan.tiles, plan.tasks[t], format_of<Fp64>(), contractions, program);
         if (program.data.equal_particles != 0 || program.data.equal_holes != 0) continue;
         double operations = program.operations_of_element;
         for (const std::int32_t extent : program.data.extent) operations *= extent;

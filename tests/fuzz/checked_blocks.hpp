@@ -11,13 +11,13 @@
 
 namespace trifuse::testing {
 
-/// A piece of an HDF5 file with a checksum in it.
+/// A block of an HDF5 file that contains its checksum.
 struct CheckedBlock {
-  std::size_t begin, bytes;  ///< what the checksum is computed of
-  std::size_t sum_at;        ///< where it stands; inside of the block it counts as 0
+  std::size_t begin, bytes;  ///< the bytes that the checksum covers
+  std::size_t sum_at;        ///< position of the checksum; if it lies inside the block, it counts as 0
 };
 
-/// The checksum that fits to the contents of a block.
+/// The correct checksum for the contents of a block.
 inline std::uint32_t block_sum(const std::string& content, const CheckedBlock& block) {
   std::string piece = content.substr(block.begin, block.bytes);
   if (block.sum_at < block.begin + block.bytes) piece.replace(block.sum_at - block.begin, 4, 4, '\0');
@@ -31,14 +31,14 @@ inline bool has_right_sum(const std::string& content, const CheckedBlock& block)
   return stored == block_sum(content, block);
 }
 
-/// Writes the checksum that fits, as somebody does who wants damage not to be noticed.
+/// Writes the correct checksum, so that a checksum does not reveal the damage.
 inline void renew_sum(std::string& content, const CheckedBlock& block) {
   const std::uint32_t sum = block_sum(content, block);
   for (std::size_t k = 0; k < 4; ++k) content[block.sum_at + k] = static_cast<char>(sum >> (8 * k) & 0xffU);
 }
 
-/// The blocks of metadata in a sound file that have checksums; none in the oldest format. Finds where each of them ends
-/// by trying.
+/// The blocks of metadata with checksums in an undamaged file. The oldest format has none. Finds the end of each block
+/// by trial.
 inline std::vector<CheckedBlock> checked_blocks(const std::string& content) {
   constexpr std::size_t max_bytes = 4096;
   static constexpr std::array<std::string_view, 13> signatures = {
@@ -55,7 +55,7 @@ inline std::vector<CheckedBlock> checked_blocks(const std::string& content) {
       }
     }
   }
-  // The checksum of a block of a heap stands behind the offset of the block, which takes a few bytes.
+  // In a block of a heap, the checksum follows the offset of the block, a few bytes.
   for (std::size_t at = 0; (at = content.find("FHDB", at)) != std::string::npos; ++at) {
     bool found = false;
     for (std::size_t bytes = 256; bytes <= 65536 && !found; bytes *= 2) {

@@ -33,7 +33,7 @@ class DamagedDumps : public ::testing::Test {
     }
     return files;
   }
-  /// Spoils one of the files, now and then two, or puts one in the place of another.
+  /// Damages one of the files, sometimes two, or replaces a file by another one.
   static std::string spoil(Files& files, Mutation& mutation) {
     const auto pick = [&] {
       return std::next(files.begin(), static_cast<std::ptrdiff_t>(mutation.below(files.size())));
@@ -59,7 +59,7 @@ class DamagedDumps : public ::testing::Test {
     return what + mutation.description();
   }
 
-  /// `path` is what a user would name, relative to the folder of the files.
+  /// `path`: the path that a user would give, relative to the folder of the files.
   static void try_damaged_copies(const Files& sound, const std::string& path, std::uint64_t usual_rounds) {
     const std::uint64_t first = number_from_environment("TRIFUSE_FUZZ_FIRST", 1);
     const std::uint64_t rounds = number_from_environment("TRIFUSE_FUZZ_ROUNDS", usual_rounds);

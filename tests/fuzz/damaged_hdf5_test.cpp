@@ -13,9 +13,9 @@
 #include "tests/fuzz/trial.hpp"
 #include "tests/support/expected_energies.hpp"
 
-/// Dumps in HDF5, of our own writer and as h5py writes them, that were damaged at random end in the right energy or in
-/// a sentence, also where the checksums of the damaged metadata were renewed: never in a crash, an endless loop, more
-/// memory than the machine has, or an error of another kind.
+/// Randomly damaged HDF5 dumps of Trifuse and of h5py. They must end in the right energy or in one sentence, even if
+/// the checksums of damaged metadata were renewed. They must never end in a crash, an endless loop, more memory than
+/// the machine has, or an error of another kind.
 ///
 /// TRIFUSE_FUZZ_ROUNDS=n tries n damaged copies of each dump instead of the usual number, TRIFUSE_FUZZ_FIRST=n begins
 /// with copy n, which repeats a failure, and TRIFUSE_FUZZ_KEEP=FOLDER keeps the copies that failed. campaign.sh tries
@@ -25,7 +25,7 @@ namespace {
 
 constexpr double energy_tolerance = 1e-8;
 
-/// The dumps of data/ by name, and those that our own writer makes of NWChem's.
+/// The dumps of data/ by name, and dumps that Trifuse writes from NWChem's files.
 std::vector<std::string> dump_names() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(test_data().parent_path() / "fuzz" / "data")) {
@@ -49,7 +49,7 @@ std::string content_of(const std::string& name) {
   WriteOptions options;
   options.layout = name.ends_with("compressed") ? WriteOptions::Layout::compressed : WriteOptions::Layout::contiguous;
   const std::string path = (folder.path() / "dump.h5").string();
-  // In a process of its own: one that has computed may not fork others that do.
+  // In another process, because a process that has computed may not fork processes that compute.
   const pid_t child = fork();
   if (child == 0) {
     NwchemLocation location;
@@ -62,7 +62,7 @@ std::string content_of(const std::string& name) {
   return read_text(path);
 }
 
-/// What stands where in a sound file.
+/// The contents of the ranges of an undamaged file.
 class Contents {
  public:
   explicit Contents(const std::string& path) {
@@ -95,7 +95,7 @@ class Contents {
     H5Fclose(file);
   }
 
-  /// What the first difference of a damaged copy hit.
+  /// The kind of contents at the first difference of a damaged copy.
   std::string hit(const std::string& sound, const std::string& damaged) const {
     const auto [in_sound, in_damaged] = std::mismatch(
         sound.begin(), sound.begin() + std::ssize(std::string_view(sound).substr(0, damaged.size())), damaged.begin());
@@ -185,7 +185,8 @@ TEST_P(DamagedHdf5, EndsInTheRightEnergyOrASentence) {
   fmt::print("{}: {} damaged copies, {} refused, {} with an energy, of which {} are off by more than {:g} Eh, {}\n",
              GetParam(), rounds, endings[refused], endings[computed], wrong, energy_tolerance,
              right.sealed ? "sealed" : "unsealed");
-  // Of unsealed dumps physics notices all but about one in a thousand; campaign.sh judges that over all dumps.
+  // For dumps without a seal, the witnesses miss about one damage in a thousand. campaign.sh counts these over all
+  // dumps.
   EXPECT_LE(wrong, right.sealed ? 0 : 1 + rounds / 500);
   if (rounds >= 20) {
     EXPECT_GE(endings[refused], rounds / 4) << "much damage should be noticed";

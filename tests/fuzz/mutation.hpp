@@ -15,8 +15,8 @@
 
 namespace trifuse::testing {
 
-/// Spoils the contents of files as disks, transfers, editors and wrong programs do. The same seed spoils in the same
-/// way everywhere.
+/// Damages the contents of files as disks, transfers, editors and wrong programs do. The same seed gives the same
+/// damage on every machine.
 class Mutation {
   using Lines = std::vector<std::string>;
   static Lines::iterator at(Lines& lines, std::size_t n) { return lines.begin() + static_cast<std::ptrdiff_t>(n); }
@@ -24,10 +24,10 @@ class Mutation {
  public:
   explicit Mutation(std::uint64_t seed) : random_(seed) {}
 
-  /// A number below `end`, which is not 0.
+  /// A random number below `end`. `end` must not be 0.
   std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_() % end); }
   bool one_in(std::size_t n) { return below(n) == 0; }
-  /// What was done, for a report.
+  /// A description of the damage, for reports.
   const std::string& description() const { return description_; }
 
   void spoil_binary(std::string& content) {
@@ -68,8 +68,8 @@ class Mutation {
     }
   }
 
-  /// Half of the time near something that describes the data, which is little of a file. `blocks`: with checksums; one
-  /// time in three, what is changed in them gets the checksum that fits.
+  /// Damages HDF5 files, in half of the cases near metadata, which are a small part of a file. `blocks`: blocks with
+  /// checksums; in one of three cases a changed block gets its correct checksum.
   void spoil_hdf5(std::string& content, std::span<const CheckedBlock> blocks) {
     const int times = one_in(8) ? 2 : 1;
     if (!blocks.empty() && one_in(3)) {
@@ -120,7 +120,7 @@ class Mutation {
  private:
   void say(const std::string& what) { description_ += (description_.empty() ? "" : ", ") + what; }
 
-  /// What can happen to any file.
+  /// Damage that can happen to any file.
   void spoil_structure(std::string& content) {
     const std::size_t place = below(content.size() + 1);
     switch (below(6)) {
@@ -158,7 +158,7 @@ class Mutation {
     }
   }
 
-  /// The bytes from a signature of HDF5 on, or those at either end.
+  /// The bytes after a signature of HDF5, or the bytes at one end of the file.
   std::span<char> described(std::string& content) {
     static const std::array<const char*, 14> signatures = {"GCOL", "GCOL", "TREE", "TREE", "SNOD", "HEAP", "OHDR",
                                                            "OCHK", "FRHP", "FHDB", "FHIB", "BTHD", "BTLF", "FAHD"};
@@ -230,7 +230,7 @@ class Mutation {
         break;
       }
       default: {
-        // An address of the file in the place of another number: trees and lists that bite their tails.
+        // An address of the file replaces another number, so trees and lists may become circular.
         say("an address of the file");
         const std::uint64_t address = 8 * below(content.size() / 8);
         std::memcpy(&piece[8 * below(piece.size() / 8)], &address, sizeof address);
@@ -245,7 +245,7 @@ class Mutation {
     return std::span(content).subspan(first, std::min(content.size() - first, 1 + below(64)));
   }
 
-  /// Overwrites an aligned word among the first `within` bytes with a number that programs stumble over.
+  /// Overwrites an aligned word among the first `within` bytes with a number that programs often handle wrongly.
   template <typename Word>
   void set_word(std::string& content, std::size_t within = std::numeric_limits<std::size_t>::max()) {
     const std::size_t words = std::min(content.size(), within) / sizeof(Word);

@@ -22,8 +22,8 @@
 #include "tce_tiles/source_check.hpp"
 #include "tests/support/calculations.hpp"
 
-/// Attempts to compute with damaged files, in processes of their own, so that a crash or an endless loop is one result
-/// among others.
+/// Attempts to compute with damaged files. They run in other processes, so that a crash or an endless loop is only one
+/// of the possible results.
 namespace trifuse::testing {
 
 inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
@@ -31,7 +31,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// How an attempt ended; the values are exit codes of the process that tried it, and none that sanitizers use.
+/// The result of an attempt. The values are exit codes of its process; sanitizers do not use these codes.
 enum Ending : int { computed = 70, refused, not_finite, no_memory, no_sentence, strange_error, killed };
 
 struct Trial {

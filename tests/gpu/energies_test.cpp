@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,10 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceInTilesOfAnySize) {
     for (const auto& [holes, particles] : {TileSizes{1, 1}, {2, 2}, {3, 3}, {5, 5}, {1, 8}, {8, 1}, {3, 5}}) {
       SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(holes) + " and " +
                    std::to_string(particles));
-      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(holes, particles),
-                                       {usable_kernels().front()});
+      const TileSpace tiles = owned.right->tiles().retiled(holes, particles);
+      // With tiles of one orbital, a molecule with few orbitals of each irrep has no tasks.
+      if (std::min(holes, particles) == 1 && make_plan(tiles, formulation).tasks.empty()) continue;
+      expect_energies_of_the_reference(owned.problem, tiles, {usable_kernels().front()});
     }
   }
 }

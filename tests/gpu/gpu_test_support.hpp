@@ -68,6 +68,7 @@ inline std::int64_t least_budget(const Problem& problem, const TileSpace& tiles)
 inline void expect_same_energies(const std::vector<double>& found, const std::vector<double>& expected,
                                  std::size_t omega2_values) {
   constexpr double tolerance = 1e-12, of_the_largest = 1e-4;
+  ASSERT_FALSE(expected.empty());
   ASSERT_EQ(found.size(), expected.size());
   const auto largest = [](auto begin, auto end) {
     double most = 0.0;
@@ -128,8 +129,8 @@ inline void expect_agreement(
     const Problem& problem, const TileSpace& tiles, const std::vector<std::string>& kernels,
     const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected) {
   const Plan plan = make_plan(tiles, problem.formulation);
-  // With tiles of one orbital, a molecule with few orbitals of each irrep has no tasks.
-  if (plan.tasks.empty()) return;
+  ASSERT_FALSE(plan.tasks.empty());
+  ASSERT_FALSE(kernels.empty());
   const std::size_t omega2_values = problem.omega2.size();
   const auto expected = batch_numbers(*make_expected(problem, tiles), plan, omega2_values);
   for (const std::string& kernel : kernels) {

@@ -6,6 +6,8 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/plan/plan.hpp"
+#include "cxx/triples/problem.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/refusals.hpp"
 
@@ -51,7 +53,7 @@ TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
   }
 }
 
-TEST_F(LittleDeviceMemory, CutsTasksIntoPieces) {
+TEST_F(LittleDeviceMemory, DividesTasksIntoSubtasks) {
   for (const OwnedProblem& owned : problems()) {
     SCOPED_TRACE(to_string(owned.problem.formulation));
     // One orbital tile for each kind, spin and irrep: far too large for the smallest budget.
@@ -104,6 +106,7 @@ class RefusedCudaOptions : public OnGpu {
 TEST_F(RefusedCudaOptions, NameAKernelThatDoesNotExist) {
   expect_refusal(with_kernel("nonsense"), "\"nonsense\"");
   // The message lists the kernels that exist.
+  ASSERT_FALSE(usable_kernels().empty());
   for (const std::string& kernel : usable_kernels()) expect_refusal(with_kernel("nonsense"), kernel);
 }
 

@@ -20,7 +20,7 @@ using namespace trifuse::testing;
 constexpr double tolerance = 1e-10;  // hartree
 constexpr double relative_tolerance = 1e-12;
 
-void expect_near(const EnergyPair& found, const EnergyPair& expected) {
+void expect_near(const Energies& found, const Energies& expected) {
   EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
   EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
 }

@@ -22,6 +22,8 @@ class SameBits : public OnGpu {
       OwnedProblem owned(closed_shell(6, 15, 2), formulation, formulation == SpinFormulation::spin_orbital);
       owned.problem.omega2 = {0.0, 0.1};
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 5), formulation);
+      ASSERT_FALSE(plan.tasks.empty());
+      ASSERT_FALSE(usable_kernels().empty());
       for (const std::string& kernel : usable_kernels()) {
         SCOPED_TRACE(to_string(formulation) + ", " + kernel);
         const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_kernel(kernel));

@@ -9,7 +9,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// What a process of its own is told, which then ends.
+/// The result of claim_device() in another process, which then ends.
 bool claimed_by_another_process(const std::string& identity) {
   const pid_t child = fork();
   if (child == 0) _exit(claim_device(identity) ? 1 : 0);

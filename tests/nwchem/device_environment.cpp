@@ -7,7 +7,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "tests/nwchem/symbols.hpp"
 
-/// Begins as NWChem does: with the device that the environment asks for, cores or a GPU.
+/// Begins as NWChem does, with the device that the environment names: cores or a GPU.
 namespace trifuse::testing {
 namespace {
 
@@ -17,7 +17,7 @@ class ChosenDevice : public ::testing::Environment {
     const char* wanted = std::getenv("TRIFUSE_NWCHEM_DEVICE");
     const bool cores = wanted != nullptr && std::string(wanted) == "cpu";
     if (!cores && visible_devices().empty()) {
-      std::cout << "[  SKIPPED ] All tests: " << why_no_devices() << std::endl;  // as GoogleTest says of single tests
+      std::cout << "[  SKIPPED ] All tests: " << why_no_devices() << std::endl;  // words of GoogleTest
       GTEST_SKIP();
     }
     const Integer one = 1;

@@ -6,7 +6,7 @@ namespace {
 std::string failure;
 }
 
-/// NWChem's ends the program; this one remembers and goes on.
+/// Replaces NWChem's errquit, which ends the program. This function stores the message and returns.
 extern "C" void errquit_(const char* text, const Integer*, const Integer*, std::size_t length) {
   failure.assign(text, length);
 }

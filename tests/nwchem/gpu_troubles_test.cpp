@@ -12,7 +12,7 @@
 #include "tests/nwchem/symbols_test_support.hpp"
 #include "tests/support/broken_device.hpp"
 
-/// What the symbols do with a GPU that has too little memory, and with one that fails.
+/// The symbols with a GPU that has too little memory, and with a GPU that fails.
 namespace trifuse::testing {
 namespace {
 
@@ -22,7 +22,7 @@ class GpuTroubles : public SymbolsTest {
     const char* device = std::getenv("TRIFUSE_NWCHEM_DEVICE");
     if (device != nullptr && std::string(device) == "cpu") GTEST_SKIP() << "cores are to compute";
   }
-  /// The GPU that was chosen.
+  /// Initialises the symbols again. Returns the chosen GPU.
   static Integer begin_anew() {
     const Integer one = 1;
     Integer device = 0;
@@ -31,7 +31,7 @@ class GpuTroubles : public SymbolsTest {
   }
 };
 
-/// Executes a task whose operands alone take 130 MB, and a small one after it. Returns what was printed.
+/// Executes a task whose operands alone take 130 MB, then a small task. Returns the printed text.
 std::string execute_large_and_small_task() {
   ::testing::internal::CaptureStdout();
   {
@@ -59,7 +59,7 @@ int count(const std::string& text, const std::string& part) {
 
 const std::string in_pieces = "The GPU computes such tasks in parts", by_a_core = "A CPU core computes such tasks";
 
-/// With so little memory on the GPU as TRIFUSE_MEMORY says, and afterwards as before.
+/// Limits the memory of the GPU by TRIFUSE_MEMORY. Removes the limit after each test.
 class LittleGpuMemory : public GpuTroubles {
  protected:
   void TearDown() override {
@@ -73,7 +73,7 @@ class LittleGpuMemory : public GpuTroubles {
   }
 };
 
-TEST_F(LittleGpuMemory, CutsLargeTasks) {
+TEST_F(LittleGpuMemory, DividesLargeTasks) {
   begin_with("2GiB");
   EXPECT_EQ(execute_large_and_small_task(), "") << "it fits";
   for (const char* memory : {"96MiB", "200MiB"}) {
@@ -88,9 +88,9 @@ TEST_F(LittleGpuMemory, CutsLargeTasks) {
   }
 }
 
-TEST_F(LittleGpuMemory, LeavesATaskToACoreWhereNoPieceFits) {
+TEST_F(LittleGpuMemory, LeavesATaskToACoreIfNoRegionFits) {
   ASSERT_NE(begin_with("96MiB"), 30) << take_failure();
-  // Two operands of 64 MiB, of which there is nothing to cut.
+  // Two operands of 64 MiB that cannot be divided.
   const auto long_task = [] {
     TaskOfBoth task({2, 2, 2}, {2, 2, 2});
     task.call(doubles1, 3, Integer{1} << 20);
@@ -109,13 +109,13 @@ TEST_F(LittleGpuMemory, LeavesATaskToACoreWhereNoPieceFits) {
   small.expect_same_energies();
 }
 
-TEST_F(LittleGpuMemory, IsRefusedWhereNothingFits) {
+TEST_F(LittleGpuMemory, IsRefusedIfNothingFits) {
   EXPECT_EQ(begin_with("1MiB"), 30) << "NWChem's sign of failure";
   expect_failure("of the allowed 1.0 MiB are left");
 }
 
-// Another process has taken the memory: this one, here.
-TEST_F(LittleGpuMemory, MayBeAllThatOthersLeft) {
+// Others have allocated memory of the GPU. Here this process does it.
+TEST_F(LittleGpuMemory, MayBeTheMemoryThatOthersLeave) {
   const Integer device = begin_anew();
   ASSERT_NE(device, 30) << take_failure();
   const auto number = static_cast<int>(device);
@@ -128,11 +128,11 @@ TEST_F(LittleGpuMemory, MayBeAllThatOthersLeft) {
   EXPECT_NE(printed.find("are free; give a smaller tile size"), std::string::npos);
 }
 
-/// When a GPU fails.
+/// The moment at which a GPU fails.
 enum class Moment { after_recording, in_dev_mem, after_a_good_task };
 
-/// Makes the calls of a task while the GPU fails, and leaves the process: 0 if the host program heard of it and never
-/// got an energy. Tells what it heard.
+/// Makes the calls of a task while the GPU fails, prints the messages to the host program, and ends the process. The
+/// exit status is 0 if the host program got a message and no energy.
 [[noreturn]] void compute_with_failing_gpu(Moment moment) {
   class Host : public SymbolsTest {
    public:
@@ -171,7 +171,7 @@ enum class Moment { after_recording, in_dev_mem, after_a_good_task };
     Host::begin_task();
     Host::call();
   }
-  // Host programs end with the first failure; one that goes on learns nothing else.
+  // Host programs end at the first failure. A host program that continues gets the same message again.
   Host::expect_none();
   const std::string first = take_failure();
   Host::begin_task();
@@ -185,7 +185,7 @@ enum class Moment { after_recording, in_dev_mem, after_a_good_task };
   std::exit(good ? 0 : 1);
 }
 
-/// Each in a process of its own, whose GPU is lost to it.
+/// Each test runs in its own process, because the process loses its GPU.
 class FailingGpu : public GpuTroubles, public ::testing::WithParamInterface<Moment> {};
 
 TEST_P(FailingGpu, EndsTheHostProgramWithASentence) {

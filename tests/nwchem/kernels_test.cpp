@@ -125,7 +125,7 @@ TEST(Device, IsUsedByTheFirstRanksOfANode) {
   const Integer none = 0, one = 1;
   EXPECT_EQ(check_device_(&one), 1);
   EXPECT_EQ(check_device_(&none), 0);
-  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);  // the second of its node, whatever its number among all
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);  // the second rank of its node
   const Integer two = 2;
   EXPECT_EQ(check_device_(&one), 0);
   EXPECT_EQ(check_device_(&two), 1);

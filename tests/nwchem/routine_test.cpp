@@ -7,8 +7,8 @@
 #include "tests/support/nwchem_program.hpp"
 #include "tests/support/thread_communicator.hpp"
 
-/// The C interface that the file for NWChem calls, with threads for ranks. Whole molecules through Global Arrays:
-/// standin/.
+/// The C interface that the file for NWChem calls. The ranks are threads. The folder standin/ tests whole molecules
+/// with Global Arrays.
 namespace trifuse::testing {
 namespace {
 
@@ -58,7 +58,7 @@ class Routine : public ::testing::Test {
 
   static constexpr const char* dump = "ch2_631g_c2v_rohf_t3_2eorb";
 
-  /// What each of the ranks gets; `change` may spoil what one of them says.
+  /// Returns the results of all ranks. `change` may damage the arguments of a rank.
   template <typename Change>
   std::vector<Answer> answers(int ranks, const std::string& settings, Change change) {
     const NwchemProgram program((nwchem_data() / dump / "c").string());

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 
-/// The symbols as NWChem sees them, and what it would have heard of failures.
+/// The symbols as NWChem declares them, and the messages of failures.
 using Integer = std::int64_t;
 
 extern "C" {
 using SinglesKernel = void(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,
                            const Integer* p5, const Integer* p6, double* t3, const double* t1, const double* v2);
-/// Doubles 1 has h7 fourth, doubles 2 p7 last of the seven.
+/// The extents of doubles 1 have h7 as the fourth, those of doubles 2 have p7 as the seventh.
 using DoublesKernel = void(const Integer*, const Integer*, const Integer*, const Integer*, const Integer*,
                            const Integer*, const Integer*, double* t3, const double* t2, const double* v2);
 SinglesKernel sd_t_s1_1_cuda_, sd_t_s1_2_cuda_, sd_t_s1_3_cuda_, sd_t_s1_4_cuda_, sd_t_s1_5_cuda_, sd_t_s1_6_cuda_,
@@ -21,7 +21,7 @@ DoublesKernel sd_t_d2_1_cuda_, sd_t_d2_2_cuda_, sd_t_d2_3_cuda_, sd_t_d2_4_cuda_
     sd_t_d2_7_cuda_, sd_t_d2_8_cuda_, sd_t_d2_9_cuda_;
 void dev_mem_s_(const Integer*, const Integer*, const Integer*, const Integer*, const Integer*, const Integer*);
 void dev_mem_d_(const Integer*, const Integer*, const Integer*, const Integer*, const Integer*, const Integer*);
-/// With the two arguments that NWChem passes and nobody reads.
+/// NWChem passes two more arguments than are used.
 void compute_en_(const double* factor, double* energy, const double*, const double*, const double*, const double*,
                  const double*, const double*, const Integer*, const Integer*, const Integer*, const Integer*,
                  const Integer*, const Integer*, const double*, const double*, const double*, const double*);
@@ -44,11 +44,11 @@ inline const std::array<DoublesKernel*, 9> d2 = {sd_t_d2_1_cuda_, sd_t_d2_2_cuda
                                                  sd_t_d2_4_cuda_, sd_t_d2_5_cuda_, sd_t_d2_6_cuda_,
                                                  sd_t_d2_7_cuda_, sd_t_d2_8_cuda_, sd_t_d2_9_cuda_};
 
-/// What `errquit` was told last; empty when nothing failed.
+/// Returns and clears the last message of `errquit`; empty if nothing failed.
 std::string take_failure();
 
-/// The nine rows of a family: which task tile each tile of the call is, p4 p5 p6 then h1 h2 h3, and the sign. From
-/// NWChem's sources, not from the table of terms.
+/// One of the nine kernels of a family: the tile of the task for each tile of the call, p4 p5 p6 and h1 h2 h3, and the
+/// sign. The numbers come from NWChem's sources, not from the table of terms.
 struct Row {
   std::array<int, 3> p, h;
   int sign;

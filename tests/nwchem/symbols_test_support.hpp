@@ -18,7 +18,7 @@ namespace trifuse::testing {
 using Tiles = std::array<Integer, 3>;
 enum Kind { singles, doubles1, doubles2 };
 
-/// A task whose calls are made through the symbols and, beside them, summed by the formulas of NWChem's kernels.
+/// A task that is computed twice: through the symbols, and by the formulas of NWChem's kernels.
 class TaskOfBoth {
  public:
   TaskOfBoth(const Tiles& particles, const Tiles& holes) : p_(particles), h_(holes) {
@@ -50,7 +50,7 @@ class TaskOfBoth {
       d2[number](&h[0], &h[1], &h[2], &p[0], &p[1], &p[2], &contracted, nullptr, t.data(), v.data());
     }
     add(kind, row, p, h, contracted, t, v);
-    // NWChem uses its buffers for something else now.
+    // NWChem reuses its buffers after the call.
     std::fill(t.begin(), t.end(), std::numeric_limits<double>::quiet_NaN());
     std::fill(v.begin(), v.end(), std::numeric_limits<double>::quiet_NaN());
   }
@@ -109,7 +109,7 @@ class TaskOfBoth {
     for_each_element([&](const Tiles& task_x, const Tiles& task_y) {
       const Tiles x = local(task_x, row.p), y = local(task_y, row.h);
       const auto at = [](Integer place) { return static_cast<std::size_t>(place); };
-      long double sum = 0.0L;  // so that long sums are more exact than what they are compared with
+      long double sum = 0.0L;  // long sums must be more exact than the sums of the symbols
       for (Integer l = 0; l < contracted; ++l) {
         if (kind == singles) {
           sum += t[at(x[0] + p[0] * y[0])] * v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * x[1])))];
@@ -131,7 +131,7 @@ class TaskOfBoth {
   std::mt19937 random_{7};
 };
 
-/// What went wrong reaches the host program, and no energy does.
+/// Expects that the host program gets a message of the failure and no energy.
 class SymbolsTest : public ::testing::Test {
  protected:
   void TearDown() override { dev_release_(); }

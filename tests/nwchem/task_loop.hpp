@@ -7,8 +7,8 @@
 #include "tce_tiles/tile_source.hpp"
 #include "tests/nwchem/symbols.hpp"
 
-/// Whole molecules through the symbols, by a loop that does what NWChem's `ccsd_t_gpu` does: the same tasks, rows,
-/// filters, blocks and buffers.
+/// Computes whole molecules through the symbols. The loop has the tasks, rows, filters, blocks and buffers of NWChem's
+/// `ccsd_t_gpu`.
 namespace trifuse::testing {
 
 using Three = std::array<int, 3>;
@@ -20,7 +20,7 @@ class TaskLoop {
     for (std::vector<double>* buffer : {&block_, &t_, &v_}) buffer->resize(largest * largest * largest * largest);
   }
 
-  /// NWChem's `nxtask`: the number of the next task that this rank does, from 0.
+  /// Like NWChem's `nxtask`: returns the number of the next task of this rank, from 0.
   using NextTask = std::function<std::int64_t()>;
 
   /// E[T] and E(T) of all tasks.
@@ -28,7 +28,7 @@ class TaskLoop {
     std::int64_t number = 0;
     return energies([&] { return number++; });
   }
-  /// Those of the tasks that are given to this rank, in ascending order.
+  /// E[T] and E(T) of the tasks of this rank. `next_task` returns their numbers in ascending order.
   std::array<double, 2> energies(const NextTask& next_task) {
     std::int64_t next = next_task(), count = 0;
     const int holes = space_.hole_tiles(), all = space_.size();
@@ -183,7 +183,7 @@ class TaskLoop {
 
   const TileSource& source_;
   const TileSpace& space_;
-  std::vector<double> block_, t_, v_;  // the host program's, used again for each call
+  std::vector<double> block_, t_, v_;  // buffers of the host program, reused for each call
 };
 
 }  // namespace trifuse::testing

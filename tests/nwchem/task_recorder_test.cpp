@@ -14,14 +14,13 @@
 #include "cxx/base/error.hpp"
 #include "tests/support/refusals.hpp"
 
-/// Devices that have little memory, or fail, made up of cores.
+/// Made-up devices that have little memory or fail. They compute on a core.
 namespace trifuse::testing {
 namespace {
 
 using Extents = RecordedTask::Extents;
-using Energies = RecordedExecutor::Energies;
 
-/// What a made-up device does, and what it was asked for.
+/// The properties of a made-up device, and counts of its calls.
 struct Device {
   std::size_t room = std::size_t{1} << 40;       ///< numbers in operands
   std::int64_t largest = std::int64_t{1} << 40;  ///< elements of a task that it executes
@@ -188,13 +187,13 @@ TEST_F(CutTasks, HaveOperandsForWhichThereIsNoRoom) {
   EXPECT_EQ(warnings[0], "GPU 3: Operands do not fit. The GPU computes such tasks in parts, which takes longer.");
 }
 
-TEST_F(CutTasks, HavePanelsForWhichThereIsNoRoom) {
+TEST_F(CutTasks, NeedMorePanelMemoryThanThereIs) {
   const Job job({13, 11, 10, 6, 8, 5});
   device.largest = 5000;
   expect_energies(job);
   EXPECT_GE(device.launches, 13 * 11 * 10 * 6 * 8 * 5 / 5000);
   EXPECT_EQ(warnings.size(), 1U);
-  // What did not fit once is not tried again, and no box is tried that is as large as one that did not fit.
+  // A region that did not fit is not tried again, and no region of at least its size is tried.
   EXPECT_LE(device.released, 10);
 }
 
@@ -204,7 +203,8 @@ TEST_F(CutTasks, AreFollowedByOthers) {
   for (const Job* job : {&large, &small, &large, &large, &small}) expect_energies(*job);
   EXPECT_EQ(warnings.size(), 1U);
   EXPECT_EQ(std::count(device.executed.begin(), device.executed.end(), small.extent), 2);
-  // A task like one that did not fit stays in the memory of this process, and fits whole when there is room again.
+  // A task of the same size as a task that did not fit stays in the memory of this process. If the device has enough
+  // memory again, it executes the whole task.
   const int fetched = device.fetched;
   expect_energies(large);
   EXPECT_EQ(device.fetched, fetched);
@@ -213,7 +213,7 @@ TEST_F(CutTasks, AreFollowedByOthers) {
   EXPECT_EQ(device.executed.back(), large.extent);
 }
 
-TEST_F(CutTasks, MayBeGivenUp) {
+TEST_F(CutTasks, MayBeCleared) {
   const Job large({10, 9, 8, 5, 5, 5}), small({3, 2, 4, 2, 3, 1});
   device.room = large.doubles / 3;
   large.record(recorder);
@@ -224,7 +224,7 @@ TEST_F(CutTasks, MayBeGivenUp) {
   EXPECT_EQ(device.executed.back(), small.extent);
 }
 
-TEST_F(CutTasks, AreComputedByACoreWhereThereIsNoRoomForAnyPiece) {
+TEST_F(CutTasks, AreComputedByACoreIfNoRegionFits) {
   device.room = 100;
   const Job job({6, 7, 8, 3, 5, 9});
   expect_energies(job);
@@ -235,20 +235,20 @@ TEST_F(CutTasks, AreComputedByACoreWhereThereIsNoRoomForAnyPiece) {
   EXPECT_EQ(warnings.size(), 2U);
 }
 
-TEST_F(CutTasks, MayBeLargerThanACoreTakesAtOnce) {
+TEST_F(CutTasks, MayBeLargerThanTheRegionsOfACore) {
   device.room = 100;
   // More than 2^24 elements.
   expect_energies(Job({32, 16, 17, 13, 12, 13}, 1));
   EXPECT_EQ(device.launches, 0);
 }
 
-TEST_F(CutTasks, AreWholeInTheEyesOfTheirCalls) {
+TEST_F(CutTasks, AcceptCallsLikeOtherTasks) {
   const Job job({10, 9, 8, 5, 5, 5});
   device.room = job.doubles / 3;
   job.record(recorder);
   EXPECT_TRUE(recorder.task().complete());
   EXPECT_EQ(recorder.task().extent(), job.extent);
-  // Wrong use is what it is elsewhere.
+  // Wrong calls are refused as for other tasks.
   expect_failure<UsageError>(
       [&] {
         recorder.add(terms[0], {2, 2, 2, 2, 2, 2}, job.eps[0], job.eps[0]);
@@ -258,7 +258,7 @@ TEST_F(CutTasks, AreWholeInTheEyesOfTheirCalls) {
   expect_failure<UsageError>([&] { recorder.execute(1.0, job.eps); }, "before the memory");
 }
 
-/// A device that is lost ends everything: the host program has used its arrays for something else.
+/// After the loss of a device nothing can be computed, because the host program has reused its arrays.
 class LostDevice : public Recorder {
  protected:
   template <typename Body>
@@ -267,7 +267,7 @@ class LostDevice : public Recorder {
                                 "GPU 3 failed, and the operands that NWChem had sent to it are lost; run "
                                 "again without this GPU");
     expect_failure<DeviceError>(body, "The bus is empty.");
-    // Whatever comes next gets the same sentence, and the device is left alone.
+    // All later calls throw the same message and do not use the device.
     const int asked = device.asked;
     device.lost = false;
     recorder.clear();

@@ -19,7 +19,7 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
   for (const trifuse::Task& task : tasks) {
     trifuse::TaskEnergy energy;
     worker->execute({&task, 1}, {&energy, 1});
-    sum += energy.e_paren_t_same + energy.e_paren_t_mixed;
+    sum += energy.same.e_paren_t + energy.mixed.e_paren_t;
   }
   return sum;
 }

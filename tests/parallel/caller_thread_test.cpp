@@ -17,7 +17,7 @@ namespace {
 TEST(CallerThread, ExecutesTheCallsOfAllThreadsOnItself) {
   const std::thread::id here = std::this_thread::get_id();
   CallerThread caller;
-  std::vector<int> order;  // without a lock: one thread has it
+  std::vector<int> order;  // needs no lock, because only one thread uses it
   caller.serve([&] {
     EXPECT_NE(std::this_thread::get_id(), here);
     std::vector<std::thread> threads;

@@ -19,13 +19,13 @@
 #include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// GPUs that fail in the middle of a run: made-up ones.
+/// Made-up GPUs that fail in the middle of a run.
 namespace trifuse::testing {
 namespace {
 
 using Role = RankAssignment::Role;
 
-/// Runs in which each task must be executed once, whatever fails.
+/// Runs in which each task must be executed exactly once in spite of failures.
 class DeviceFailure : public ::testing::Test {
  protected:
   std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(5, 8, 2));
@@ -63,7 +63,7 @@ class DeviceFailure : public ::testing::Test {
   JournalKey key() const { return {{1, 2}, {{2, 2}, false}, plan.tasks.size(), 1}; }
 };
 
-/// A device that works until so many batches have begun, and never again.
+/// A device that fails for ever after this number of batches has begun.
 FailingExecutor::Fails from_batch(int first) {
   return [first, dead = std::make_shared<std::atomic<bool>>(false)](int, int batch) {
     if (batch >= first) *dead = true;
@@ -92,7 +92,7 @@ TEST_F(DeviceFailure, AtAnyBatchLeavesTheRestToCores) {
   }
 }
 
-TEST_F(DeviceFailure, BeforeTheFirstBatchDoesSo) {
+TEST_F(DeviceFailure, BeforeTheFirstBatchLeavesAllTasksToCores) {
   const auto wanted = expected();
   const FailingExecutor executor(
       action, [](int, int) { return true; }, 4);
@@ -102,7 +102,7 @@ TEST_F(DeviceFailure, BeforeTheFirstBatchDoesSo) {
   EXPECT_EQ(warnings.size(), 1u);
 }
 
-TEST_F(DeviceFailure, WithWhichThereIsNoExecutorDoesSo) {
+TEST_F(DeviceFailure, WithoutAnExecutorLeavesAllTasksToCores) {
   const auto wanted = expected();
   RunSettings chosen = settings(1);
   chosen.failed_device = "GPU 0 gives wrong numbers.";
@@ -122,7 +122,7 @@ TEST_F(DeviceFailure, OfOneOfSeveralLeavesItsTasksToTheOthers) {
         [&](int worker, int batch) {
           if (batch < first) return false;
           if (worker == 1) failed = true;
-          // The others leave it a batch to fail with.
+          // The other workers wait, so that the failing worker gets a batch.
           while (!failed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
           return worker == 1;
         },
@@ -136,9 +136,9 @@ TEST_F(DeviceFailure, OfOneOfSeveralLeavesItsTasksToTheOthers) {
   EXPECT_EQ(fallbacks, 0u);
 }
 
-TEST_F(DeviceFailure, WithTheLastBatchFindsTheOthersWaitingForIt) {
+TEST_F(DeviceFailure, InTheLastBatchLeavesItToWaitingWorkers) {
   const auto wanted = expected();
-  // The other worker has done all the rest long before the first one fails.
+  // The other worker finishes all other batches long before the first worker fails.
   std::atomic<bool> first{true};
   const FailingExecutor executor(
       action,
@@ -153,7 +153,7 @@ TEST_F(DeviceFailure, WithTheLastBatchFindsTheOthersWaitingForIt) {
   EXPECT_EQ(fallbacks, 0u);
 }
 
-TEST_F(DeviceFailure, EndsTheRunWhereNothingTakesItsPlace) {
+TEST_F(DeviceFailure, EndsTheRunWithoutAReplacement) {
   const FailingExecutor executor(action, from_batch(5));
   RunSettings chosen = settings(3);
   chosen.on_cores = {};
@@ -165,13 +165,17 @@ TEST_F(DeviceFailure, EndsTheRunWhereNothingTakesItsPlace) {
   expect_failure<DeviceError>([&] { run_tasks(plan, executor, 1, chosen); }, "GPU 0 fell off the bus.");
 }
 
-TEST_F(DeviceFailure, IsNotWhatAnEnergyThatIsNoNumberIs) {
-  const MadeUpExecutor executor([](const Task&) { return TaskEnergy{std::numeric_limits<double>::quiet_NaN()}; });
+TEST_F(DeviceFailure, IsNotAssumedForNonFiniteEnergies) {
+  const MadeUpExecutor executor([](const Task&) {
+    TaskEnergy energy;
+    energy.same.e_bracket_t = std::numeric_limits<double>::quiet_NaN();
+    return energy;
+  });
   expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings(2)); }, "has no finite energy");
   EXPECT_EQ(fallbacks, 0u);
 }
 
-TEST_F(DeviceFailure, IsNoObstacleToAJournal) {
+TEST_F(DeviceFailure, KeepsTheJournalUsable) {
   const auto wanted = expected();
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "journal").string();
@@ -191,7 +195,7 @@ TEST_F(DeviceFailure, IsNoObstacleToAJournal) {
 
 class DistributedDeviceFailure : public DeviceFailure {
  protected:
-  /// On each of three ranks; the devices of those in `failing` fail from a batch on.
+  /// Runs all tasks on three ranks. The devices of the ranks in `failing` fail from a batch on.
   void expect_all_done(const std::vector<int>& failing, int first, const std::vector<double>& wanted) {
     SCOPED_TRACE("batch " + std::to_string(first) + " of " + std::to_string(failing.size()) + " ranks");
     executed = fallbacks = 0;
@@ -203,7 +207,7 @@ class DistributedDeviceFailure : public DeviceFailure {
       chosen.assignment = {.role = Role::worker, .rate = 1.0, .threads = 2, .rate_on_cores = 0.1};
       const RunOutcome outcome = run_tasks(plan, executor, 1, chosen);
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
-      // A rank whose device fails has to get so far.
+      // A rank must get this many batches before its device can fail.
       std::size_t failed = 0, tasks = 0;
       for (const RankWork& rank : outcome.ranks) {
         failed += rank.device_failed ? 1 : 0;
@@ -229,7 +233,7 @@ TEST_F(DistributedDeviceFailure, LeavesItsTasksToAllRanks) {
   }
 }
 
-TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
+TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllTasksToCpuWorkers) {
   const auto wanted = expected();
   for (const bool at_once : {true, false}) {
     executed = 0;
@@ -256,7 +260,7 @@ TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllToThoseWhoHelped) {
   }
 }
 
-TEST_F(DistributedDeviceFailure, EndsAllWhereNothingTakesItsPlace) {
+TEST_F(DistributedDeviceFailure, EndsAllRanksWithoutAReplacement) {
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     RunSettings chosen = settings(1, &communicator);
     chosen.on_cores = {};
@@ -268,7 +272,7 @@ TEST_F(DistributedDeviceFailure, EndsAllWhereNothingTakesItsPlace) {
                                                 "Rank 1 failed: GPU 0 fell off the bus."}));
 }
 
-TEST_F(DistributedDeviceFailure, IsNoObstacleToAJournal) {
+TEST_F(DistributedDeviceFailure, KeepsTheJournalUsable) {
   const auto wanted = expected();
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "journal").string();

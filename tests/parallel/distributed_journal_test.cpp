@@ -17,14 +17,14 @@
 #include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// One journal of several ranks.
+/// The journal of several ranks.
 namespace trifuse::testing {
 namespace {
 
 constexpr std::size_t task_count = 12, energies_per_task = 2;
 const JournalKey key = {{3, 4}, {{4, 16}, false}, task_count, energies_per_task};
 
-/// Numbers whose every bit counts; `version` tells apart what different ranks found.
+/// Energies in which each bit is significant. Different ranks use different values of `version`.
 std::vector<TaskEnergy> energies_of(std::size_t task, int version = 0) {
   const double x = 1.0 / static_cast<double>(3 + 7 * task) + 1e-9 * version;
   return {{-x, x * x, 1e-300 * x, 3.0 * x}, {x, x / 3.0, -x / 7.0, 1.0}};
@@ -35,7 +35,8 @@ class JournalOfRanks : public ::testing::Test {
   TemporaryFolder folder;
   std::string path = (folder.path() / "run.journal").string();
 
-  /// Each of `ranks` opens the journal; what they threw.
+  /// Opens the journal on each of `ranks` ranks and calls `then`. Returns the message of each rank; empty: no
+  /// exception.
   std::vector<std::string> open(
       int ranks, const std::function<void(Journal&, Communicator&)>& then,
       const std::function<bool(int)>& writes = [](int) { return true; }) {
@@ -47,7 +48,7 @@ class JournalOfRanks : public ::testing::Test {
   void expect_no_failures(const std::vector<std::string>& failures) {
     EXPECT_EQ(failures, std::vector<std::string>(failures.size()));
   }
-  /// Whatever the number of ranks, they find these tasks.
+  /// Expects that any number of ranks finds exactly these tasks in the journal.
   void expect_finished(const std::vector<std::size_t>& tasks) {
     std::vector<std::vector<double>> wanted(task_count);
     for (const std::size_t task : tasks) wanted[task] = numbers_of(energies_of(task));
@@ -85,7 +86,7 @@ TEST_F(JournalOfRanks, IsReadByAnyNumberOfRanks) {
   expect_finished({0, 1, 2, 5, 6, 7, 8, 9});
 }
 
-TEST_F(JournalOfRanks, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
+TEST_F(JournalOfRanks, OfMoreThanAHundredRanksIsRead) {
   write(120, [](int rank) {
     return rank >= 100 && rank < 107 ? std::vector<std::size_t>{static_cast<std::size_t>(rank - 100)}
                                      : std::vector<std::size_t>{};
@@ -94,7 +95,7 @@ TEST_F(JournalOfRanks, OfMoreRanksThanAnyNumberHasBitsForIsRead) {
   expect_no_failures(open(120, [](Journal& journal, Communicator&) { EXPECT_EQ(journal.finished_count(), 7u); }));
 }
 
-TEST_F(JournalOfRanks, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
+TEST_F(JournalOfRanks, IsTheSameOnAllRanksIfTwoFilesHaveOneTask) {
   expect_no_failures(open(3, [](Journal& journal, Communicator& communicator) {
     if (communicator.rank() > 0) journal.append(4, WorkerKind::cuda, energies_of(4, communicator.rank()));
   }));
@@ -106,7 +107,7 @@ TEST_F(JournalOfRanks, IsTheSameOnAllRanksWhereTwoFilesHaveATask) {
   }
 }
 
-TEST_F(JournalOfRanks, LosesOfEachFileWhatAKillCutShort) {
+TEST_F(JournalOfRanks, DropsTheCutRecordOfEachFile) {
   write(3, [](int rank) {
     return std::vector<std::size_t>{static_cast<std::size_t>(rank), 5u + static_cast<std::size_t>(rank)};
   });
@@ -114,7 +115,7 @@ TEST_F(JournalOfRanks, LosesOfEachFileWhatAKillCutShort) {
   for (std::size_t kept = 0; kept < whole.size(); kept += 3) {
     SCOPED_TRACE(std::to_string(kept) + " bytes");
     write_text(path + ".rank2", whole.substr(0, kept));
-    // Read, not repaired, by a run without that rank.
+    // A run without that rank reads the file, but does not repair it.
     const std::size_t record = 8 + energies_per_task * sizeof(TaskEnergy) + 8,
                       records = kept < 72 ? 0 : (kept - 72) / record;
     EXPECT_EQ(Journal(path, key).finished_count(), 4 + records);
@@ -201,7 +202,7 @@ class RanksWithJournal : public ::testing::Test {
   }
 };
 
-TEST_F(RanksWithJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
+TEST_F(RanksWithJournal, ResumesWithAnyNumberOfRanksToTheSameBits) {
   const std::vector<double> expected = numbers_of(run_tasks(plan, executor, 1, {}).energies);
   executed = 0;
   std::size_t ends = 0;
@@ -226,7 +227,7 @@ TEST_F(RanksWithJournal, GoesOnWithAnyNumberOfRanksToTheSameBits) {
       EXPECT_NE(failure.find("the same command resumes from the journal " + path), std::string::npos) << failure;
     }
   }
-  // Nothing was in flight when a run stopped, so nothing is repeated.
+  // No task was in progress when a run stopped, so no task is repeated.
   EXPECT_EQ(executed, plan.tasks.size());
 }
 

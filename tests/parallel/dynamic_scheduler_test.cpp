@@ -24,6 +24,7 @@ Plan plan_of_tiles(std::int64_t size) {
 TEST(WorkChunks, HoldEveryTaskOnce) {
   for (const std::int64_t size : {1, 2, 5}) {
     const Plan plan = plan_of_tiles(size);
+    ASSERT_FALSE(plan.tasks.empty());
     for (const int ranks : {1, 2, 64}) {
       std::vector<int> times(plan.tasks.size(), 0);
       double operations = 0.0;
@@ -49,7 +50,7 @@ TEST(WorkChunks, ShrinkFromA32ndOfAShareToA400th) {
     double least = share;
     for (const WorkChunk& chunk : chunks) {
       EXPECT_LE(chunk.operations, share / 32 + largest_task);
-      // The last of the plan is what is left.
+      // The chunk with the last tasks of the plan has only the rest.
       if (chunk.last < plan.tasks.size()) least = std::min(least, chunk.operations);
     }
     EXPECT_GE(least, 0.7 * share / 400 - largest_task);
@@ -60,7 +61,7 @@ TEST(WorkChunks, ShrinkFromA32ndOfAShareToA400th) {
   EXPECT_EQ(make_work_chunks(plan, 1).size(), 1u);
 }
 
-// A rank eight times slower than the others, which gets a chunk first of all, ends with them.
+// A rank is eight times slower than the others and gets the first chunk. It finishes at about the same time.
 TEST(WorkChunks, AreSmallEnoughForASlowRank) {
   const Plan plan = plan_of_tiles(1);
   const int ranks = 8;
@@ -77,6 +78,7 @@ TEST(WorkChunks, AreSmallEnoughForASlowRank) {
 
 TEST(WorkChunks, ComeLargestFirst) {
   const auto chunks = make_work_chunks(plan_of_tiles(5), 4);
+  ASSERT_GT(chunks.size(), 1u);
   for (std::size_t n = 1; n < chunks.size(); ++n) {
     EXPECT_LT(chunks[n].operations, 2.0 * chunks[n - 1].operations + 1.0);
   }
@@ -87,7 +89,7 @@ TEST(WorkChunks, OfNoTasksAreNone) {
   EXPECT_TRUE(make_work_chunks(Plan{}, 3).empty());
 }
 
-/// How often each chunk is claimed, and by whom, with one claimer for each share.
+/// Returns, for each chunk, the ranks that have claimed it. There is one rank for each assignment.
 std::vector<std::vector<int>> ranks_of_chunks(const std::vector<WorkChunk>& chunks,
                                               const std::vector<RankAssignment>& assignments) {
   std::vector<std::vector<int>> by(chunks.size());
@@ -121,7 +123,7 @@ TEST(DynamicScheduler, GivesEachChunkToOneRank) {
   }
 }
 
-/// The numbers of the chunks that one rank is given at once.
+/// The numbers of these chunks.
 std::vector<std::size_t> numbers_of(const std::vector<WorkChunk>& chunks) {
   std::vector<std::size_t> numbers;
   for (const WorkChunk& chunk : chunks) numbers.push_back(chunk.first);
@@ -131,7 +133,8 @@ std::vector<std::size_t> numbers_of(const std::vector<WorkChunk>& chunks) {
 TEST(DynamicScheduler, GivesACpuWorkerChunksFromTheEndAndLeavesTheLastToTheWorkers) {
   ThreadRanks ranks(1);
   ThreadCommunicator communicator(ranks, 0);
-  // A tenth of all. As long as that is an estimate it may begin a chunk while twenty or more are left.
+  // The CPU worker has a tenth of all speed. As long as its speed is an estimate, it may begin a chunk if at least
+  // twenty chunks are left.
   DynamicScheduler cpu_worker(communicator, equal_chunks(30), {Role::cpu_worker, 1.0, 10.0, 1});
   DynamicScheduler worker(communicator, equal_chunks(30), {Role::worker, 9.0, 10.0, 1});
   EXPECT_EQ(numbers_of(worker.next()), (std::vector<std::size_t>{0}));
@@ -139,13 +142,13 @@ TEST(DynamicScheduler, GivesACpuWorkerChunksFromTheEndAndLeavesTheLastToTheWorke
   EXPECT_EQ(numbers_of(cpu_worker.next()), (std::vector<std::size_t>{28}));
   std::size_t helped = 2;
   while (!cpu_worker.next().empty()) ++helped;
-  EXPECT_EQ(helped, 9u);  // 1 by the worker, and 20 left
+  EXPECT_EQ(helped, 9u);  // of 30: the worker has 1, and 20 are left
   std::size_t worked = 1;
   for (auto given = worker.next(); !given.empty(); given = worker.next()) worked += given.size();
   EXPECT_EQ(worked, 21u);
 }
 
-/// Eight threads, each on a task of its own, would not be done with the last chunk in time; together they are.
+/// Eight threads with a task each would not finish the last chunk in time. Eight threads that share a task do.
 TEST(DynamicScheduler, ValuesACpuWorkerWhoseThreadsShareATaskHigher) {
   for (const bool threads_share_task : {false, true}) {
     ThreadRanks ranks(1);
@@ -182,7 +185,7 @@ TEST(DynamicScheduler, StopsEarlyForAWorkerThatTurnsOutToBeSlow) {
   std::size_t given = slow.next().size();
   EXPECT_GT(given, 0u);
   slow.measured(0.001);
-  // A hundred seconds of a chunk are nothing to the others, who have done nearly all in no time.
+  // The slow rank would need much longer for one chunk than the other rank for all that is left.
   while (given < 98) {
     const std::size_t more = other.next().size();
     ASSERT_GT(more, 0u);
@@ -220,7 +223,7 @@ TEST(DynamicScheduler, GivesNothingAfterADrain) {
   EXPECT_TRUE(one.next().empty());
   EXPECT_TRUE(other.next().empty());
   EXPECT_TRUE(other.drained());
-  // Those of the next run are others.
+  // A scheduler of the next run assigns all chunks again.
   DynamicScheduler next(communicator, equal_chunks(30), {}, DynamicScheduler::counter_of(communicator));
   EXPECT_EQ(next.next().front().first, 0u);
 }
@@ -228,7 +231,8 @@ TEST(DynamicScheduler, GivesNothingAfterADrain) {
 TEST(DynamicScheduler, GivesASlowRankSmallChunks) {
   EXPECT_EQ(ranks_to_divide_for({1.0, 1.0, 1.0}), 3);
   EXPECT_EQ(ranks_to_divide_for({30.0, 0.0, 0.0}), 3);
-  // A chunk from the end is 1/400 of 1/16 of the job, and takes the slowest, which does 1/31 of it, 0.5 % of the time.
+  // A chunk at the end is 1/400 of 1/16 of the job. The slow rank has 1/31 of all speed. It needs 0.5 % of the duration
+  // of the job for this chunk.
   EXPECT_EQ(ranks_to_divide_for({30.0, 1.0}), 16);
   EXPECT_EQ(ranks_to_divide_for({1e6, 1.0}), 2000);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::max();
 
-/// Files as the system has them, in a folder of their own.
+/// Control-group files as the system has them, in a folder of the test.
 class ControlGroups : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -40,7 +40,7 @@ class ControlGroups : public ::testing::Test {
   std::filesystem::path root_;
 };
 
-TEST_F(ControlGroups, LeaveWhatTheTightestDoes) {
+TEST_F(ControlGroups, AllowWhatTheTightestGroupAllows) {
   write_group(".", "max", "9000");
   write_group("slurm/job_7", "5000", "1000");
   write_group("slurm/job_7/step_0", "max", "1000");
@@ -67,7 +67,7 @@ TEST_F(ControlGroups, MayBeOfVersion1) {
   EXPECT_EQ(left("4:hugetlb,memory:/slurm/job_7\n"), 6000.0);
 }
 
-// In a container names of groups may be those outside, and its own group is the root.
+// In a container, names of groups may be their names outside. The own group of the container is then the root.
 TEST_F(ControlGroups, MayBeSeenFromInside) {
   write_group(".", "700", "100");
   EXPECT_EQ(left("0::/docker/0123\n"), 600.0);
@@ -81,7 +81,7 @@ TEST_F(ControlGroups, MayBeAbsentOrUnlimited) {
   EXPECT_EQ(left("0::/job\n"), unlimited);
 }
 
-TEST(FreeMemory, IsSomethingHere) {
+TEST(FreeMemory, IsPositiveOnThisMachine) {
   EXPECT_GT(free_memory(), 0.0);
   EXPECT_LT(free_memory(), 0x1p60);
 }

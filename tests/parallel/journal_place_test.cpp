@@ -14,7 +14,7 @@
 #include "tests/support/unprivileged.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Places where a journal cannot be, and disks that are too small for one.
+/// Paths where no journal can be written, and disks that are too small for a journal.
 namespace trifuse {
 namespace {
 
@@ -32,7 +32,7 @@ class AJournalCannotBe : public ::testing::Test {
   TemporaryFolder folder;
 };
 
-TEST_F(AJournalCannotBe, InAFolderThatIsNotThere) {
+TEST_F(AJournalCannotBe, InAnAbsentFolder) {
   const std::string path = (folder.path() / "absent" / "journal").string();
   expect_failure<SystemError>([&] { open_journal(path); }, path);
 }
@@ -58,7 +58,7 @@ TEST_F(AJournalCannotBe, WhereTheUserMayNotWrite) {
   fs::permissions(folder.path(), fs::perms::owner_all);
 }
 
-/// Files of this process may not grow beyond a size, as on a disk that is full.
+/// Limits the size of files of this process, as a full disk does.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -24,7 +24,7 @@ constexpr std::size_t task_count = 6, energies_per_task = 2;
 const JournalKey key_of_this_run = {{0x0123456789abcdef, 42}, {{4, 16}, false}, task_count, energies_per_task};
 constexpr std::size_t header_size = 72, record_size = 8 + energies_per_task * sizeof(TaskEnergy) + 8;
 
-/// Numbers whose every bit counts.
+/// Energies in which each bit is significant.
 std::vector<TaskEnergy> energies_of(std::size_t task) {
   std::vector<TaskEnergy> energies;
   for (std::size_t w = 0; w < energies_per_task; ++w) {
@@ -81,11 +81,11 @@ std::string digits_of(const std::string& bytes) {
   return digits;
 }
 
-TEST_F(AJournal, HasTheBytesThatItsFormatSays) {
+TEST_F(AJournal, HasTheBytesOfItsFormat) {
   write({0});
   const std::string file = read_text(path);
   ASSERT_EQ(file.size(), header_size + record_size);
-  // Magic, energies per task, tasks, tiles of 4 and 16 orbitals, not aligned, fingerprint; the checksum follows.
+  // Magic number, energies per task, number of tasks, tiles of 4 and 16 orbitals, not aligned, fingerprint, checksum.
   EXPECT_EQ(digits_of(file.substr(0, header_size - 8)),
             "5452494655534532"
             "0200000000000000"
@@ -95,7 +95,7 @@ TEST_F(AJournal, HasTheBytesThatItsFormatSays) {
             "0000000000000000"
             "efcdab8967452301"
             "2a00000000000000");
-  // Task 0 by a CPU worker; for each omega2 the IEEE 754 bits of four energies; the checksum follows.
+  // Task 0 by a CPU worker; for each omega2 the IEEE 754 bits of four energies; checksum.
   EXPECT_EQ(digits_of(file.substr(header_size, record_size - 8)),
             "0000000000000001"
             "555555555555d5bf1cc7711cc771bc3fcc99f603d5928c010000000000000080"
@@ -127,7 +127,7 @@ TEST_F(AJournal, CountsATaskOnceThatWasWrittenTwice) {
   expect_finished({1, 3});
 }
 
-TEST_F(AJournal, LosesNothingButTheRecordThatAKillCutShort) {
+TEST_F(AJournal, LosesOnlyTheRecordThatAKillCutShort) {
   write({0, 1, 2});
   const std::string whole = read_text(path);
   for (std::size_t kept = 0; kept < record_size; ++kept) {
@@ -168,7 +168,7 @@ TEST_F(AJournal, StartsAfreshWhenItsHeaderWasCutShort) {
   }
 }
 
-TEST_F(AJournal, IsNotMadeOfAnotherFile) {
+TEST_F(AJournal, DoesNotReplaceAnotherFile) {
   for (const std::string& text : {std::string("notes\n"), std::string(1000, 'x'), std::string(1, '\0')}) {
     write_text(path, text);
     expect_refusal("is not a Trifuse journal and will not be overwritten");
@@ -219,7 +219,7 @@ TEST_F(AJournal, TellsTheTilesOfItsPlan) {
   EXPECT_FALSE(Journal::tiles_in(path));
 }
 
-TEST_F(AJournal, KnowsWhoComputedWhat) {
+TEST_F(AJournal, KnowsTheKindOfWorkerOfEachTask) {
   {
     const auto journal = open();
     journal->append(0, WorkerKind::cpu, energies_of(0));

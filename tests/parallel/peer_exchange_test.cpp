@@ -29,7 +29,7 @@ TEST(PanelOwners, AreNoneForOneAlone) {
   EXPECT_EQ(panel_owners(hosts, {true, true, false}, 1), Owners());
 }
 
-/// Keeps what it is told.
+/// An exchange that records its calls.
 class MadeUpExchange final : public PanelExchange {
  public:
   explicit MadeUpExchange(int failing = 0) : failing_(failing) {}
@@ -52,7 +52,7 @@ class MadeUpExchange final : public PanelExchange {
   int failing_;
 };
 
-/// As a run does: a device that fails is warned of, and the rank goes on.
+/// Catches the failure of a device, as a run does. The rank continues.
 auto swallow(Communicator& communicator, int& failures) {
   return [&](const std::function<void()>& body) {
     run_collectively(&communicator, [&] {

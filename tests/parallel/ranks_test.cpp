@@ -95,7 +95,7 @@ TEST(RankOnHost, CountsTheRanksBeforeIt) {
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-/// The variables of launchers are what a test sets, and what they were after it.
+/// Removes the variables of launchers during a test and restores them afterwards.
 class RankOnHostByLauncher : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -126,7 +126,7 @@ TEST_F(RankOnHostByLauncher, IsWhatTheLauncherSays) {
   }
 }
 
-TEST_F(RankOnHostByLauncher, IsSlurmsWhereSlurmStartedTheRanks) {
+TEST_F(RankOnHostByLauncher, IsFromSlurmIfSlurmStartedTheRanks) {
   setenv("SLURM_LOCALID", "0", 1);  // as in a batch script
   EXPECT_EQ(rank_on_host_by_launcher(), std::nullopt);
   setenv("SLURM_STEP_NUM_TASKS", "4", 1);
@@ -154,7 +154,7 @@ TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {
   EXPECT_EQ(sharers_of_gpu(ranks, 4), 0);
 }
 
-TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
+TEST(AssignWork, WithoutGpusAllWorkAndShareTheirCores) {
   const auto assignments =
       assign_work({on_cores("a", "0-7", 8), on_cores("a", "0-7", 8), on_cores("b", "0-7", 8)}, 1e12);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::worker}));
@@ -165,7 +165,7 @@ TEST(ShareOut, WithoutGpusAllWorkAndShareTheirCores) {
   EXPECT_DOUBLE_EQ(assignments[2].total_rate, 16e10);
 }
 
-TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
+TEST(AssignWork, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
   RankResources asked = on_cores("a", "4-7", 4);
   asked.threads_asked = 2;
   const auto assignments = assign_work({on_cores("a", "0-3", 4), asked}, 1e12);
@@ -173,46 +173,47 @@ TEST(ShareOut, LeavesCoresAsTheLauncherBoundThemAndTheUsersThreads) {
   EXPECT_EQ(assignments[1].threads, 2);
 }
 
-TEST(ShareOut, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
+TEST(AssignWork, LetsWorkAsManyRanksAsTheMemoryOfTheirHostHolds) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 40 * gib;
   const auto assignments = assign_work(ranks, 1e15);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::worker, Role::idle, Role::idle}));
-  EXPECT_EQ(assignments[0].threads, 4);  // those that wait need no cores
+  EXPECT_EQ(assignments[0].threads, 4);  // idle ranks need no cores
   for (RankResources& rank : ranks) rank.operand_bytes = 400 * gib;
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15); }, "take 400 GiB for each rank");
 }
 
-TEST(ShareOut, BesideGpusCoresWaitWhereTheJobIsShort) {
+TEST(AssignWork, BesideGpusCoresAreIdleInShortJobs) {
   const std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto assignments = assign_work(ranks, 1e13);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::idle, Role::idle}));
   EXPECT_DOUBLE_EQ(assignments[0].total_rate, 30e12);
-  EXPECT_EQ(assignments[0].threads, 16);  // those that wait need no cores
+  EXPECT_EQ(assignments[0].threads, 16);  // idle ranks need no cores
 }
 
-TEST(ShareOut, BesideGpusCoresHelpWhereTheJobIsLong) {
+TEST(AssignWork, BesideGpusCoresHelpInLongJobs) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16)};
   const auto assignments = assign_work(ranks, 1e17);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::cpu_worker}));
   EXPECT_EQ(assignments[1].threads, 6);
   EXPECT_DOUBLE_EQ(assignments[0].total_rate, 30e12 + 12e10);
-  // And not where the host has no room for their operands beside those of the GPU's rank.
+  // A rank does not help if the host has no memory for its operands beside the operands of the rank with the GPU.
   for (RankResources& rank : ranks) rank.operand_bytes = 20 * gib;
   EXPECT_EQ(roles(assign_work(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::idle}));
 }
 
-TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
+TEST(AssignWorkWithSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) {
     rank.operand_bytes = 40 * gib;
     rank.working_bytes = 2 * gib;
   }
-  // All of them work, where only two could have operands of their own: 90 GiB are enough for 40 and 4 times 2.
+  // All ranks work, because 90 GiB suffice for shared operands of 40 GiB and 2 GiB for each rank. Only two ranks could
+  // store operands of their own.
   const auto assignments = assign_work(ranks, 1e15, OperandStorage::shared);
   EXPECT_EQ(roles(assignments), std::vector<Role>(4, Role::worker));
   for (const RankAssignment& assignment : assignments) EXPECT_DOUBLE_EQ(assignment.memory, 90.0 / 4 * gib);
-  // Operands come first.
+  // Operands have precedence over working memory.
   for (RankResources& rank : ranks) rank.operand_bytes = 85 * gib;
   EXPECT_EQ(roles(assign_work(ranks, 1e15, OperandStorage::shared)),
             (std::vector<Role>{Role::worker, Role::worker, Role::idle, Role::idle}));
@@ -220,24 +221,24 @@ TEST(ShareOutOfSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   EXPECT_DOUBLE_EQ(assign_work(ranks, 1e15, OperandStorage::shared)[3].memory, 85.0 / 4 * gib);
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); }, "take 100 GiB in all");
-  // Another host of the same kind halves them.
+  // With another host of the same kind, each host stores half of the operands.
   ranks.insert(ranks.end(), 4, on_cores("b", "0-7", 8));
   for (RankResources& rank : ranks) rank.operand_bytes = 100 * gib;
   EXPECT_EQ(roles(assign_work(ranks, 1e15, OperandStorage::shared)), std::vector<Role>(8, Role::worker));
-  // One that is too small for its pieces cannot take part at all.
+  // A host that is too small for its operands cannot take part at all.
   for (std::size_t r = 4; r < 8; ++r) ranks[r].memory = 40 * gib;
   expect_failure<UsageError>([&] { assign_work(ranks, 1e15, OperandStorage::shared); },
                              "The 4 ranks on the host b need 50.00 GiB");
 }
 
-TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
+TEST(AssignWorkWithSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   std::vector<RankResources> ranks = {with_gpu("a", "0"), on_cores("a", "0-15", 16), on_cores("a", "0-15", 16),
                                       on_cores("a", "0-15", 16)};
   for (RankResources& rank : ranks) {
     rank.operand_bytes = 40 * gib;
     rank.working_bytes = 3 * gib;
   }
-  // Half of 100 GiB hold the operands, and 3 for each of three ranks that compute.
+  // A host allows 50 GiB: 40 GiB for operands, and 3 GiB for each of three ranks that compute.
   const auto assignments = assign_work(ranks, 1e13, OperandStorage::shared);
   EXPECT_EQ(roles(assignments), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::cpu_worker, Role::idle}));
   EXPECT_DOUBLE_EQ(assignments[0].memory, (40.0 + 10.0 / 3) * gib);
@@ -248,7 +249,7 @@ TEST(ShareOutOfSharedOperands, LetsCoresHelpGpusAlsoInShortJobs) {
   EXPECT_FALSE(assignments[0].threads_share_task);
 }
 
-TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
+TEST(AssignWorkWithSharedOperands, StoresThemOnRanksWithGpusIfTheHostHasGpus) {
   const std::vector<RankResources> ranks = {
       with_gpu("a", "0"),      on_cores("a", "0-15", 16), with_gpu("a", "1"), on_cores("a", "0-15", 16),
       on_cores("b", "0-7", 8), on_cores("b", "0-7", 8),   with_gpu("c", "0")};
@@ -260,16 +261,16 @@ TEST(ShareOutOfSharedOperands, GivesThemToRanksWithGpusWhereAHostHasSuch) {
     EXPECT_EQ(assignments[r].operands.segments, segments[r]) << r;
     EXPECT_GE(assignments[r].memory, expected[r] / 7 * gib) << r;
   }
-  // All ranks of the first host have the same cores, and two of them read.
+  // The four ranks of the first host share its cores. Two of these ranks read operands.
   EXPECT_EQ(assignments[0].threads, 4);
   EXPECT_EQ(assignments[0].reading_threads, 8);
   EXPECT_EQ(assignments[4].reading_threads, assignments[4].threads);
   EXPECT_EQ(assignments[6].reading_threads, 16);
-  // The other two have the cores that the GPUs leave.
+  // The other two ranks have the cores that the ranks with GPUs do not use.
   EXPECT_EQ(assignments[1].threads, 4);
 }
 
-TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
+TEST(AssignWorkWithSharedOperands, IsQuickWithManyRanks) {
   std::vector<RankResources> ranks;
   for (int host = 0; host < 5000; ++host) {
     for (int rank = 0; rank < 20; ++rank) {
@@ -284,7 +285,7 @@ TEST(ShareOutOfSharedOperands, IsQuickWithManyRanks) {
   EXPECT_DOUBLE_EQ(assignments.front().operands.share, 5.0);
 }
 
-TEST(ShareOut, HalvesTheRateOfRanksWithOneGpu) {
+TEST(AssignWork, HalvesTheRateOfRanksWithOneGpu) {
   const auto assignments = assign_work({with_gpu("a", "0"), with_gpu("a", "0"), with_gpu("a", "1")}, 1e15);
   EXPECT_DOUBLE_EQ(assignments[0].rate, 15e12);
   EXPECT_DOUBLE_EQ(assignments[2].rate, 30e12);

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "tests/support/calculations.hpp"
@@ -80,7 +79,7 @@ TEST_P(TaskRun, BeginsWithTheMostExpensiveTasks) {
   });
   run_tasks(plan, executor, 1, settings());
   ASSERT_EQ(cost.size(), plan.tasks.size());
-  // Several threads take tasks in this order, but a thread that was put to sleep comes here late.
+  // Threads take tasks in this order, but a thread that was interrupted may call this function late.
   if (GetParam() > 1) return;
   EXPECT_GT(cost.front(), cost.back());
   EXPECT_TRUE(std::is_sorted(cost.begin(), cost.end(), std::greater<>()));
@@ -150,7 +149,7 @@ TEST_P(TaskRun, StopsWhenAsked) {
   EXPECT_LT(calls, plan.tasks.size());
 }
 
-TEST_P(TaskRun, GoesOnFromAJournalToTheSameBits) {
+TEST_P(TaskRun, ResumesFromAJournalToTheSameBits) {
   Problem problem;
   problem.right = source.get();
   problem.omega2 = {0.0, 0.1};
@@ -203,7 +202,7 @@ TEST_P(TaskRun, OfNoTasksIsDone) {
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
 }
 
-/// Takes tasks in the batches that it is given, on as many threads as it wants.
+/// An executor with given batches and a given number of workers.
 class BatchExecutor final : public Executor {
  public:
   using Batches = std::vector<std::vector<std::size_t>>;
@@ -230,7 +229,7 @@ class BatchExecutor final : public Executor {
   Batches batches(const Plan&, const std::vector<bool>& finished) const override { return batches_(finished); }
   int workers() const override { return workers_; }
 
-  mutable std::vector<std::size_t> sizes;  ///< of the batches in the order in which they were done
+  mutable std::vector<std::size_t> sizes;  ///< sizes of batches in the order of their execution
   mutable int workers_made = 0;
 
  private:
@@ -310,67 +309,6 @@ TEST_P(TaskRun, RefusesBatchesThatAreNotThePlan) {
 INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto& test) {
   return std::to_string(test.param) + (test.param == 1 ? "_thread" : "_threads");
 });
-
-/// Through the whole road of a calculation, with a fingerprint of its own.
-class CalculationWithAJournal : public ::testing::Test {
- protected:
-  std::unique_ptr<TileSource> source = make_synthetic_source(closed_shell(4, 6));
-  TemporaryFolder folder;
-  CalculationOptions options = [this] {
-    CalculationOptions chosen = options_for();
-    chosen.journal = (folder.path() / "journal").string();
-    return chosen;
-  }();
-};
-
-TEST_F(CalculationWithAJournal, RefusesTheJournalOfOtherNumbersOrOptions) {
-  const auto other = make_synthetic_source(other_amplitudes(closed_shell(4, 6)));
-  const auto expected = numbers_of(calculate(*source, options));
-  const CalculationResult again = calculate(*source, options);
-  EXPECT_EQ(numbers_of(again), expected);
-  EXPECT_EQ(again.tasks_from_journal, again.tasks);
-  const auto refused = [&](const TileSource& right, const TileSource* left, auto change,
-                           const std::string& why = "belongs to a calculation with other input") {
-    CalculationOptions changed = options;
-    change(changed);
-    expect_failure<UsageError>([&] { calculate(right, changed, left); }, why);
-  };
-  const auto nothing = [](CalculationOptions&) {};
-  refused(*other, nullptr, nothing);
-  refused(*source, other.get(), nothing);
-  refused(*source, nullptr, [](CalculationOptions& o) { o.omega2 = {0.1}; });
-  refused(
-      *source, nullptr, [](CalculationOptions& o) { o.tile_size = 2; }, "was started with tiles of 4 occupied and 16");
-  refused(*source, nullptr, [](CalculationOptions& o) { o.formulation = SpinFormulation::spin_orbital; });
-  CalculationOptions more_threads = options;
-  more_threads.threads = 3;  // no bit depends on them
-  EXPECT_EQ(numbers_of(calculate(*source, more_threads)), expected);
-}
-
-TEST_F(CalculationWithAJournal, GoesOnWithAnotherKindOfWorkerAndSaysSo) {
-  const auto expected = numbers_of(calculate(*source, options));
-  options.executor = ExecutorKind::reference;
-  const CalculationResult result = calculate(*source, options);
-  EXPECT_EQ(numbers_of(result), expected);
-  EXPECT_EQ(result.tasks_from_other_kind, result.tasks);
-  options.executor = ExecutorKind::cpu;
-  EXPECT_EQ(calculate(*source, options).tasks_from_other_kind, 0u);
-}
-
-TEST_F(CalculationWithAJournal, TakesTheTilesWithWhichItWasBegun) {
-  // As a run on GPUs cuts them.
-  const auto begun = CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
-  const auto result = calculate(*source, options);
-  EXPECT_EQ(result.tasks_from_journal, result.tasks);
-  EXPECT_EQ(numbers_of(result), numbers_of(begun));
-  fs::remove(options.journal);
-  options.tile_size = 2;
-  const auto small = calculate(*source, options);
-  EXPECT_GT(small.tasks, begun.tasks);
-  EXPECT_EQ(numbers_of(calculate(*source, options)), numbers_of(small));
-  options.tile_size.reset();
-  EXPECT_EQ(calculate(*source, options).tasks_from_journal, small.tasks);
-}
 
 }  // namespace
 }  // namespace trifuse

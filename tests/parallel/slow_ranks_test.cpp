@@ -13,7 +13,7 @@
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_communicator.hpp"
 
-/// Ranks of different speeds, which sleep as long as a task would take them.
+/// Ranks of different speeds. For each task a rank sleeps as long as the task would take.
 namespace trifuse::testing {
 namespace {
 
@@ -21,9 +21,9 @@ using Role = RankAssignment::Role;
 
 struct Rank {
   Role role;
-  double rate;  ///< as estimated, of a rank that does the whole job in a second
+  double rate;  ///< estimated speed; 1: a rank that alone needs 1.5 s for the job
   double true_rate;
-  int threads = 1;  ///< of the processor; a GPU is on one task whatever they are
+  int threads = 1;  ///< of the processor; a GPU executes one task at a time in any case
 };
 
 class SlowRanks : public ::testing::Test {
@@ -45,7 +45,7 @@ class SlowRanks : public ::testing::Test {
     std::vector<RankWork> ranks;
   };
 
-  /// How long the job takes, which takes a rank of rate 1 a second and a half.
+  /// Runs the job and returns its time. A single rank of rate 1 needs 1.5 s.
   Times time(const std::vector<Rank>& ranks) {
     Times times{};
     const auto failures = failures_of_ranks(static_cast<int>(ranks.size()), [&](Communicator& communicator) {
@@ -53,7 +53,7 @@ class SlowRanks : public ::testing::Test {
       const double seconds_per_operation = 1.5 / (rank.true_rate * plan.total_operations);
       double owed = 0.0;
       const auto sleep = [&](const Task& task) {
-        // What a sleep takes too long is taken off the next ones.
+        // If a sleep takes too long, the next sleeps are shorter.
         owed += seconds_per_operation * operations.at(tiles_of(task));
         const double start = wall_seconds();
         if (owed > 0.0) std::this_thread::sleep_for(std::chrono::duration<double>(owed));
@@ -74,7 +74,7 @@ class SlowRanks : public ::testing::Test {
     return times;
   }
 
-  /// On a machine that does other things as well the shortest of several times is the one that counts.
+  /// Compares the shortest of several times, because other programs may slow down the machine.
   void expect_no_longer(const std::vector<Rank>& without, const std::vector<Rank>& with) {
     constexpr double at_most = 1.02;
     double shortest_without = 1e9, shortest_with = 1e9;
@@ -111,7 +111,7 @@ TEST_F(SlowRanks, WithManyThreadsBesideTheirGpusWorkToTheEnd) {
     Times now = time({{Role::worker, 1.0, 1.0, 64}, slower});
     if (now.seconds < best.seconds) best = std::move(now);
   }
-  // A second and a half at one and a half times the speed.
+  // The job takes 1.5 s on one rank of rate 1. Both ranks together have the rate 1.5.
   EXPECT_LT(best.seconds, 1.05);
   EXPECT_NEAR(best.ranks.at(1).operations / plan.total_operations, 1.0 / 3, 0.03);
 }

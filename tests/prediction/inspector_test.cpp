@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/prediction/prediction.hpp"
+#include "tests/support/float_slices.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {
@@ -15,8 +18,9 @@ struct Inspected {
   Plan plan;
   Inspection inspection;
 
-  Inspected(const TileSpace& tiles, SpinFormulation formulation)
-      : problem(of(formulation)), plan(make_plan(tiles, formulation)), inspection(plan, problem) {}
+  Inspected(const TileSpace& tiles, SpinFormulation formulation,
+            std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes)
+      : problem(of(formulation)), plan(make_plan(tiles, formulation)), inspection(plan, problem, shapes) {}
   static Problem of(SpinFormulation formulation) {
     Problem problem;
     problem.formulation = formulation;
@@ -38,13 +42,15 @@ std::vector<Inspected> examples() {
 TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
   for (const Inspected& each : examples()) {
     const Inspection& inspection = each.inspection;
+    ASSERT_FALSE(each.plan.tasks.empty());
     ASSERT_EQ(inspection.tasks(), each.plan.tasks.size());
     ContractionList contractions;
     gpu::TaskProgram program;
     std::set<gpu::PanelName> all;
     double largest = 0.0;
     for (std::size_t t = 0; t < inspection.tasks(); ++t) {
-      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], gpu::Fp64::k_step, contractions, program);
+      gpu::write_program(each.problem, each.plan.tiles, each.plan.tasks[t], inspection.shape().format, contractions,
+                         program);
       std::set<gpu::PanelName> names;
       for (const auto& product : program.products) {
         if (product.k_steps > 0) names.insert({product.a, product.b});
@@ -85,7 +91,7 @@ TEST(Inspection, CountsTheOperationsThatAreExecuted) {
     for (std::size_t t = 0; t < each.inspection.tasks(); ++t) {
       const KernelWork& work = each.inspection.work(t);
       EXPECT_GT(work.filled(), 0.0);
-      EXPECT_LE(work.operations, 1.1 * work.k_steps * KernelWork::operations_per_k_step);
+      EXPECT_LE(work.operations, 1.1 * work.executed);
       EXPECT_GE(work.targets, work.cta_tiles);
       const auto& [particles, holes, factor, spin_case] = each.plan.tasks[t];
       const bool coincide =
@@ -95,6 +101,40 @@ TEST(Inspection, CountsTheOperationsThatAreExecuted) {
       EXPECT_NEAR(work.operations, each.plan.operations[t], 1e-9 * each.plan.operations[t]);
     }
     EXPECT_GT(different, 0);
+  }
+}
+
+// Kernels with operands in floats: the host sends the same bytes, and the device stores half of them.
+TEST(Inspection, FollowsTheFormatOfTheOperands) {
+  constexpr std::array<gpu::Shape, 1> in_doubles = {gpu::shape_of<gpu::FmaIn<gpu::Fp64>>()},
+                                      in_floats = {gpu::shape_of<gpu::FmaIn<gpu::Fp32>>()};
+  const auto molecule = make_synthetic_source(closed_shell(9, 22, 4));
+  const TileSpace tiles = molecule->tiles().retiled_aligned(4, 8, cuda_granule);
+  const Inspected doubles(tiles, SpinFormulation::spin_adapted, in_doubles),
+      floats(tiles, SpinFormulation::spin_adapted, in_floats);
+  ASSERT_EQ(floats.inspection.panel_count(), doubles.inspection.panel_count());
+  std::size_t half = 0, equal = 0;
+  for (std::uint32_t panel = 0; panel < floats.inspection.panel_count(); ++panel) {
+    EXPECT_EQ(floats.inspection.bytes_sent(panel), doubles.inspection.bytes_sent(panel));
+    const double ratio = floats.inspection.bytes_on_device(panel) / doubles.inspection.bytes_on_device(panel);
+    EXPECT_TRUE(ratio == 0.5 || ratio == 1.0);
+    ++(ratio == 0.5 ? half : equal);
+  }
+  // vvoo blocks stay doubles.
+  EXPECT_GT(half, equal);
+  EXPECT_GT(equal, 0u);
+  const MachineModel machine = machine_model("h200");
+  const GpuMemory of_doubles = gpu_memory(doubles.plan, doubles.problem, doubles.inspection, machine, 0.0),
+                  of_floats = gpu_memory(floats.plan, floats.problem, floats.inspection, machine, 0.0);
+  EXPECT_EQ(of_floats.all_panels, floats.inspection.all_bytes_on_device());
+  for (const auto member : {&GpuMemory::all_panels, &GpuMemory::working_set, &GpuMemory::task_bound}) {
+    EXPECT_LT(of_floats.*member, 0.7 * of_doubles.*member);
+    EXPECT_GT(of_floats.*member, 0.5 * of_doubles.*member);
+  }
+  // The instructions and the CTA tiles are the same.
+  for (std::size_t t = 0; t < floats.inspection.tasks(); ++t) {
+    EXPECT_EQ(floats.inspection.work(t).operations, doubles.inspection.work(t).operations);
+    EXPECT_EQ(floats.inspection.work(t).cta_tiles, doubles.inspection.work(t).cta_tiles);
   }
 }
 

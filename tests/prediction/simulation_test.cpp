@@ -140,8 +140,9 @@ TEST_F(Simulated, ThePartsOfAPredictionAddUp) {
   EXPECT_FALSE(p.shared_operands);
   EXPECT_TRUE(p.obstacles.empty());
   EXPECT_EQ(p.node_bytes, 4.0 * p.operand_bytes);
-  EXPECT_NEAR(p.gpu.scratch + p.gpu.panels, std::min(p.gpu.budget, p.gpu.scratch + p.gpu.all_panels + 64 * 0x1p20),
-              1.0);
+  EXPECT_LE(p.gpu.scratch + p.gpu.panels, p.gpu.budget);
+  EXPECT_GE(p.gpu.panels, p.gpu.all_panels);
+  EXPECT_LE(p.gpu.working_set, p.gpu.task_bound);
   EXPECT_GT(p.seconds(), p.tasks.seconds);
 
   EXPECT_EQ(p.owned_bytes, 0.0);
@@ -172,22 +173,33 @@ TEST_F(Simulated, GpusOfANodeOwnPanelsForTheirPeersIfThereIsRoom) {
   job.nodes = 8;
   EXPECT_EQ(predicted().owned_bytes, 0.0);
   job.nodes = 2;
-  job.gpu_memory = 2e9;  // for which there are few workers
+  // With more and more memory, a GPU begins to own panels once. Then the panels of two launches fit beside them.
+  job.gpu_memory = 2e9;
   const double scratch = predicted().gpu.scratch;
-  job.gpu_memory = scratch + 1.3 * together.owned_bytes;
-  EXPECT_EQ(predicted().owned_bytes, 0.0);
-  job.gpu_memory = scratch + 1.4 * together.owned_bytes;
-  EXPECT_GT(predicted().owned_bytes, 0.0);
+  int changes = 0;
+  bool owned = false;
+  for (double panels = together.owned_bytes; panels < 16.0 * together.owned_bytes; panels *= 1.1) {
+    job.gpu_memory = scratch + panels;
+    const Prediction limited = predicted();
+    if ((limited.owned_bytes > 0.0) != owned) ++changes;
+    owned = limited.owned_bytes > 0.0;
+    if (!owned) continue;
+    EXPECT_LE(limited.owned_bytes, 0.75 * limited.gpu.panels);
+    EXPECT_GE(limited.gpu.panels - limited.owned_bytes, 2.0 * limited.gpu.working_set);
+  }
+  EXPECT_TRUE(owned);
+  EXPECT_EQ(changes, 1);
 }
 
+// A run needs room for the panels of two launches. It reckons with an upper bound for a task.
 TEST_F(Simulated, ATaskThatDoesNotFitOnAGpuIsSaid) {
   JobShape job;
   job.gpu_memory = 2e9;
   const auto predicted = [&] { return predict(plan_, problem(), inspection_, machine_, job); };
   const GpuMemory memory = predicted().gpu;
-  job.gpu_memory = memory.scratch + 2.0 * memory.working_set;
+  job.gpu_memory = memory.scratch + 2.5 * memory.task_bound;
   EXPECT_TRUE(predicted().obstacles.empty());
-  job.gpu_memory = memory.scratch + 0.5 * memory.working_set;
+  job.gpu_memory = memory.scratch + 1.9 * memory.working_set;
   EXPECT_EQ(predicted().obstacles.size(), 1u);
 }
 

@@ -5,17 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
-/// GPUs that fail or are full, by calls of the CUDA driver.
+/// Makes GPUs fail or fills their memory, by calls of the CUDA driver.
 namespace trifuse::testing {
 
-/// A function of the CUDA driver, which this program is not linked with.
+/// Finds a function of the CUDA driver. Test programs are not linked with the driver.
 template <typename Function>
 Function* driver_function(const char* name) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   return driver == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(driver, name));
 }
 
-/// Makes the context that the CUDA runtime has on a device the current one. Returns the driver's code, or -1.
+/// Makes the context of the CUDA runtime on a device the current context. Returns the driver's code, or -1.
 inline int enter_context_of(int number) {
   const auto retain = driver_function<int(void**, int)>("cuDevicePrimaryCtxRetain");
   const auto enter = driver_function<int(void*)>("cuCtxSetCurrent");
@@ -25,8 +25,8 @@ inline int enter_context_of(int number) {
   return code != 0 ? code : enter(context);
 }
 
-/// Runs a kernel that ends with a trap in the context that the CUDA runtime has on a device: from then on the device
-/// refuses everything that this process asks of it. 0 if it did, else the driver's code, or -1.
+/// Runs a kernel that traps, in the context of the CUDA runtime on a device. From then on, all calls of this process
+/// for this device fail. Returns 0 on success, else the driver's code, or -1.
 inline int break_device(int number) {
   constexpr const char* trap = R"(.version 6.4
 .target sm_70
@@ -47,7 +47,7 @@ inline int break_device(int number) {
   return wait() != 0 ? 0 : -1;
 }
 
-/// Memory of a device that is taken.
+/// Allocates memory of a device and frees it in the destructor.
 class DeviceMemory {
  public:
   DeviceMemory(int number, std::int64_t bytes) {

@@ -26,12 +26,15 @@ inline CalculationResult calculate(const TileSource& right, const CalculationOpt
   return Calculation(right, left, options).run();
 }
 
-/// All numbers of a result one after another, to be compared bit by bit.
+/// All numbers of a result one after another, for a comparison of bits.
 inline std::vector<double> numbers_of(const CalculationResult& result) {
   std::vector<double> numbers;
   for (const TriplesEnergy& energy : result.energies) {
-    numbers.insert(numbers.end(), {energy.total.e_bracket_t, energy.total.e_paren_t});
-    for (const EnergyPair& pair : energy.spin_cases) numbers.insert(numbers.end(), {pair.e_bracket_t, pair.e_paren_t});
+    const auto append = [&](const Energies& energies) {
+      for (const double number : energies.values()) numbers.push_back(number);
+    };
+    append(energy.total);
+    for (const Energies& of_case : energy.spin_cases) append(of_case);
   }
   return numbers;
 }
@@ -39,12 +42,12 @@ inline std::vector<double> numbers_of(const CalculationResult& result) {
 inline std::vector<double> numbers_of(std::span<const TaskEnergy> energies) {
   std::vector<double> numbers;
   for (const TaskEnergy& e : energies) {
-    numbers.insert(numbers.end(), {e.e_bracket_t_same, e.e_paren_t_same, e.e_bracket_t_mixed, e.e_paren_t_mixed});
+    for (const double number : e.as_numbers()) numbers.push_back(number);
   }
   return numbers;
 }
 
-/// Largest difference relative to the largest number of either list; 1 where the lists cannot be compared or are zero.
+/// Largest difference relative to the largest number of both lists; 1 if the lists cannot be compared or are zero.
 inline double relative_difference(const std::vector<double>& x, const std::vector<double>& y) {
   double difference = 0.0, scale = 0.0;
   if (x.size() != y.size()) return 1.0;

@@ -6,7 +6,7 @@
 
 namespace trifuse::testing {
 
-/// A variable of the environment that has a value, or is absent; put back at the end.
+/// Sets or removes a variable of the environment. The destructor restores it.
 class EnvironmentVariable {
  public:
   EnvironmentVariable(const char* name, const char* value) : name_(name) {

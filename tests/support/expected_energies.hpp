@@ -12,11 +12,11 @@
 
 namespace trifuse::testing {
 
-/// What is known about a dump from tests/data/nwchem/expected.json, hartree.
+/// The expected energies of a dump, from tests/data/nwchem/expected.json, hartree.
 struct ExpectedEnergies {
-  EnergyPair plain;                                        ///< printed by NWChem, or recomputed where it printed none
-  std::vector<std::pair<double, EnergyPair>> regularised;  ///< omega2 and energies
-  std::optional<double> standard_rohf;                     ///< E(T) of other programs
+  Energies plain;                                        ///< printed by NWChem, or recomputed if NWChem printed none
+  std::vector<std::pair<double, Energies>> regularised;  ///< omega2 and energies
+  std::optional<double> standard_rohf;                   ///< E(T) of other programs
 };
 
 inline nlohmann::json read_json(const std::filesystem::path& path) {
@@ -27,7 +27,7 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
 inline ExpectedEnergies expected_energies(const std::string& dump) {
   static const nlohmann::json cases = read_json(nwchem_data() / "expected.json").at("cases");
   const nlohmann::json& entry = cases.at(dump);
-  const auto pair = [](const nlohmann::json& from) { return EnergyPair{from.at("E_[T]"), from.at("E_(T)")}; };
+  const auto pair = [](const nlohmann::json& from) { return Energies{from.at("E_[T]"), from.at("E_(T)")}; };
   ExpectedEnergies expected;
   expected.plain = pair(entry.at(entry.contains("recomputed") ? "recomputed" : "printed"));
   for (const auto& shifted : entry.at("regularised")) {

@@ -13,11 +13,11 @@
 
 namespace trifuse::testing {
 
-/// Workers on devices that fail when they are told to.
+/// Workers on made-up devices that fail on request.
 class FailingExecutor final : public Executor {
  public:
-  /// Whether a worker, counted in the order in which they are made, fails with this batch, counted over all workers
-  /// from 0. In place of a batch that comes before the first one: -1.
+  /// Returns true if a worker must fail. Arguments: number of the worker in the order of construction; number of the
+  /// batch, counted over all workers from 0, or -1 before the first batch.
   using Fails = std::function<bool(int worker, int batch)>;
   FailingExecutor(MadeUpExecutor::Action action, Fails fails, int workers = 0)
       : sound_(std::move(action)), fails_(std::move(fails)), wanted_(workers) {}

@@ -11,16 +11,16 @@
 
 namespace trifuse::testing {
 
-/// Calls a function of each task instead of computing anything.
+/// An executor that calls a function for each task and computes nothing.
 class MadeUpExecutor final : public Executor {
  public:
   using Action = std::function<TaskEnergy(const Task&)>;
-  /// What workers say that they executed.
+  /// The numbers of operations that workers report.
   struct Operations {
     double of_worker = 0.0, of_task = 1.0;
   };
   explicit MadeUpExecutor(Action action) : MadeUpExecutor(std::move(action), Operations()) {}
-  /// `workers`: what it asks for, as a GPU does.
+  /// `workers`: number of workers that the executor requests, as a GPU executor does.
   MadeUpExecutor(Action action, Operations operations, int workers = 0)
       : action_(std::move(action)), operations_(operations), workers_(workers) {}
 

@@ -11,8 +11,8 @@
 
 namespace trifuse::testing {
 
-/// What a running NWChem has in its memory when (T) begins, from the files that it wrote then: the tile table, orbital
-/// energies, and the vectors in its own order.
+/// The memory of a running NWChem when (T) begins: tile table, orbital energies, and vectors in NWChem's order. They
+/// come from the files that NWChem wrote at that time.
 class NwchemProgram {
  public:
   /// `prefix` of the files.

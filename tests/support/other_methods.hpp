@@ -2,7 +2,7 @@
 
 #include "cxx/triples/method.hpp"
 
-/// Triples methods that exist only in tests. A description is all that they consist of.
+/// Triples methods that exist only in tests. They consist of descriptions only.
 namespace trifuse::testing {
 
 /// (T) with half of the disconnected triples.

@@ -6,7 +6,7 @@
 
 namespace trifuse::testing {
 
-/// Runs `action`, which must throw `Failure` with one sentence that has `part` in it.
+/// Runs `action`. It must throw `Failure` with one sentence that contains `part`.
 template <typename Failure, typename Action>
 void expect_failure(Action action, const std::string& part) {
   try {

@@ -30,7 +30,9 @@ void for_each_small_problem(Check check) {
     if (each.fock_in_singles) owned.problem.method = ccsd_t_with_fock;
     SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
                  (each.fock_in_singles ? ", Fock in singles" : ""));
-    check(owned.problem, make_plan(owned.right->tiles().retiled(3, 4), each.formulation));
+    const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.formulation);
+    ASSERT_FALSE(plan.tasks.empty());
+    check(owned.problem, plan);
   }
 }
 

@@ -49,7 +49,8 @@ class SwappedSpins {
  private:
   int old_tile(int t) const { return old_tile_[static_cast<std::size_t>(t)]; }
 
-  /// The block of the old source that has these orbitals; pairs whose tiles now stand the other way round change sign.
+  /// Reads the block of the old source with these orbitals. If the tiles of a pair have the reverse order there, the
+  /// sign changes.
   std::vector<double> four(const Block& block,
                            void (TileSource::*read)(int, int, int, int, std::span<double>) const) const {
     std::array<int, 4> t{};

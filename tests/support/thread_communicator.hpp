@@ -22,7 +22,7 @@
 
 namespace trifuse::testing {
 
-/// What the threads that stand for ranks share.
+/// The common data of threads that act as ranks.
 class ThreadRanks {
  public:
   explicit ThreadRanks(int size) : size_(size) {}
@@ -36,7 +36,7 @@ class ThreadRanks {
     value += amount;
     return before;
   }
-  /// Throws where ranks do not come together: other lengths, or one that never comes.
+  /// Throws if ranks pass different lengths, or if a rank does not call the function.
   void sum(std::span<double> values) {
     std::unique_lock lock(mutex_);
     const std::int64_t round = round_;
@@ -57,7 +57,7 @@ class ThreadRanks {
     double nothing = 0.0;
     sum({&nothing, 1});
   }
-  /// A buffer for each segment, the same for all who ask together. What nobody wrote is not a number.
+  /// A buffer for each segment, the same on all ranks of a collective call. Elements that no rank has written are NaN.
   std::shared_ptr<std::vector<Buffer>> segments(std::span<const SharedSegment> segments) {
     barrier();
     {
@@ -87,7 +87,7 @@ class ThreadRanks {
   int segments_requested_ = 0;
 };
 
-/// An array in the memory that the threads have in common anyway.
+/// An array in the common memory of the threads.
 class ThreadArray final : public SharedArray {
  public:
   using Segments = std::vector<Buffer>;
@@ -139,8 +139,8 @@ class ThreadCommunicator final : public Communicator {
   bool arrays_;
 };
 
-/// Runs `body` on `size` threads, each a rank; returns what each threw, empty where it did not. With `arrays` they can
-/// share arrays.
+/// Runs `body` on `size` threads, each of them a rank. Returns the message of each rank's exception; empty: none.
+/// `arrays`: ranks can make shared arrays.
 inline std::vector<std::string> failures_of_ranks(int size, const std::function<void(Communicator&)>& body,
                                                   bool arrays = false) {
   ThreadRanks ranks(size);

@@ -10,7 +10,7 @@
 
 namespace trifuse::testing {
 
-/// A tile of a space that is written down by hand.
+/// A tile for a handwritten tile space.
 inline Tile tile(OrbitalClass orbital_class, std::int64_t size, int irrep = 0) {
   return {orbital_class, irrep, size, 0, 0};
 }

@@ -13,10 +13,10 @@
 
 #include "tce_tiles/memory_source.hpp"
 
-/// The same wave function in other orbitals.
+/// Sources with the same wave function in other orbitals.
 namespace trifuse::testing {
 
-/// An orthogonal matrix [new orbital, old orbital], the old one fastest.
+/// An orthogonal matrix [new orbital, old orbital], last index fastest.
 struct Rotation {
   std::int64_t size = 0;
   std::vector<double> matrix;
@@ -32,7 +32,7 @@ inline Rotation unrotated(std::int64_t size) {
   return rotation;
 }
 
-/// Turns the orbitals p and q of a tile into each other.
+/// Rotates the orbitals p and q of a tile.
 inline void turn(Rotation& rotation, std::int64_t p, std::int64_t q, double angle) {
   for (std::int64_t old = 0; old < rotation.size; ++old) {
     double& x = rotation.matrix[static_cast<std::size_t>(p * rotation.size + old)];
@@ -41,12 +41,12 @@ inline void turn(Rotation& rotation, std::int64_t p, std::int64_t q, double angl
   }
 }
 
-/// One tile for each class and irrep, which rotations are written for.
+/// The tile space with one tile for each class and irrep. Rotations refer to these tiles.
 inline TileSpace undivided(const TileSpace& space) {
   return space.retiled(1 << 20, 1 << 20);
 }
 
-/// A rotation for each tile of the undivided space; those of a restricted space are the same for both spins.
+/// A rotation for each tile of the undivided space. In a restricted space, both spins have the same rotations.
 inline std::vector<Rotation> no_rotations(const TileSpace& space) {
   const TileSpace whole = undivided(space);
   std::vector<Rotation> rotations;
@@ -105,7 +105,7 @@ inline void rotate_dimension(std::vector<double>& block, std::span<const std::in
   block = std::move(result);
 }
 
-/// `source` in rotated orbitals. Orbital energies stay where they are, or are those given.
+/// `source` in rotated orbitals. Orbital energies do not change unless new ones are given.
 inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
                                                     std::vector<double> energies = {}) {
   const auto whole = retile(source, 1 << 20, 1 << 20);

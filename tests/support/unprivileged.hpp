@@ -6,7 +6,7 @@
 
 namespace trifuse::testing {
 
-/// Puts the superuser's privileges aside for a while, because the superuser may read everything.
+/// Drops the privileges of root until the destructor runs, because root may read all files.
 class Unprivileged {
  public:
   Unprivileged() : user_(::geteuid()) {

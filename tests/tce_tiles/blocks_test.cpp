@@ -44,6 +44,7 @@ std::vector<Case> cases() {
 }
 
 void expect_ascending_and_dense(const BlockIndex& index) {
+  EXPECT_FALSE(index.blocks().empty());
   std::int64_t offset = 0;
   std::int64_t key = -1;
   for (const Block& block : index.blocks()) {
@@ -67,7 +68,7 @@ TEST(Blocks, AreStoredInKeyOrder) {
   }
 }
 
-// The formulas that NWChem's files are read with must agree with the lists of blocks.
+// The offset formulas of NWChem's files must agree with the lists of blocks.
 TEST(Blocks, OffsetsFollowFromTheTiles) {
   for (const auto& [name, space] : cases()) {
     SCOPED_TRACE(name);
@@ -97,7 +98,7 @@ TEST(Blocks, OffsetsFollowFromTheTiles) {
     for (const Block& block : index.blocks()) {
       EXPECT_EQ(offsets.offset(block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]), block.offset);
     }
-    // Which storage a file has is told by its size.
+    // The size of a file tells which storage it has.
     EXPECT_LT(*sizes.v2_spatial, sizes.v2_spin_orbital);
   }
 }

@@ -13,7 +13,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// A source that passes on the blocks of another one, changed on the way, and notes which classes of V2 were read.
+/// Passes on the blocks of another source and changes them. Records which classes of V2 blocks were read.
 class Altered final : public TileSource {
  public:
   using Change = std::function<void(const std::vector<int>& tiles, std::span<double> block)>;
@@ -79,7 +79,7 @@ TEST_F(Consistency, IsFoundInGoodData) {
   EXPECT_GT(report.measured.largest_t2, 1e-2);
   EXPECT_GT(report.largest_v2, 0.1);
   EXPECT_GT(report.doubles_read, 0);
-  // Only what triples need is read.
+  // The check reads only blocks that the triples need.
   EXPECT_EQ(altered_.classes, (std::set<std::string>{"pphh", "hphh", "pphp"}));
 }
 
@@ -127,13 +127,13 @@ TEST_F(Consistency, NeedsAntisymmetricIntegralsOfEachClass) {
 }
 
 TEST_F(Consistency, NeedsSingletAmplitudesForRestrictedReferences) {
-  // An element t(aA bB, iA jB) whose mirror image stands elsewhere.
+  // An element t(aA bB, iA jB) whose equal element t(bA aB, jA iB) is in another block.
   altered_.t2 = [this](const std::vector<int>& t, std::span<double> block) {
     const TileSpace& space = source_->tiles();
     if (!alpha(t[1]) && t[0] < space[t[1]].partner) block[0] += 1e-6;
   };
   expect_refused({"T2 block (", "spin symmetry"});
-  // Alpha amplitudes that are not the antisymmetrised mixed ones.
+  // Alpha-alpha amplitudes that differ from the antisymmetrised alpha-beta amplitudes.
   altered_.t2 = [this](const std::vector<int>& t, std::span<double> block) {
     if (alpha(t[1])) {
       for (double& x : block) x *= 1.0 + 1e-6;
@@ -142,7 +142,8 @@ TEST_F(Consistency, NeedsSingletAmplitudesForRestrictedReferences) {
   expect_refused({"T2 block (", "spin symmetry"});
 }
 
-/// NWChem's storage of integrals by spin has each of these blocks, of which no witness of a closed shell sees any.
+/// If NWChem stores integrals by spin, its file contains all blocks of this list. No witness of a closed shell reads
+/// any of them.
 TEST(ConsistencyOfSpinCases, IsNeededOfIntegralsOfRestrictedReferences) {
   const auto source = open_dump_of("h2o_631g_c2v_rhf_t10");
   const TileSpace& space = source->tiles();
@@ -168,10 +169,10 @@ TEST(ConsistencyOfSpinCases, IsNeededOfIntegralsOfRestrictedReferences) {
     Altered altered(*source);
     std::vector<int> damaged;  // the first block of this kind
     altered.v2 = [&, spaces = spaces, spins = spins](const std::vector<int>& tiles, std::span<double> block) {
-      // Antisymmetry fixes elements of equal tiles.
+      // Blocks with equal tiles would break antisymmetry first.
       if (tiles[0] == tiles[1] || tiles[2] == tiles[3] || block.size() < 2 || !is(tiles, spaces, spins)) return;
       if (damaged.empty()) damaged = tiles;
-      if (tiles == damaged) block[1] += 1e-6;  // not (ia|ia), which no other element has to agree with
+      if (tiles == damaged) block[1] += 1e-6;  // not block[0]: (ia|ia) has no equal element
     };
     expect_refusal([&] { check_consistency(altered, altered); }, {"V2 block (", "spin symmetry"});
     EXPECT_FALSE(damaged.empty());

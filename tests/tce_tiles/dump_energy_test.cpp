@@ -12,7 +12,7 @@
 #include "tce_tiles/synthetic_source.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
-/// The CCSD correlation energy from the arrays of a dump, which is compared with the one from blocks.
+/// Compares the CCSD correlation energy from the arrays of a dump with the energy from its blocks.
 namespace trifuse::testing {
 namespace {
 
@@ -34,7 +34,7 @@ class DumpEnergy : public DumpTest {
     EXPECT_NEAR(*found, *expected, 1e-13 * std::max(1.0, std::abs(*expected)));
   }
 
-  /// Made-up amplitudes have no energy that could be tested.
+  /// Removes the mark of synthetic amplitudes. The energy of synthetic amplitudes is not tested.
   static void claim_real_amplitudes(const std::string& path) {
     const hid_t raw = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     H5Adelete(raw, "amplitudes");
@@ -55,7 +55,7 @@ class DumpEnergy : public DumpTest {
 TEST_F(DumpEnergy, IsThatOfTheBlocks) {
   for (const OrbitalSet& orbitals : molecules()) {
     const DenseMolecule m(orbitals, 4);
-    raw_dump(m).write(path_);  // without a Fock matrix, of which ROHF has no energy
+    raw_dump(m).write(path_);  // without a Fock matrix; ROHF then has no energy
     expect_energy_of_blocks();
     // With a Fock matrix, and integrals of equal spins antisymmetrised.
     write_dump(memory_source(m, 2, 2), path_, {.overwrite = true});
@@ -95,7 +95,7 @@ TEST_F(DumpEnergy, HasTheSameBitsForAnyNumberOfPartsThreadsAndDoublesInABox) {
   }
 }
 
-TEST_F(DumpEnergy, OfAmplitudesForTheLeftIsMadeWithTheIntegralsOfTheRight) {
+TEST_F(DumpEnergy, OfLeftAmplitudesNeedsIntegralsOfRightSource) {
   const DenseMolecule left(closed_shell({0, 0}, {0, 0, 0}), 6), right(closed_shell({0, 0}, {0, 0, 0}), 7);
   RawDump amplitudes = raw_dump(right);
   const RawDump other = raw_dump(left);
@@ -118,7 +118,7 @@ TEST_F(DumpEnergy, OfAmplitudesForTheLeftIsMadeWithTheIntegralsOfTheRight) {
   EXPECT_FALSE(verify_source(*open_dump(file("left.h5"), 2, 2), *whole).ccsd_energy);
 }
 
-/// More of them than what sums are cut into.
+/// Sums over this many orbitals are divided into several parts.
 TEST_F(DumpEnergy, OfManyOrbitals) {
   for (const Reference reference : {Reference::rhf, Reference::uhf}) {
     write_dump(*make_synthetic_source({reference, 5, 5, 71, 71, 1, 2, 16, 1}), path_, {.overwrite = true});

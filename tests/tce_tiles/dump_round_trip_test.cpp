@@ -71,7 +71,7 @@ TEST_P(DumpRoundTrip, WrittenDumpGivesEveryBlock) {
 TEST_P(DumpRoundTrip, ConvertsItselfWithoutChange) {
   const DenseMolecule m(GetParam().orbitals, 3);
   write_dump(memory_source(m, 2, 2), file("dump.h5"));
-  // Reading and replacing the same file: the old one stays readable until the new one is complete.
+  // Reads and replaces the same file. The old file stays readable until the new file is complete.
   write_dump(*open_dump(file("dump.h5"), 1, 3), file("dump.h5"), {.overwrite = true});
   const auto source = open_dump(file("dump.h5"), 2, 2);
   expect_equal(*source, m);
@@ -190,7 +190,7 @@ class FileSizeLimit {
   void (*handler_)(int) = nullptr;
 };
 
-TEST_F(DumpWriter, FullDiskIsASentenceAndLeavesNothing) {
+TEST_F(DumpWriter, OnFullDiskThrowsAndLeavesNoFile) {
   for (const auto layout : {WriteOptions::Layout::contiguous, WriteOptions::Layout::compressed}) {
     write_dump(source_, file("dump.h5"), {.layout = layout});
     const rlim_t needed = std::filesystem::file_size(file("dump.h5"));
@@ -206,7 +206,7 @@ TEST_F(DumpWriter, FullDiskIsASentenceAndLeavesNothing) {
   expect_equal(*open_dump(file("dump.h5"), 2, 2), molecule_);
 }
 
-TEST_F(DumpWriter, SeesBeforehandThatTheDiskIsTooSmall) {
+TEST_F(DumpWriter, RefusesTooSmallDiskBeforeWriting) {
   SyntheticMolecule large;
   large.occupied_alpha = large.occupied_beta = 100;
   large.virtual_alpha = large.virtual_beta = 5000;

@@ -21,8 +21,8 @@
 namespace trifuse::testing {
 namespace {
 
-/// Every box of an array in blocks of any size is handed out as it stands in the file, and not at all where a block
-/// that it touches was changed.
+/// For all block sizes: reading a box returns the numbers of the file. It fails if a block was changed that the box
+/// touches.
 TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
   const std::string path = ::testing::TempDir() + "/trifuse_block_sums.h5";
   const std::vector<std::vector<std::int64_t>> shapes = {{7}, {3, 5}, {4, 3, 5}, {3, 4, 5, 6}, {5, 1, 30, 40}};
@@ -56,7 +56,7 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
           sums.read(dataset, offset, count, found);
           dataset.read(offset, count, expected);
           EXPECT_EQ(found, expected);
-          // The checksum of one block is wrong: those who touch it are refused.
+          // The checksum of one block is wrong. Boxes that touch this block are refused.
           BlockSums spoiled(path, "x", size, false, block);
           std::vector<std::uint32_t> wrong = sums.compute(values);
           const std::int64_t bad = below(sums.count());
@@ -78,7 +78,7 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
                       std::string::npos)
                 << error.what();
           }
-          // A block in a gap between two runs may be read with them.
+          // The reader may also read a block in a gap between two runs, and refuse it.
           EXPECT_TRUE(refused || !touched);
         }
       }
@@ -87,7 +87,7 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
   std::filesystem::remove(path);
 }
 
-TEST(BlockSums, AreThoseOfZlib) {
+TEST(BlockSums, EqualCrc32OfZlib) {
   const std::vector<double> values = {1.0, -2.5, 3.0};
   const BlockSums real("a", "b", 3, false, 2), integer("a", "b", 3, true, 2);
   const auto crc = [](const void* data, std::size_t bytes) {
@@ -107,12 +107,12 @@ class Seal : public DumpTest {
     path_ = file("dump.h5");
   }
 
-  /// Of every dataset that has elements, with its name.
+  /// The bytes of one dataset in the file.
   struct Extent {
     std::string name;
     std::int64_t begin, size;
   };
-  /// Where the numbers of contiguous datasets stand in the file, those of the seal too.
+  /// Returns the extents of all contiguous datasets that have elements, also in the group of the seal.
   std::vector<Extent> extents() const {
     std::vector<Extent> found;
     const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -197,7 +197,7 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
   EXPECT_NE(change("seal_block", H5T_NATIVE_INT64, &one).find("must be a power of two"), std::string::npos);
   EXPECT_NE(change("minor_version", H5T_NATIVE_INT64, &zero).find("the dump has a seal, but"), std::string::npos);
 
-  // What the seal knows is there, and what is there the seal knows.
+  // Each sealed dataset must be present, and each dataset present must be sealed.
   const auto changed = [&](const std::function<void(hid_t)>& how) {
     write(m);
     const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -220,7 +220,7 @@ TEST_F(Seal, AttributesAndShapesAreSealed) {
             std::string::npos);
 }
 
-/// The first stage of a check.
+/// Runs the first stage of a check and returns its checksums.
 std::vector<double> checksums(const TileSource& source, const CheckShare& share = {}) {
   return make_source_check(source, source, share)->run(0);
 }
@@ -228,9 +228,8 @@ void take_checksums(const TileSource& source) {
   make_source_check(source, source)->accept(0, checksums(source));
 }
 
-/// The other dump is as sound as the first, but another: once one of them is checked, numbers of the other are not
-/// used.
-TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
+/// Two valid dumps with different numbers. After the check of one dump, no numbers of the other dump are used.
+TEST_F(Seal, OnlyCheckedNumbersAreUsed) {
   for (const bool seal : {true, false}) {
     for (const auto layout : {WriteOptions::Layout::contiguous, WriteOptions::Layout::compressed}) {
       const DenseMolecule m(closed_shell({0, 0, 0}, {0, 0, 0, 0}), 1), n(closed_shell({0, 0, 0}, {0, 0, 0, 0}), 9);
@@ -242,11 +241,11 @@ TEST_F(Seal, WhatIsUsedIsWhatWasChecked) {
       write_other(path_, m);
       const auto source = open_dump(path_, 2, 2);
       take_checksums(*source);
-      // Another file under this name is another file.
+      // The source keeps its file open, although another file has the name now.
       std::filesystem::rename(path_, file("moved.h5"));
       std::filesystem::copy_file(file("other.h5"), path_);
       expect_equal(*source, m);
-      if (layout == WriteOptions::Layout::compressed) continue;  // nobody knows where its parts stand in the other file
+      if (layout == WriteOptions::Layout::compressed) continue;  // chunks of the other file have other positions
       std::filesystem::rename(file("moved.h5"), path_);
       const auto used = open_dump(path_, 1, 3);
       take_checksums(*used);
@@ -284,7 +283,7 @@ TEST_F(Seal, OlderDumpsAreReadAndReportedAsUnsealed) {
   expect_equal(*source, m);
 }
 
-TEST_F(Seal, DigestsAreThoseOfTheNumbers) {
+TEST_F(Seal, DigestsDependOnTheNumbers) {
   const DenseMolecule m(closed_shell({0, 0}, {0, 0, 0}), 1), n(closed_shell({0, 0}, {0, 0, 0}), 2);
   const auto digest = [&](const DenseMolecule& molecule, const std::string& path, bool seal) {
     write_dump(memory_source(molecule, 2, 2), path, {.overwrite = true});
@@ -298,7 +297,7 @@ TEST_F(Seal, DigestsAreThoseOfTheNumbers) {
     EXPECT_EQ(found, digest(m, file("b.h5"), seal));
     EXPECT_NE(found, digest(n, file("c.h5"), seal));
   }
-  // So are attributes that decide what is computed, also where no seal knows them.
+  // The digest also depends on attributes that decide what is computed, even in a dump without a seal.
   RawDump dump = raw_dump(m);
   dump.write(path_);
   const SourceDigest plain = open_dump(path_, 2, 2)->digest().value();

@@ -25,7 +25,7 @@
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
-/// Random molecules as dense spin-orbital tensors, element by element, to compare tiles with.
+/// Random molecules as dense spin-orbital tensors. Tests compare the elements of tiles with them.
 namespace trifuse::testing {
 
 struct OrbitalSet {
@@ -37,7 +37,7 @@ inline OrbitalSet closed_shell(std::vector<int> holes, std::vector<int> particle
   return {Reference::rhf, {holes, holes, particles, particles}};
 }
 
-/// Everything about spin orbitals in sorted order. Integrals come from random (pq|rs) with all permutational symmetry.
+/// All tensors over spin orbitals in sorted order. Integrals come from random (pq|rs) with all permutational symmetry.
 class DenseMolecule {
  public:
   DenseMolecule(OrbitalSet set, unsigned seed) : orbitals_(std::move(set)), random_(seed) {
@@ -101,7 +101,7 @@ class DenseMolecule {
   }
   double number() { return uniform_(random_); }
 
-  /// Of a closed shell: the alpha orbital with the same spatial part.
+  /// For closed shells: the alpha orbital with the same spatial part.
   std::size_t alpha_partner(std::size_t p) const {
     if (spin(p) == Spin::alpha) return p;
     const auto alpha = static_cast<OrbitalClass>(static_cast<int>(class_[p]) - 1);
@@ -142,7 +142,7 @@ class DenseMolecule {
     t1_.assign(n_ * n_, 0.0);
     t2_.assign(n_ * n_ * n_ * n_, 0.0);
     std::map<std::array<std::size_t, 4>, double> drawn;
-    // The opposite-spin amplitude of a closed shell has the pair symmetry; all others follow from it.
+    // The opposite-spin amplitudes of a closed shell have the pair symmetry. All other amplitudes follow from them.
     const auto opposite = [&](std::size_t a, std::size_t b, std::size_t i, std::size_t j) {
       const std::array<std::size_t, 2> x = {alpha_partner(a), alpha_partner(i)},
                                        y = {alpha_partner(b), alpha_partner(j)};
@@ -241,7 +241,7 @@ inline MemorySource memory_source(const DenseMolecule& m, std::int64_t hole_tile
   return source;
 }
 
-/// Every block of `source` against the dense tensors, bit for bit.
+/// Expects that each block of `source` has the bits of the dense tensors.
 inline void expect_equal(const TileSource& source, const DenseMolecule& m) {
   const TileSpace& space = source.tiles();
   ASSERT_EQ(space.orbitals(), static_cast<std::int64_t>(m.size()));
@@ -275,7 +275,7 @@ inline void expect_equal(const TileSource& source, const DenseMolecule& m) {
       [&](const auto& p) { return m.v2(p[0], p[1], p[2], p[3]); });
 }
 
-/// The contents of a dump as a test may change them before they are written.
+/// The contents of a dump. Tests may change them before they are written.
 struct RawDump {
   struct Dataset {
     std::vector<std::int64_t> shape;
@@ -304,7 +304,7 @@ struct RawDump {
   }
 };
 
-/// Turns a sealed dump into one without a seal, of which a test may change something that other checks are to notice.
+/// Removes the seal of a dump. Then a test may change numbers, and other checks than the seal must notice the change.
 inline void remove_seal(const std::string& path) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   EXPECT_GE(H5Ldelete(file, "seal", H5P_DEFAULT), 0);
@@ -317,7 +317,7 @@ inline std::vector<double> check_dump(const std::string& path, const DumpCheck& 
   return trifuse::check_dump(DumpFile::open(path), check);
 }
 
-/// The dump as another program would write it, with plain Mulliken integrals.
+/// The dump of `m` as another program would write it, with Mulliken integrals that are not antisymmetrised.
 inline RawDump raw_dump(const DenseMolecule& m) {
   RawDump dump;
   dump.attributes = {
@@ -367,7 +367,7 @@ inline RawDump raw_dump(const DenseMolecule& m) {
   return dump;
 }
 
-/// A directory of its own for each test, removed afterwards.
+/// Gives each test its own directory and removes it afterwards.
 class DumpTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -383,7 +383,7 @@ class DumpTest : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
-/// The sentence of the exception of type E that `action` throws.
+/// Returns the message of the exception of type E that `action` must throw.
 template <typename E>
 std::string message(const std::function<void()>& action) {
   try {

@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Each test spoils a good dump and expects one sentence, which begins with the name of the file and ends with a full
+/// Each test damages a valid dump. It expects one sentence that begins with the name of the file and ends with a full
 /// stop.
 class DumpValidation : public DumpTest {
  protected:
@@ -34,8 +34,8 @@ class DumpValidation : public DumpTest {
     dump.write(path_);
     expect_open(part);
   }
-  /// A dump that opens well, but breaks a promise that only `check_dump` tests. Whoever shares the work and however
-  /// large the pieces are, it is noticed, a single mistake by one process only.
+  /// For a dump that opens without an error, but breaks a rule that only `check_dump` tests. Any number of processes
+  /// and any box size must find the error. `single_mistake`: exactly one of three processes must find it.
   void expect_check(const RawDump& dump, const std::string& part, bool single_mistake = false) {
     dump.write(path_);
     for (const std::int64_t box : {1, 30, 1 << 20}) {
@@ -252,7 +252,7 @@ TEST_F(DumpValidation, TypesOfDatasets) {
   replace_t1(H5T_C_S1);
   expect_open("dataset 't1' holds strings, but real numbers are needed");
 
-  // Any other kind of number is converted.
+  // Other types of numbers are converted.
   for (const hid_t type : {H5T_IEEE_F32LE, H5T_IEEE_F64BE}) {
     replace_t1(type);
     std::vector<double> t1(6);
@@ -261,7 +261,7 @@ TEST_F(DumpValidation, TypesOfDatasets) {
     EXPECT_EQ(t1, (Values{0.5, 1, -0.25, 2, 0, 3}));
   }
 
-  // A group is no dataset.
+  // A group is not a dataset.
   rhf().write(path_);
   const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Ldelete(file, "ovvv", H5P_DEFAULT);
@@ -281,7 +281,7 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
     EXPECT_NO_THROW(check_dump(path_));
     for (const std::string& name : names) {
       RawDump dump = good;
-      // One that is tied to another: [0,1,0,1] always has different indices in each exchanged pair.
+      // Symmetry ties [0,1,0,1] to another element, because each exchanged pair has different indices.
       RawDump::Dataset& data = dump.datasets[name];
       const auto& n = data.shape;
       data.values[static_cast<std::size_t>((n[1] + 0) * n[2] * n[3] + 1)] += 3e-7;
@@ -304,7 +304,7 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
   expect_check(dump, "dataset 'fock' is not symmetric, element [0,1] is 0.5 and [1,0] is 0");
 }
 
-TEST_F(DumpValidation, WhatTheEnergyIsMadeOfHasItsSymmetryToRounding) {
+TEST_F(DumpValidation, ArraysOfTheEnergyMustBeSymmetricToRounding) {
   const std::map<const char*, bool> arrays = {{"t2", true}, {"ovov", true}, {"ovvv", false}, {"ovoo", false}};
   for (const auto& [name, strict] : arrays) {
     RawDump dump = rhf();
@@ -319,7 +319,7 @@ TEST_F(DumpValidation, WhatTheEnergyIsMadeOfHasItsSymmetryToRounding) {
   }
 }
 
-/// Whoever finds a mistake and however many others there are, the same one is reported.
+/// The report names the same error for any number of threads and of other errors.
 TEST_F(DumpValidation, ThreadsReportTheFirstMistake) {
   const DenseMolecule m(closed_shell({0, 0, 0}, {0, 0, 0, 0, 0}), 3);
   RawDump dump = raw_dump(m);
@@ -383,7 +383,7 @@ TEST_F(DumpValidation, ElementsThatTheIrrepsForbid) {
   EXPECT_NO_THROW(check_dump(path_));
   for (const char* name : {"ovvv", "ovoo", "ovov", "t2"}) {
     RawDump dump = raw_dump(m);
-    // All but one index in irrep 0; the tied elements are spoiled alike.
+    // Elements with exactly one index outside irrep 0 must be zero. All elements change alike, so symmetry stays.
     for (double& x : dump.datasets[name].values) x += 0.125;
     expect_check(dump,
                  "of dataset '" + std::string(name) + "' is 0.125, but by the irreps of its orbitals it must be zero");

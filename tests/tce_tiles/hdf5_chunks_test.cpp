@@ -17,15 +17,15 @@
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Chunks of datasets in every kind of index that HDF5 has: filters, what the filters unpack to, and damage.
+/// Chunks of datasets in all kinds of chunk indexes of HDF5: filters, the size of unpacked chunks, and damage.
 namespace trifuse::testing {
 namespace {
 
-/// Kinds of indexes, by the properties that make HDF5 choose them.
+/// A kind of chunk index, and the properties that make HDF5 choose it.
 struct IndexKind {
   const char* name;
   bool newest;
-  std::vector<hsize_t> most;  ///< extents; none for fixed ones
+  std::vector<hsize_t> most;  ///< largest extents; empty: the extents are fixed
   std::vector<hsize_t> chunk;
 };
 
@@ -65,7 +65,7 @@ class ChunksOfAFile : public DumpTest, public ::testing::WithParamInterface<Inde
  protected:
   std::string path() const { return file("x.h5"); }
 
-  /// Dataset "x" that holds 1, 2, 3, ...; `change` may then write into it.
+  /// Writes dataset "x" with the numbers 1, 2, 3, ... Then `change` may write into it.
   void make(
       unsigned filters, const std::function<void(hid_t)>& change = [](hid_t) {}) const {
     const IndexKind& kind = GetParam();
@@ -90,14 +90,14 @@ class ChunksOfAFile : public DumpTest, public ::testing::WithParamInterface<Inde
     H5Fclose(raw);
     H5Pclose(access);
   }
-  /// The last chunk as it is to stand in the file.
+  /// Writes the bytes `stored` as the last chunk, with this filter mask.
   static void write_last(hid_t dataset, const std::string& stored, unsigned mask) {
     const std::vector<hsize_t>& chunk = GetParam().chunk;
     const std::array<hsize_t, 2> at = {6 / chunk[0] * chunk[0], 9 / chunk[1] * chunk[1]};
     ASSERT_GE(H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, at.data(), stored.size(), stored.data()), 0);
   }
   static std::size_t chunk_elements() { return GetParam().chunk[0] * GetParam().chunk[1]; }
-  /// Makes of the last chunk, which in row major order begins with element 1, 2, 3, ...
+  /// Returns 1, 2, ..., `count` as new contents of the last chunk.
   static std::vector<double> some(std::size_t count) {
     std::vector<double> values(count);
     std::iota(values.begin(), values.end(), 1.0);
@@ -172,7 +172,7 @@ TEST_P(ChunksOfAFile, ChunksWithoutSomeOfTheFiltersAreReadOrRefused) {
     EXPECT_EQ(all[elements - 2], 1.0);
     EXPECT_EQ(all[elements - 1], 2.0);
   }
-  // The mask says that compression was left out, and the size contradicts it.
+  // The mask says that the chunk is not compressed, but its size is wrong for that.
   for (const std::size_t bytes : {8 * whole - 8, 8 * whole - 1, 8 * whole + 8}) {
     make(deflate, [&](hid_t x) { write_last(x, std::string(bytes, 'x'), 1); });
     expect_refused("size");
@@ -189,7 +189,7 @@ TEST_P(ChunksOfAFile, AreCheckedOncePerFile) {
   make(none);
   const Hdf5File in = Hdf5File::open(path());
   EXPECT_EQ(in.dataset("x").shape().size(), 2U);
-  // Damage afterwards everything that is no data.
+  // After opening, damage everything except the data.
   std::string content = read_text(path());
   for (const char* signature : {"TREE", "BTHD", "BTLF", "FAHD", "FADB", "EAHD", "EAIB", "OHDR"}) {
     for (std::size_t at = 0; (at = content.find(signature, at)) != std::string::npos;) content[at] = '?';
@@ -205,8 +205,8 @@ TEST_P(ChunksOfAFile, AreCheckedOncePerFile) {
 INSTANTIATE_TEST_SUITE_P(In, ChunksOfAFile, ::testing::ValuesIn(index_kinds()),
                          [](const auto& test) { return std::string(test.param.name); });
 
-/// A damaged file may claim elements of any size.
-TEST(Hdf5Filters, ShuffledElementsThatAreLargerThanTheChunkCostNoTime) {
+/// A damaged file may claim elements of any size. Unpacking must not spend time on them.
+TEST(Hdf5Filters, UnpackShuffledElementsLargerThanTheChunk) {
   Hdf5Chunks chunks;
   chunks.bytes = 8;
   chunks.filters = {{Hdf5Filter::Kind::shuffle, std::uint64_t{1} << 50}};
@@ -215,7 +215,7 @@ TEST(Hdf5Filters, ShuffledElementsThatAreLargerThanTheChunkCostNoTime) {
   EXPECT_EQ(out, "12345678");
 }
 
-/// So many chunks that indexes have all their levels: pages, super blocks, inner nodes.
+/// With this many chunks the indexes have all their levels: pages, super blocks, inner nodes.
 TEST_F(DumpTest, ManyChunksAreFoundInEveryKindOfIndex) {
   const std::vector<std::pair<hsize_t, std::vector<hsize_t>>> kinds = {
       {3000, {1, 3000}}, {133000, {1, H5S_UNLIMITED}}, {20000, {H5S_UNLIMITED, H5S_UNLIMITED}}};
@@ -247,8 +247,8 @@ TEST_F(DumpTest, ManyChunksAreFoundInEveryKindOfIndex) {
 
 class Hdf5Exchange : public DumpTest {};
 
-/// Whatever takes the name of the file while it is opened: all that is read comes from the same file.
-TEST_F(Hdf5Exchange, OneFileIsRead) {
+/// Other files take the name of the file while it is opened. All attributes and data must come from one file.
+TEST_F(Hdf5Exchange, AllDataComeFromOneFile) {
   const std::array<std::int64_t, 1> origin = {0}, shape = {1};
   for (const char* name : {"0.h5", "1.h5"}) {
     Hdf5Writer out = Hdf5Writer::create(file(name));

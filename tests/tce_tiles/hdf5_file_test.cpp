@@ -101,7 +101,7 @@ TEST_F(Hdf5FileTest, BoxesOfDatasets) {
   in.dataset("none").read_all({});
 }
 
-/// Long runs of doubles are not read by HDF5 itself.
+/// Trifuse reads long runs of doubles without the HDF5 library.
 TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
   const std::vector<std::int64_t> shape = {3, 5, 2, 700};
   std::vector<double> values(3 * 5 * 2 * 700);
@@ -113,7 +113,7 @@ TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
       .write(origin, shape, values);
   out.create_dataset("integers", shape, Hdf5Writer::Type::integer).write(origin, shape, values);
   out.close();
-  // And what other programs write: of the other byte order, behind a user block.
+  // Datasets of other programs: the other byte order, behind a user block.
   const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_userblock(properties, 1024);
   const hid_t raw = H5Fcreate(file("c.h5").c_str(), H5F_ACC_TRUNC, properties, H5P_DEFAULT);
@@ -160,7 +160,7 @@ TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
   }
 }
 
-TEST_F(Hdf5FileTest, AFileThatBecomesShorterOrABoxOutsideOfItIsASentence) {
+TEST_F(Hdf5FileTest, TruncatedFilesAndBoxesOutsideThrow) {
   const std::vector<std::int64_t> shape = {4, 1000}, origin = {0, 0};
   Hdf5Writer out = Hdf5Writer::create(file("e.h5"));
   out.create_dataset("x", shape, Hdf5Writer::Type::real).write(origin, shape, std::vector<double>(4000, 1.0));
@@ -179,7 +179,7 @@ TEST_F(Hdf5FileTest, AFileThatBecomesShorterOrABoxOutsideOfItIsASentence) {
                              "or copy the file again.");
 }
 
-TEST_F(Hdf5FileTest, LeavesTheErrorPrintingOfTheProgramAlone) {
+TEST_F(Hdf5FileTest, KeepsTheErrorPrintingOfTheProgram) {
   H5E_auto2_t before = nullptr, after = nullptr;
   void *before_data = nullptr, *after_data = nullptr;
   H5Eget_auto2(H5E_DEFAULT, &before, &before_data);

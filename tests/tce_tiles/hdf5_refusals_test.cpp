@@ -12,7 +12,7 @@
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Files whose data are not all there, or that are stored in an unusual way.
+/// Files with incomplete data, or with data that are stored in an unusual way.
 namespace trifuse::testing {
 namespace {
 
@@ -20,7 +20,7 @@ class Hdf5Refusals : public DumpTest {
  protected:
   enum class Format { oldest, newest };
 
-  /// A file of another writer.
+  /// Writes a file with the HDF5 library, as another program would.
   void make(const std::function<void(hid_t)>& fill, Format format = Format::newest) {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (format == Format::newest) H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
@@ -31,7 +31,7 @@ class Hdf5Refusals : public DumpTest {
   }
   std::string path() const { return file("x.h5"); }
 
-  /// Creates dataset "x"; `count` says how much of it is written, and nothing is if it is empty.
+  /// Creates dataset "x" and writes its first `count` elements of each axis. Empty `count`: writes nothing.
   static void dataset(
       hid_t raw, std::vector<hsize_t> extent, const std::vector<hsize_t>& count, hid_t type,
       const std::function<void(hid_t)>& properties = [](hid_t) {}) {
@@ -113,7 +113,7 @@ TEST_F(Hdf5Refusals, OneChunkAndChunksWithoutAnIndexAreRead) {
     });
   });
   EXPECT_EQ(values()[34], 35.0);
-  // So many chunks that their index has several levels.
+  // With this many chunks the index has several levels.
   for (const Format format : {Format::oldest, Format::newest}) {
     make([](hid_t raw) { dataset(raw, {80, 90}, {80, 90}, H5T_IEEE_F64LE, chunks({1, 2}, true)); }, format);
     EXPECT_EQ(values()[7199], 7200.0);
@@ -191,7 +191,7 @@ TEST_F(Hdf5Refusals, NumbersOfUnusualKinds) {
 TEST_F(Hdf5Refusals, SizesThatTheFileCannotHold) {
   for (const Format format : {Format::oldest, Format::newest}) {
     for (const bool compressed : {false, true}) {
-      // One chunk of very many was written.
+      // Only one of very many chunks was written.
       const hsize_t huge = hsize_t{1} << 24;
       make([&](hid_t raw) { dataset(raw, {1, huge}, {1, 8}, H5T_IEEE_F64LE, chunks({1, 8}, compressed)); }, format);
       expect_refused(!(compressed && format == Format::newest) ? "claims more numbers than this file of"
@@ -208,7 +208,7 @@ TEST_F(Hdf5Refusals, FilesInUseByAWriter) {
   expect_file_refused("in use by a writer");
   H5Fclose(raw);
   EXPECT_EQ(values().size(), 3U);
-  // A writer that was stopped leaves a mark in the superblock.
+  // A killed writer leaves a mark in the superblock.
   std::string content = read_text(path());
   content[11] = 1;
   renew_superblock_sum(content);
@@ -224,7 +224,7 @@ TEST_F(Hdf5Refusals, NamesThatNoWriterCanWrite) {
   expect_file_refused("the file is damaged");
 }
 
-TEST_F(Hdf5Refusals, WhatIsNoRegularFile) {
+TEST_F(Hdf5Refusals, PipesLinkLoopsAndAbsentFiles) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   EXPECT_EQ(message<InputError>([&] { Hdf5File::open(file("pipe")); }),
             file("pipe") + ": this is not a regular file; name a Trifuse dump.");
@@ -234,7 +234,8 @@ TEST_F(Hdf5Refusals, WhatIsNoRegularFile) {
             std::string::npos);
 }
 
-/// Strings of variable length as h5py writes them: `others` numbers beside them lead to another kind of storage.
+/// Strings of variable length as h5py writes them. `others`: number of further attributes; many of them make HDF5 use
+/// another kind of storage.
 class VariableStrings : public Hdf5Refusals {
  protected:
   void make_strings(Format format, int others) {
@@ -274,8 +275,8 @@ TEST_F(VariableStrings, AreReadFromEveryKindOfFile) {
   }
 }
 
-/// Each byte of the heap and of the header takes strange values: the HDF5 library crashes or hangs over many of them.
-TEST_F(VariableStrings, DamageOfEachByteEndsInAValueOrASentence) {
+/// Changes each byte of the heap and of the header. The HDF5 library crashes or hangs in many of these cases.
+TEST_F(VariableStrings, WithADamagedByteAreReadOrRefused) {
   for (const Format format : {Format::oldest, Format::newest}) {
     make_strings(format, 12);
     const std::string sound = read_text(path());

@@ -12,7 +12,7 @@ namespace {
 
 const OrbitalSet rohf{Reference::rohf, {{{0, 0, 0, 1, 2}, {0, 0, 1}, {0, 1, 1, 3}, {0, 0, 1, 2, 3}}}};
 
-TEST(TriplesV2Blocks, AreThoseOfTheFullIndexInTheThreeClasses) {
+TEST(TriplesV2Blocks, AreTheThreeClassesOfTheFullIndex) {
   for (const bool restricted : {true, false}) {
     const DenseMolecule m(restricted ? closed_shell({0, 0, 1}, {0, 1, 1}) : rohf, 1);
     const TileSpace space = TileSpace::partition(m.runs(), 1, 2, restricted);
@@ -56,14 +56,14 @@ TEST(MemorySource, RefusesBlocksThatDoNotExist) {
   std::vector<double> out(1);
   EXPECT_THROW(source.set_t1(4, 0, two), UsageError);
   EXPECT_THROW(source.set_t1(6, 0, one), UsageError);  // irreps
-  EXPECT_THROW(source.set_t1(7, 2, one), UsageError);  // beta of a restricted space
-  EXPECT_THROW(source.set_t1(0, 4, one), UsageError);  // exchanged
-  EXPECT_THROW(source.set_t1(4, 4, one), UsageError);  // no hole
+  EXPECT_THROW(source.set_t1(7, 2, one), UsageError);  // a beta tile of a restricted space
+  EXPECT_THROW(source.set_t1(0, 4, one), UsageError);  // hole and particle exchanged
+  EXPECT_THROW(source.set_t1(4, 4, one), UsageError);  // the second tile is not a hole tile
   EXPECT_THROW(source.set_t1(-1, 0, one), UsageError);
   EXPECT_THROW(source.set_t2(5, 4, 0, 1, one), UsageError);   // not ascending
-  EXPECT_THROW(source.set_t2(4, 5, 0, 40, one), UsageError);  // outside
-  EXPECT_THROW(source.set_v2(4, 5, 4, 5, one), UsageError);   // not needed
-  EXPECT_THROW(source.set_fock(0, 0, one), UsageError);       // not asked for
+  EXPECT_THROW(source.set_t2(4, 5, 0, 40, one), UsageError);  // no tile 40
+  EXPECT_THROW(source.set_v2(4, 5, 4, 5, one), UsageError);   // triples do not need this class
+  EXPECT_THROW(source.set_fock(0, 0, one), UsageError);       // the source was made without a Fock matrix
   EXPECT_NE(message<InputError>([&] { source.read_t1(4, 0, out); }).find("Block (4, 0, 0, 0) of T1 was never set"),
             std::string::npos);
   source.set_t1(4, 0, one);
@@ -84,7 +84,7 @@ class RetileSizes : public ::testing::TestWithParam<RetileCase> {};
 
 TEST_P(RetileSizes, KeepsEveryElement) {
   const DenseMolecule m(GetParam().orbitals, 4);
-  // From smaller to larger tiles, back, and to sizes whose cuts cross.
+  // From smaller to larger tiles, back, and to tiles with other boundaries.
   const std::vector<std::pair<int, int>> sizes = {{1, 1}, {2, 3}, {3, 2}, {40, 40}};
   for (const auto& [hole, particle] : sizes) {
     const MemorySource source = memory_source(m, hole, particle);
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(References, RetileSizes,
                          [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Retile, UnequalTilesOfTheSource) {
-  // Tiles as a caller may have cut them, with two tiles of one irrep side by side that the target merges.
+  // Tiles of unequal sizes, as a caller may choose them. Retiling merges neighbouring tiles of one irrep.
   const DenseMolecule m({Reference::uhf, {{{0, 0, 0}, {0}, {0, 0, 0, 0, 0}, {0, 0, 0}}}}, 5);
   using enum OrbitalClass;
   std::vector<Tile> tiles;

@@ -13,7 +13,7 @@
 #include "tce_tiles/source_check.hpp"
 #include "tests/support/unprivileged.hpp"
 
-/// Spoilt files: each must be refused with one sentence that names the file.
+/// Damaged files: each must be refused with one sentence that names the file.
 namespace trifuse::testing {
 namespace {
 
@@ -110,7 +110,7 @@ TEST_P(EachTensor, OppositeByteOrder) {
   const DumpCopy copy(water);
   copy.write(GetParam(), swapped_words(copy.bytes(GetParam()), 0));
   expect_refused(copy, {"c." + GetParam() + ".000000", "opposite byte order"});
-  // Only the numbers.
+  // Swap only the bytes of the numbers, not of the header.
   const DumpCopy other(water);
   other.write(GetParam(), swapped_words(other.bytes(GetParam()), 16));
   expect_refused(other, {"c." + GetParam() + ".000000", "opposite byte order"});
@@ -145,8 +145,8 @@ TEST_P(EachTensor, NotFinite) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
     const DumpCopy copy(water);
     auto values = copy.doubles(GetParam());
-    // Elements that everybody needs: the first of F1 is an orbital energy, and near the end of V2 are virtual orbitals
-    // only.
+    // The element must be one that the triples read. The first element of F1 is an orbital energy. The end of V2 has
+    // only virtual orbitals, which triples do not read, so all of V2 changes.
     values[GetParam() == "t2amp" ? values.size() - 1 : 0] = bad;
     if (GetParam() == "v2int") std::fill(values.begin(), values.end(), bad);
     copy.write_doubles(GetParam(), values);
@@ -227,7 +227,7 @@ TEST(SpoiltOutput, OfAnotherCalculation) {
   expect_refused(copy, {"c.out", "another calculation", "--nwchem-output"});
 }
 
-// The same molecule elsewhere: all sizes agree, the orbital energies do not.
+// The same molecule at another geometry: all sizes are equal, but the orbital energies differ.
 TEST(SpoiltOutput, OfAnotherGeometry) {
   const DumpCopy copy(water);
   std::string text = read_text(copy.file("out"));
@@ -299,7 +299,7 @@ TEST_F(SpoiltMovecs, OfAnotherMolecule) {
 TEST_F(SpoiltMovecs, OfAnotherGeometry) {
   auto bytes = copy_.bytes("movecs");
   const NwchemMovecs movecs = read_nwchem_movecs(copy_.file("movecs").string());
-  // One eigenvalue is replaced where it stands.
+  // Replace one eigenvalue in place.
   const double old = movecs.energies[0][6];
   for (std::size_t k = 0; k + 8 <= bytes.size(); ++k) {
     if (std::memcmp(bytes.data() + k, &old, 8) != 0) continue;
@@ -323,19 +323,19 @@ TEST_F(SpoiltMovecs, Damaged) {
   expect_refused(copy_, {"c.movecs", "opposite byte order"});
 }
 
-TEST_F(SpoiltMovecs, IsNotNeededBesideTheList) {
+TEST_F(SpoiltMovecs, IsNotReadIfTheOutputHasTheEnergies) {
   const DumpCopy copy(water);
   copy.write("movecs", {});
   EXPECT_NO_THROW(copy.open());
-  // Unless it is named.
+  // It is read if the caller names it.
   NwchemLocation location;
   location.prefix = copy.prefix();
   location.movecs = copy.file("movecs").string();
   expect_refusal([&] { open_nwchem(location); }, {"c.movecs", "is empty"});
 }
 
-// Any bytes changed anywhere: the files are read, or refused with InputError, and nothing else happens.
-TEST(SpoiltBytes, AreSurvived) {
+// With any changed bytes the files are either read or refused with InputError.
+TEST(SpoiltBytes, AreReadOrRefused) {
   std::mt19937 random(2024);
   const auto spoil = [&](std::string bytes) {
     for (int k = 0; k < 1 + static_cast<int>(random() % 30); ++k) {
@@ -360,7 +360,7 @@ TEST(SpoiltBytes, AreSurvived) {
   };
   for (const std::string dump : {water, radical}) {
     const DumpCopy copy(dump);
-    // The TCE part of the output, so that most changes hit something.
+    // Only the TCE part of the output, so that most changes affect something that is read.
     const std::string output = read_text(copy.file("out"));
     const std::string movecs = read_text(copy.file("movecs"));
     const std::string t1 = read_text(copy.file("t1amp"));

@@ -12,7 +12,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// A program that hands its tensors over.
+/// A program that passes its tensors to Trifuse.
 class Caller : public NwchemProgram {
  public:
   explicit Caller(const std::string& dump) : NwchemProgram((nwchem_data() / dump / "c").string()) {}
@@ -67,7 +67,7 @@ TEST_P(CallerOf, GivesTheBlocksOfTheFiles) {
 constexpr const char* water = "h2o_631g_c2v_rhf_t10";
 constexpr const char* water_2eorb = "h2o_ccpvdz_c2v_rhf_t8_2eorb";
 
-/// With something changed in what the program says.
+/// Expects that the tensors of `dump` are refused after `change`, and that the message contains `part`.
 template <typename Change>
 void expect_refused(const char* dump, Change change, const std::string& part) {
   Caller caller(dump);
@@ -75,7 +75,7 @@ void expect_refused(const char* dump, Change change, const std::string& part) {
   expect_failure<InputError>([&] { static_cast<void>(caller.source()); }, part);
 }
 
-TEST(NwchemCaller, RefusesATableThatIsNone) {
+TEST(NwchemCaller, RefusesInvalidTables) {
   expect_refused(
       water, [](Caller& caller) { caller.spin[1] = 2; },
       "Tile 2 of NWChem's table is in the class occupied alpha, but its spin is 2");
@@ -93,14 +93,14 @@ TEST(NwchemCaller, RefusesATableThatIsNone) {
       water, [](Caller& caller) { caller.spin.pop_back(); }, "have another length");
 }
 
-TEST(NwchemCaller, RefusesVectorsThatAreNotThoseOfTheTable) {
+TEST(NwchemCaller, RefusesVectorLengthsThatContradictTheTable) {
   for (auto length : {&NwchemLengths::t1, &NwchemLengths::t2, &NwchemLengths::v2}) {
     expect_refused(
         water, [&](Caller& caller) { caller.lengths.*length += 1; }, "uses another storage layout");
   }
 }
 
-TEST(NwchemCaller, RefusesEnergiesThatAreNotThoseOfTheTable) {
+TEST(NwchemCaller, RefusesEnergiesThatContradictTheTable) {
   expect_refused(
       water, [](Caller& caller) { caller.energies.pop_back(); }, "orbital energies");
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -114,7 +114,7 @@ TEST(NwchemCaller, RefusesSpatialTilesInAnotherOrder) {
       "orbitals of tile 1 in spatial tile 2, but 1 is expected");
 }
 
-TEST(NwchemCaller, PassesOnWhatCannotBeRead) {
+TEST(NwchemCaller, ReportsReadErrorsAndNonFiniteNumbers) {
   for (const char* dump : {water, water_2eorb}) {
     Caller caller(dump);
     const auto source = caller.source();

@@ -11,7 +11,7 @@
 #include "tce_tiles/nwchem_layout.hpp"
 #include "tce_tiles/nwchem_source.hpp"
 
-/// Every dump of tests/data/nwchem is read and compared with what NWChem printed.
+/// Reads all dumps of tests/data/nwchem and compares them with the output of NWChem.
 namespace trifuse::testing {
 namespace {
 
@@ -33,8 +33,8 @@ std::vector<double> read_v2(const TileSource& source, const std::array<int, 4>& 
   return block;
 }
 
-/// Runs that TCE cuts separately. In a tile table neighbouring runs cannot be told apart; those of ROHF in `2eorb`
-/// storage follow from the numbers of alpha and beta orbitals.
+/// Runs of orbitals that TCE divides separately. A tile table does not show the boundary between neighbouring runs. For
+/// ROHF in `2eorb` storage (`split`) the boundary follows from the numbers of alpha and beta orbitals.
 std::vector<OrbitalRun> runs_of(const TileSpace& space, bool split) {
   if (!split) return space.runs();
   std::vector<OrbitalRun> runs;
@@ -56,7 +56,7 @@ std::vector<OrbitalRun> runs_of(const TileSpace& space, bool split) {
 
 class NwchemDump : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(NwchemDump, IsWhatNwchemPrinted) {
+TEST_P(NwchemDump, AgreesWithTheOutput) {
   const std::string dump = GetParam();
   const auto source = open_dump_of(dump);
   const SourceInfo& info = source->info();
@@ -98,7 +98,7 @@ TEST_P(NwchemDump, HasTilesByThePartitionRule) {
   EXPECT_EQ(TileSpace::partition(runs_of(space, split), size, size, space.restricted()), space);
 }
 
-TEST_P(NwchemDump, HasTheSameEnergiesFromAllPlaces) {
+TEST_P(NwchemDump, HasTheSameOrbitalEnergiesFromAllFiles) {
   const DumpCopy copy(GetParam());
   const auto first = copy.open();
   const auto origin = [](const TileSource& source) {
@@ -110,7 +110,7 @@ TEST_P(NwchemDump, HasTheSameEnergiesFromAllPlaces) {
   copy.drop_lines("irep=");
   const auto second = copy.open();
   EXPECT_TRUE(origin(*second).ends_with("c.movecs")) << origin(*second);
-  // The list has 17 digits; degenerate orbitals of different irreps may be exchanged.
+  // The list in the output has 17 digits. Degenerate orbitals of different irreps may be exchanged.
   EXPECT_LT(largest_difference(first->orbital_energies(), second->orbital_energies()), 1e-13);
   copy.remove("movecs");
   const auto third = copy.open();
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(All, NwchemDumpWithoutSymmetry, ::testing::ValuesIn(goo
 
 class NwchemSpatialDump : public ::testing::TestWithParam<std::string> {};
 
-// The antisymmetrised blocks against (ij|kl) of the whole file expanded element by element.
+// Compares the antisymmetrised blocks with (ij|kl) of the whole file, expanded element by element.
 TEST_P(NwchemSpatialDump, GivesAntisymmetrisedIntegrals) {
   const auto source = open_dump_of(GetParam());
   const TileSpace& space = source->tiles();
@@ -207,6 +207,7 @@ TEST_P(NwchemSpatialDump, GivesAntisymmetrisedIntegrals) {
   }
   double worst = 0.0;
   const BlockIndex wanted = v2_blocks(space);
+  ASSERT_FALSE(wanted.blocks().empty());
   for (const Block& block : wanted.blocks()) {
     const std::vector<double> values = read_v2(*source, block.tiles);
     std::array<std::int64_t, 4> start{};
@@ -233,13 +234,14 @@ TEST_P(NwchemSpatialDump, GivesAntisymmetrisedIntegrals) {
 INSTANTIATE_TEST_SUITE_P(All, NwchemSpatialDump, ::testing::ValuesIn(good_dumps("_2eorb")),
                          [](const auto& dump) { return dump.param; });
 
-// Two runs of water with the same tiles, one in each storage. The sign of each orbital is free.
+// Two runs of water with the same tiles but different storage. The sign of each orbital may differ.
 TEST(NwchemStorage, MakesNoDifference) {
   const auto spin = open_dump_of("h2o_631g_c2v_rhf_t3_np3");
   const auto spatial = open_dump_of("h2o_631g_c2v_rhf_t3_2eorb");
   ASSERT_EQ(spin->tiles(), spatial->tiles());
   EXPECT_NE(spin->info().format, spatial->info().format);
   const BlockIndex index = v2_blocks(spin->tiles());
+  ASSERT_FALSE(index.blocks().empty());
   double worst = 0.0;
   for (const Block& block : index.blocks()) {
     std::vector<double> a = read_v2(*spin, block.tiles);
@@ -249,7 +251,7 @@ TEST(NwchemStorage, MakesNoDifference) {
   EXPECT_LT(worst, 1e-8);
 }
 
-// `save_t` and `writet` have the same payload.
+// `save_t` and `writet` write the same numbers.
 TEST(NwchemStorage, PlainFilesReplaceNumberedOnes) {
   const DumpCopy copy("ch2_631g_c1_uhf_t3");
   const auto numbered = copy.open();

@@ -64,7 +64,7 @@ TEST_F(Output, SeveralCalculationsAreKeptApart) {
   EXPECT_TRUE(output.calculations[2].tiles.empty());
 }
 
-TEST_F(Output, OfSeveralCalculationsTheOneThatFitsIsUsed) {
+TEST_F(Output, OfSeveralCalculationsUsesTheOneThatFitsTheFiles) {
   const DumpCopy copy("h2o_631g_c2v_rhf_t10");
   const std::string own = read_text(copy.file("out"));
   const std::string other = read_text(nwchem_data() / "ch2_631g_c1_uhf_t3" / "c.out");
@@ -78,15 +78,15 @@ TEST_F(Output, OfSeveralCalculationsTheOneThatFitsIsUsed) {
   };
   expect_same(other + own);
   expect_same(own + other);
-  // A restart that was broken off.
+  // An aborted restart.
   expect_same(own + own.substr(0, own.find("CCSD iterations")));
-  // The same tiles at another geometry: the list of orbital energies tells.
+  // The same tiles at another geometry: the list of orbital energies shows the difference.
   std::string elsewhere = own;
   elsewhere[elsewhere.find('5', elsewhere.find("eval="))] = '7';
   elsewhere.replace(elsewhere.find("-0.1353978"), 6, "-0.999");
   expect_same(elsewhere + own);
   expect_same(own + elsewhere);
-  // A repetition that did not converge wrote its amplitudes over those before.
+  // A second run that did not converge has overwritten the amplitudes of the first run.
   write_text(copy.file("out"),
              own + own.substr(0, own.find("Iterations converged")) + " ccsd_energy_loc: maxiter exceeded     4\n");
   expect_refusal([&] { copy.open(); }, {"c.out", "did not converge"});
@@ -179,8 +179,8 @@ TEST(LineReader, CutsLongLinesAndJoinsChunks) {
   EXPECT_FALSE(reader.next(line));
 }
 
-// Products of irreps must be exclusive ors of their numbers in each of the eight groups.
-TEST(Irreps, HaveNumbersWhosePartsMultiply) {
+// In each of the eight groups, the number of a product of irreps must be the exclusive or of their numbers.
+TEST(Irreps, MultiplyByExclusiveOr) {
   const auto number = [](const char* label, bool d2 = false) { return irrep_number(label, d2).value(); };
   for (const char* label : {"a", "a'", "ag", "a1"}) EXPECT_EQ(number(label), 0);
   EXPECT_EQ(number("a\""), 1);
@@ -198,8 +198,9 @@ TEST(Irreps, HaveNumbersWhosePartsMultiply) {
   EXPECT_FALSE(irrep_number("", false));
 }
 
-// In the list of `print tile` NWChem gives irreps by number.
-TEST(Irreps, AreThoseOfTheList) {
+// The list of `print tile` gives irreps by number.
+TEST(Irreps, HaveTheNumbersOfNwchemsList) {
+  std::size_t compared = 0;
   for (const std::string& dump : good_dumps()) {
     const NwchemOutput output = read_nwchem_output((nwchem_data() / dump / "c.out").string());
     for (const TceCalculation& calculation : output.calculations) {
@@ -207,9 +208,11 @@ TEST(Irreps, AreThoseOfTheList) {
       const TileSpace space = tiles_of(calculation, dump);
       for (const Tile& tile : space.tiles()) {
         EXPECT_EQ(tile.irrep, calculation.sorted[static_cast<std::size_t>(tile.offset)].irrep) << dump;
+        ++compared;
       }
     }
   }
+  EXPECT_GT(compared, 100u);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace trifuse::testing {
 namespace {
 
-/// Orbitals of no molecule, as a movecs file would give them, and files of the sizes that a tile table asks for.
+/// Synthetic orbitals as a movecs file gives them, and the file sizes of a tile table.
 class Rebuild : public ::testing::Test {
  protected:
   void orbitals(Reference reference, std::int64_t n, std::int64_t alpha, std::int64_t beta) {
@@ -31,7 +31,7 @@ class Rebuild : public ::testing::Test {
     c.frozen_virtual = {top, top};
     return c;
   }
-  /// Rebuilds from the sizes of this table and the energies that belong to it.
+  /// Rebuilds the tile table from the file sizes and orbital energies of `space`.
   RebuiltTiles rebuild(const TileSpace& space, std::int64_t core, bool spatial) {
     const NwchemSizes sizes = nwchem_sizes(space);
     std::vector<double> fock;
@@ -98,7 +98,7 @@ TEST_F(Rebuild, TellsClosedShellRohfFromRhf) {
   EXPECT_EQ(rebuild(space, 0, false).reference, Reference::rohf);
 }
 
-TEST_F(Rebuild, KeepsToWhatIsGiven) {
+TEST_F(Rebuild, UsesTheGivenTileSizeAndFrozenCore) {
   orbitals(Reference::rhf, 14, 5, 5);
   const TileSpace space = TileSpace::partition(sort_orbitals(counts(1, 0), false).runs, 3, 3, true);
   tile_size_ = 3;
@@ -140,15 +140,18 @@ TEST_F(Rebuild, RefusesOrbitalsThatDoNotFit) {
   expect_refusal([&] { attempt(changed); }, {"c.movecs", "0.01", "--nwchem-movecs", "--nwchem-output"});
 }
 
-// With symmetry the sizes are others; nothing without symmetry may be taken for it.
+// Symmetry changes the file sizes. No table without symmetry may be accepted for such files.
 TEST(RebuildFromFiles, RefusesEveryDumpWithSymmetry) {
+  int refused = 0;
   for (const std::string& dump : good_dumps()) {
     if (dump.find("_c1_") != std::string::npos) continue;
     SCOPED_TRACE(dump);
     const DumpCopy copy(dump);
     copy.remove("out");
     expect_refusal([&] { copy.open(); }, {"c.movecs", "--nwchem-output"});
+    ++refused;
   }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

@@ -21,12 +21,13 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/nwchem_source.hpp"
 
-/// The dumps in tests/data/nwchem, and copies of them to be spoilt.
+/// The dumps in tests/data/nwchem, and copies of them that tests may damage.
 namespace trifuse::testing {
 
 namespace fs = std::filesystem;
 
-/// The folder tests/data. The environment may name another place, for programs that were carried to another machine.
+/// The folder tests/data. The environment variable TRIFUSE_TEST_DATA may name another folder, for test programs that
+/// run on another machine.
 inline fs::path test_data() {
   const char* elsewhere = std::getenv("TRIFUSE_TEST_DATA");
   return elsewhere != nullptr ? elsewhere : TRIFUSE_TEST_DATA;
@@ -35,7 +36,8 @@ inline fs::path nwchem_data() {
   return test_data() / "nwchem";
 }
 
-/// Names of the dumps that can be used; those that cannot start with bad_.
+/// Names of the valid dumps whose names contain `part`. The names of invalid dumps start with bad_. Throws if there is
+/// none, because a test of no dumps would pass.
 inline std::vector<std::string> good_dumps(const std::string& part = "") {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(nwchem_data())) {
@@ -43,6 +45,7 @@ inline std::vector<std::string> good_dumps(const std::string& part = "") {
     if (entry.is_directory() && !name.starts_with("bad_") && name.find(part) != std::string::npos)
       names.push_back(name);
   }
+  if (names.empty()) throw std::runtime_error("there are no dumps \"" + part + "\" in " + nwchem_data().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -56,8 +59,8 @@ inline void write_text(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// The text after `"key":` of a dump in expected.json, up to the end of the line; keys are searched in order within the
-/// dump.
+/// The text after `"key":` of a dump in expected.json, up to the end of the line. Searches for the keys in this order,
+/// each after the one before, within the dump.
 inline std::optional<std::string> expected_text(const std::string& dump, const std::vector<std::string>& keys) {
   static const std::string json = read_text(nwchem_data() / "expected.json");
   std::size_t position = json.find("\"" + dump + "\":");
@@ -80,14 +83,14 @@ inline double expected_number(const std::string& dump, const std::vector<std::st
   return std::stod(*text);
 }
 
-/// A folder of its own that is removed at the end.
+/// A new folder. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (fs::temp_directory_path() / "trifuse-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
-    fs::permissions(path_, fs::perms(0755));  // tests put privileges aside
+    fs::permissions(path_, fs::perms(0755));  // for tests that drop the privileges of root
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -101,7 +104,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-/// A copy of a dump whose files can be spoilt; `file("t1amp")` is c.t1amp.000000 or the like.
+/// A copy of a dump whose files tests may damage. `file("t1amp")` is the path of c.t1amp.000000.
 class DumpCopy {
  public:
   explicit DumpCopy(const std::string& dump) {
@@ -144,7 +147,7 @@ class DumpCopy {
     write(name, raw);
   }
   void remove(const std::string& name) const { fs::remove(file(name)); }
-  /// Drops the lines of the output in which `text` occurs.
+  /// Removes the lines of the output that contain `text`.
   void drop_lines(const std::string& text) const {
     const std::string output = read_text(file("out"));
     std::string kept;
@@ -172,7 +175,7 @@ inline std::unique_ptr<TileSource> open_dump_of(const std::string& dump) {
   return open_nwchem(location);
 }
 
-/// Runs `action`, which must throw InputError with one sentence that has all `parts`.
+/// Runs `action`. It must throw InputError with one sentence that contains all `parts`.
 template <typename Action>
 void expect_refusal(Action action, const std::vector<std::string>& parts) {
   try {

@@ -8,8 +8,7 @@
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/source_check.hpp"
 
-/// The CCSD equation of the single excitations holds for amplitudes and integrals of other programs, and for nothing
-/// that was made wrong.
+/// The CCSD singles equation holds for amplitudes and integrals of other programs. It does not hold for damaged data.
 namespace trifuse::testing {
 namespace {
 
@@ -30,7 +29,7 @@ Measurements measure(const TileSource& source, int parts = 1, int threads = 0) {
 
 class SinglesEquationOf : public ::testing::TestWithParam<std::string> {};
 
-/// NWChem converged these to 1e-10; RHF, UHF and ROHF, both storages of integrals, all point groups.
+/// NWChem converged these dumps to 1e-10. They cover RHF, UHF and ROHF, both storages of integrals, all point groups.
 TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
   const auto blocks = open_dump_of(GetParam());
   const TemporaryFolder folder;
@@ -50,7 +49,7 @@ TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
   EXPECT_LT(of_dump.energy_fock_difference.value(), 1e-11);
 }
 
-/// Whoever shares the work.
+/// The results do not depend on the number of parts.
 TEST_P(SinglesEquationOf, IsTheSameForParts) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "dump.h5").string();

@@ -115,7 +115,7 @@ TEST(TileSpace, RefusesDisorder) {
   EXPECT_THROW(TileSpace({hole, particle}, true), InputError);  // no beta tiles
 }
 
-TEST(TileSpace, IsCutAgain) {
+TEST(TileSpace, IsRetiled) {
   const TileSpace space = TileSpace::partition(sort_orbitals(counts(13, 5, 5), false).runs, 3, 3, true);
   EXPECT_EQ(space.retiled(3, 3), space);
   const TileSpace other = space.retiled(5, 4);

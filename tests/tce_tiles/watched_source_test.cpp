@@ -23,7 +23,7 @@ std::unique_ptr<MemorySource> blocks(const DenseMolecule& m) {
   return std::make_unique<MemorySource>(memory_source(m, 2, 2));
 }
 
-/// The blocks of V2 between `begin` and `end`, as parts of their number.
+/// Reads the blocks of V2 from the fraction `begin` to the fraction `end` of their list.
 void read_v2(const TileSource& source, double begin, double end) {
   const BlockIndex index = triples_v2_blocks(source.tiles());
   const auto count = static_cast<double>(index.blocks().size());
@@ -44,13 +44,13 @@ TEST(WatchedSource, PassesEverythingOn) {
   EXPECT_EQ(watched.info().path, "random");
 }
 
-TEST(WatchedSource, RefusesOtherNumbersThanItSawFirst) {
+TEST(WatchedSource, RefusesNumbersThatChangedSinceTheFirstRead) {
   const DenseMolecule m = molecule();
   auto owned = blocks(m);
   MemorySource& changing = *owned;
   WatchedSource watched(std::move(owned));
   std::vector<double> block;
-  // In each tensor one number changes by one bit, and back.
+  // In each tensor, change one number by one bit, then restore it.
   const auto expect_noticed = [&](const char* part, const Block& b, auto read, auto set) {
     block.resize(static_cast<std::size_t>(b.size));
     read(block);
@@ -77,7 +77,7 @@ TEST(WatchedSource, RefusesOtherNumbersThanItSawFirst) {
       "V2 block (", v2, [&](auto& to) { watched.read_v2(v2.tiles[0], v2.tiles[1], v2.tiles[2], v2.tiles[3], to); },
       [&](const auto& from) { changing.set_v2(v2.tiles[0], v2.tiles[1], v2.tiles[2], v2.tiles[3], from); });
 
-  // Numbers that were refused may be corrected, if who asks says so.
+  // After a refusal the caller may correct the numbers and reset the hashes.
   const int p = t1.tiles[0], h = t1.tiles[1];
   block.assign(static_cast<std::size_t>(t1.size), 0.5);
   changing.set_t1(p, h, block);
@@ -86,13 +86,13 @@ TEST(WatchedSource, RefusesOtherNumbersThanItSawFirst) {
   EXPECT_NO_THROW(watched.read_t1(p, h, block));
 }
 
-TEST(WatchedSource, HasADigestOfWhatWasRead) {
+TEST(WatchedSource, HasADigestOfTheNumbersRead) {
   const DenseMolecule m = molecule();
   const WatchedSource one(blocks(m)), other(blocks(m));
   EXPECT_EQ(one.digest(), other.digest());
   read_v2(one, 0.0, 1.0);
   EXPECT_NE(one.digest(), other.digest());
-  // In another order, by several threads, and some of them twice.
+  // Read in another order, by several threads, some blocks twice.
   std::thread thread([&] { read_v2(other, 0.5, 1.0); });
   read_v2(other, 0.3, 0.6);
   thread.join();
@@ -106,7 +106,7 @@ TEST(WatchedSource, HasADigestOfWhatWasRead) {
   EXPECT_FALSE(blocks(m)->digest().has_value());
 }
 
-TEST(WatchedSource, StandsBeforeTheFilesOfNwchem) {
+TEST(WatchedSource, WatchesTheFilesOfNwchem) {
   DumpCopy copy("h2o_631g_c2v_rhf_t3_2eorb");
   NwchemLocation location;
   location.prefix = copy.prefix();

@@ -14,7 +14,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// Over all spin orbitals one by one.
+/// The largest denominator, from a loop over all spin orbitals.
 double largest_by_brute_force(const TileSpace& space, const std::vector<double>& eps) {
   const auto orbitals = orbitals_of(space);
   struct Sum {
@@ -52,7 +52,7 @@ double largest_by_brute_force(const TileSpace& space, const std::vector<double>&
   return largest;
 }
 
-TEST(LargestDenominator, IsThatOfABruteForceSearch) {
+TEST(LargestDenominator, AgreesWithABruteForceSearch) {
   std::mt19937 random(11);
   std::normal_distribution<double> energy(0.0, 1.0);
   int without = 0;

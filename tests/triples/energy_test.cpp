@@ -7,8 +7,8 @@
 
 #include "cxx/triples/contraction_list.hpp"
 
-/// The energy of one set of orbitals {a, b, c}, {i, j, k} by the formulas as the literature has them, summed over all
-/// orders of both triples, against those that the executors use.
+/// Compares the energy formulas of the executors with the formulas of the literature, for one set of orbitals {a, b,
+/// c}, {i, j, k}. The formulas of the literature are summed over all orders of both triples.
 namespace trifuse {
 namespace {
 
@@ -18,7 +18,7 @@ using Permutation = std::array<int, 3>;
 struct Amplitudes {
   std::array<double, 6> of_assignment;
 
-  /// W of particles in the order p and holes in the order h: only which hole goes with which particle matters.
+  /// W for particles in the order p and holes in the order h. It depends only on the pairs of particle and hole.
   double operator()(const Permutation& p, const Permutation& h) const {
     Permutation hole_of{};
     for (std::size_t q = 0; q < 3; ++q) hole_of[static_cast<std::size_t>(p[q])] = h[q];
@@ -77,10 +77,10 @@ class ClosedShellEnergy : public ::testing::Test {
 
   void expect_formula(const Amplitudes& d_left, const Amplitudes& s_left, const Amplitudes& d_right) {
     const Numerators found = spin_adapted_numerators(d_left.six(), s_left.six(), d_right.six());
-    EXPECT_NEAR(found.e_bracket_t, rendell_lee_komornicki(d_right, d_left), 1e-12);
-    EXPECT_NEAR(found.e_paren_t, rendell_lee_komornicki(d_right, d_left + s_left), 1e-12);
-    EXPECT_NEAR(found.e_bracket_t_same, 2.0 * three_alpha(d_right, d_left), 1e-12);
-    EXPECT_NEAR(found.e_paren_t_same, 2.0 * three_alpha(d_right, d_left + s_left), 1e-12);
+    EXPECT_NEAR(found.all.e_bracket_t, rendell_lee_komornicki(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.all.e_paren_t, rendell_lee_komornicki(d_right, d_left + s_left), 1e-12);
+    EXPECT_NEAR(found.same.e_bracket_t, 2.0 * three_alpha(d_right, d_left), 1e-12);
+    EXPECT_NEAR(found.same.e_paren_t, 2.0 * three_alpha(d_right, d_left + s_left), 1e-12);
   }
 
  private:
@@ -95,34 +95,34 @@ TEST_F(ClosedShellEnergy, IsTheSumOverAllThirtySixOrders) {
   }
 }
 
-TEST_F(ClosedShellEnergy, IsTheSameSumWhenTheLeftSideIsAnother) {
+TEST_F(ClosedShellEnergy, IsTheSameSumForAnotherLeftSide) {
   for (int round = 0; round < 20; ++round) {
     expect_formula(random_amplitudes(), random_amplitudes(), random_amplitudes());
   }
 }
 
 TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
-  // 3 W + W = 4 W for the assignment itself, twice.
+  // The assignment itself gives 3 W + W = 4 W, and the formula has a factor 2.
   const SixTargets one{1.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none{};
   const Numerators found = spin_adapted_numerators(one, none, one);
-  EXPECT_EQ(found.e_bracket_t, 8.0);
-  EXPECT_EQ(found.e_paren_t, 8.0);
-  EXPECT_EQ(found.e_bracket_t_same, 2.0);
-  EXPECT_EQ(spin_adapted_numerators(none, one, one).e_paren_t, 8.0);
-  EXPECT_EQ(spin_adapted_numerators(none, one, one).e_bracket_t, 0.0);
+  EXPECT_EQ(found.all.e_bracket_t, 8.0);
+  EXPECT_EQ(found.all.e_paren_t, 8.0);
+  EXPECT_EQ(found.same.e_bracket_t, 2.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).all.e_paren_t, 8.0);
+  EXPECT_EQ(spin_adapted_numerators(none, one, one).all.e_bracket_t, 0.0);
 }
 
 TEST_F(ClosedShellEnergy, OfATotallySymmetricAmplitudeIsZero) {
-  // Three electrons of one spin in a symmetric function do not exist, and two of another spin do not help.
+  // A totally symmetric spatial function of three electrons is impossible, for three equal spins and for two.
   const SixTargets equal{1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
   const Numerators found = spin_adapted_numerators(equal, equal, equal);
-  EXPECT_EQ(found.e_bracket_t, 0.0);
-  EXPECT_EQ(found.e_paren_t, 0.0);
-  EXPECT_EQ(found.e_bracket_t_same, 0.0);
+  EXPECT_EQ(found.all.e_bracket_t, 0.0);
+  EXPECT_EQ(found.all.e_paren_t, 0.0);
+  EXPECT_EQ(found.same.e_bracket_t, 0.0);
 }
 
 TEST(SpinOrbitalEnergy, IsConnectedTimesConnectedPlusDisconnected) {
-  const Numerators found = spin_orbital_numerators(2.0, 3.0, 5.0);
+  const Energies found = spin_orbital_energies(2.0 * 5.0, 3.0 * 5.0);
   EXPECT_EQ(found.e_bracket_t, 10.0);
   EXPECT_EQ(found.e_paren_t, 25.0);
 }

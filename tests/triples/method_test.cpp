@@ -43,13 +43,13 @@ TEST(AMethod, IsNamedAfterItsAmplitudesAndOmega2) {
   EXPECT_EQ(name_of(ccsd_t, right, nullptr, 0.0), "CCSD(T) of " + to_string(AmplitudeKind::made_up) + " amplitudes");
 }
 
-// Journals of earlier versions have fingerprints with these two texts.
+// The fingerprints of journals of earlier versions contain these two texts.
 TEST(AMethod, KeepsTheTextOfOldJournals) {
   EXPECT_EQ(journal_text(ccsd_t), "fock in singles false");
   EXPECT_EQ(journal_text(ccsd_t_with_fock), "fock in singles true");
 }
 
-TEST(AMethod, HasATextOfItsOwnForJournals) {
+TEST(AMethod, HasItsOwnTextForJournals) {
   std::vector<Method> methods = {ccsd_t, ccsd_t_with_fock};
   methods.insert(methods.end(), std::begin(other_methods), std::end(other_methods));
   methods.push_back({"close", "close", {{OvFactor::t1, VvooFactor::v2, 1.0 + 1e-15}}});

@@ -25,14 +25,15 @@ std::size_t printed_tasks(const std::filesystem::path& output) {
   return tasks;
 }
 
-/// NWChem also visits blocks that vanish by antisymmetry, as if no tile were too small.
+/// The same tiles with at least three orbitals each. NWChem also counts blocks that vanish by antisymmetry, because it
+/// does not look at the sizes of tiles.
 TileSpace with_large_tiles(const TileSpace& space) {
   std::vector<Tile> tiles(space.tiles().begin(), space.tiles().end());
   for (Tile& t : tiles) t.size = 3;
   return {tiles, space.restricted()};
 }
 
-TEST(TaskCount, IsTheOneThatNwchemPrintedForItsTiles) {
+TEST(TaskCount, AgreesWithTheOutputOfNwchem) {
   std::size_t compared = 0;
   for (const std::string& name : good_dumps()) {
     const std::size_t printed = printed_tasks(nwchem_data() / name / "c.out");

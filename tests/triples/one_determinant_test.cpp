@@ -8,20 +8,20 @@
 #include "tests/support/tile_spaces.hpp"
 
 /// Three electrons of one spin in three occupied and three virtual orbitals have one triple excitation, so E[T] and
-/// E(T) can be written down. All amplitudes and integrals are zero but those that a test sets.
+/// E(T) are simple expressions. All amplitudes and integrals are zero except those that a test sets.
 namespace trifuse {
 namespace {
 
 using namespace trifuse::testing;
 
-// Tiles of the holes i, j, k and of the particles a, b, c; orbitals are 0, 1, 2 in each.
+// The holes i, j, k are one tile, the particles a, b, c another. The orbitals of each tile are 0, 1, 2.
 constexpr int h = 0, p = 1;
 constexpr int a = 0, b = 1, c = 2, i = 0, j = 1, k = 2;
 constexpr double delta = -0.9 - 0.6 - 0.5 - 0.3 - 0.7 - 1.1;
 
 using Element = std::array<int, 4>;
 
-/// A block of zeros with one element of an antisymmetric tensor and its images; the first index is the slowest.
+/// A block with one nonzero element of an antisymmetric tensor and its images, in C order.
 class PairBlock {
  public:
   enum class Antisymmetric : std::uint8_t { upper, lower, both };
@@ -74,7 +74,7 @@ class ThreeParallelSpins : public ::testing::Test {
   void expect_energy(double e_bracket_t, double e_paren_t, CalculationOptions options = options_for()) const {
     for (const ExecutorKind executor : {ExecutorKind::reference, ExecutorKind::cpu}) {
       options.executor = executor;
-      const EnergyPair found = energies(options).front().total;
+      const Energies found = energies(options).front().total;
       EXPECT_NEAR(found.e_bracket_t, e_bracket_t, 1e-16);
       EXPECT_NEAR(found.e_paren_t, e_paren_t, 1e-16);
     }
@@ -143,8 +143,8 @@ TEST_F(ThreeParallelSpins, HaveOtherAmplitudesOnTheLeft) {
   for (const ExecutorKind executor : {ExecutorKind::reference, ExecutorKind::cpu}) {
     CalculationOptions options = options_for();
     options.executor = executor;
-    // Integrals are those of the right, which has none for S.
-    const EnergyPair found = calculate(right, options, &source).energies.front().total;
+    // The integrals come from the right source, which has no integrals for S.
+    const Energies found = calculate(right, options, &source).energies.front().total;
     EXPECT_NEAR(found.e_bracket_t, 0.09 * 0.06 / delta, 1e-16);
     EXPECT_NEAR(found.e_paren_t, 0.09 * 0.06 / delta, 1e-16);
   }
@@ -154,7 +154,7 @@ class ThreeParallelSpinsOfRohf : public ThreeParallelSpins {
  protected:
   ThreeParallelSpinsOfRohf() : ThreeParallelSpins(Reference::rohf) {
     set_connected(0.06);
-    // Diagonal, so that nothing is rotated; S = + f[c, k] t2[a b, i j].
+    // The Fock matrix is diagonal in each class, so nothing is rotated. S = + f[c, k] t2[a b, i j].
     source.set_fock(h, h, std::vector<double>{-0.9, 0, 0, 0, -0.6, 0, 0, 0, -0.5});
     source.set_fock(p, p, std::vector<double>{0.3, 0, 0, 0, 0.7, 0, 0, 0, 1.1});
     source.set_fock(p, h, std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0.04});

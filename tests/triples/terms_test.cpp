@@ -43,7 +43,7 @@ TEST(TermTable, HasTheSamePositionsOfOtherIndicesInAscendingOrder) {
   EXPECT_EQ(others(2), (std::array{0, 1}));
 }
 
-/// NWChem's kernels as they are written in its sources, in the order of their numbers; t3[k,j,i,c,b,a] on the left.
+/// NWChem's kernels as in its sources, in the order of their numbers. The left side of each is t3[k,j,i,c,b,a].
 constexpr std::array<const char*, 9> singles_kernels = {
     "+= t1[a,i] * v2[k,j,c,b]", "-= t1[a,j] * v2[k,i,c,b]", "+= t1[a,k] * v2[j,i,c,b]",
     "-= t1[b,i] * v2[k,j,c,a]", "+= t1[b,j] * v2[k,i,c,a]", "-= t1[b,k] * v2[j,i,c,a]",
@@ -57,7 +57,8 @@ constexpr std::array<const char*, 9> particle_kernels = {
     "+= t2[d,b,i,j] * v2[d,k,c,a]", "+= t2[d,b,j,k] * v2[d,i,c,a]", "-= t2[d,b,i,k] * v2[d,j,c,a]",
     "-= t2[d,c,i,j] * v2[d,k,b,a]", "-= t2[d,c,j,k] * v2[d,i,b,a]", "+= t2[d,c,i,k] * v2[d,j,b,a]"};
 
-/// Reads off which indices stand alone: the particle at character `particle`, the hole at character `hole`.
+/// Compares the lone indices of the terms with the texts of the kernels. The lone particle is character `particle` of a
+/// text, the lone hole character `hole`.
 void expect_kernels(TermKind kind, const std::array<const char*, 9>& kernels, std::size_t particle, std::size_t hole) {
   const auto rows = terms_of(kind);
   for (std::size_t n = 0; n < 9; ++n) {
@@ -100,7 +101,7 @@ class Tensor {
 
 using Triple = std::array<int, 3>;
 
-/// One kind of terms for particles p and holes h.
+/// The sum of all terms of one kind for particles p and holes h.
 double evaluate(TermKind kind, const Triple& p, const Triple& h) {
   static const Tensor t(1), v(2);
   double sum = 0.0;

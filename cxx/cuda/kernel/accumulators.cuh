@@ -1,10 +1,15 @@
 #pragma once
 
-#include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/schedule/accumulator_layout.hpp"
 #include "cxx/cuda/schedule/configuration.hpp"
 
 namespace trifuse::gpu {
+
+/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. Accumulators of another type have an overload of their
+/// own.
+__device__ __forceinline__ double with_changed_sign(double x, unsigned sign_bit) {
+  return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
+}
 
 /// The accumulators of a warp: its warp tile of one target, in registers from the first product to the last. See
 /// accumulator_layout.hpp for the element that each number of each lane holds.
@@ -27,9 +32,7 @@ struct Accumulators {
   __device__ __forceinline__ void change_sign(unsigned sign_bit) {
     for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
-      for (Number& x : f) {
-        x = Fragments<typename Config::Precision>::change_sign(x, sign_bit);
-      }
+      for (Number& x : f) x = with_changed_sign(x, sign_bit);
     });
   }
 

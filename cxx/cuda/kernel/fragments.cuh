@@ -2,8 +2,8 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 
-/// How a lane loads its part of a fragment from a k-tile in shared memory, and what else depends on the precision. The
-/// caller has already added `lane * lane_bytes` to the address of the k-tile.
+/// How a lane loads its part of a fragment from a k-tile in shared memory, in each precision. The caller has already
+/// added `lane * lane_bytes` to the address of the k-tile.
 namespace trifuse::gpu {
 
 template <typename Precision>
@@ -31,10 +31,6 @@ struct Fragments<Fp64> {
     const double2 both = *reinterpret_cast<const double2*>(k_tile + step * step_bytes);
     column[0] = both.x;
     column[1] = both.y;
-  }
-  /// Returns -x if `sign_bit` is 0x80000000, and x if it is 0.
-  static __device__ __forceinline__ double change_sign(double x, unsigned sign_bit) {
-    return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
   }
 };
 

@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <vector>
 
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/kernel/launch.hpp"
-#include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "cxx/cuda/kernel/packing.cuh"
+#include "cxx/cuda/schedule/compiled_precisions.hpp"
 
 namespace trifuse::gpu {
 
@@ -44,14 +44,6 @@ __global__ void task_sums(KernelParameters parameters, int warps, double* out) {
           task.factor * part[thread][0];
     }
     __syncthreads();
-  }
-}
-
-__global__ void pack(Packing packing, const double* raw, double* packed, std::int64_t elements) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
-    const PackedElement element = packed_element<Fp64>(packing, n);
-    packed[element.packed] = element.raw < 0 ? 0.0 : raw[element.raw];
   }
 }
 
@@ -105,12 +97,10 @@ void launch_task_sums(const KernelParameters& parameters, SpinFormulation formul
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream) {
-  const std::int64_t elements = packed_size_of_part<Fp64>(packing);
-  constexpr int threads = 256;
-  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(elements, threads), 65536));
-  pack<<<grid, threads, 0, stream>>>(packing, raw, packed, elements);
-  TRIFUSE_CUDA(cudaGetLastError());
+void launch_packing(const Packing& packing, const OperandFormat& format, const double* raw, void* packed,
+                    cudaStream_t stream) {
+  with_precision_of(format,
+                    [&]<typename Precision>(Precision) { launch_packing_in<Precision>(packing, raw, packed, stream); });
 }
 
 }  // namespace trifuse::gpu

@@ -19,12 +19,11 @@ struct CtaMemory {
 };
 
 struct Kernel {
-  std::string family;       ///< staging and instruction, e.g. "bulk-m16n8k8"
+  std::string family;       ///< staging and instruction, e.g. "bulk-m16n8k8"; its kernels have one operand format
   std::string name;         ///< family and warp tile, e.g. "bulk-m16n8k8-4x4x2"
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< true if the machine code runs on this compute capability only
   Shape shape;
-  int k_step;   ///< contracted indices of one instruction
   int threads;  ///< of a CTA
   CtaMemory spin_orbital, spin_adapted;
   /// Returns the device function. `two_sided`: left and right amplitudes differ.
@@ -52,7 +51,7 @@ void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation,
 void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
             const KernelParameters& parameters, cudaStream_t stream);
 
-/// What a compiled kernel takes for each thread.
+/// Resources that a compiled kernel needs for each thread.
 struct KernelResources {
   int registers;
   std::int64_t local_bytes;  ///< local memory, into which registers are spilled
@@ -65,8 +64,9 @@ KernelResources resources(const Kernel& kernel, SpinFormulation formulation, boo
 void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int warps, int tasks,
                       double* out, cudaStream_t stream);
 
-/// Packs the part of a panel that `raw` holds, see Packing. `packed`: begin of the whole packed panel. Both lie in
-/// device memory.
-void launch_packing(const Packing& packing, const double* raw, double* packed, cudaStream_t stream);
+/// Packs the part of a panel that `raw` holds, see Packing. `format`: of the packed panel, as in its PanelName.
+/// `packed`: begin of the whole packed panel. Both lie in device memory. Throws Error if no kernel reads this format.
+void launch_packing(const Packing& packing, const OperandFormat& format, const double* raw, void* packed,
+                    cudaStream_t stream);
 
 }  // namespace trifuse::gpu

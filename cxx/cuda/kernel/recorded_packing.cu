@@ -1,5 +1,6 @@
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/kernel/recorded_packing.hpp"
+#include "cxx/cuda/schedule/compiled_precisions.hpp"
 
 namespace trifuse::gpu {
 
@@ -10,13 +11,14 @@ constexpr int threads = 256;
 constexpr int blocks_of_job = 264;
 
 /// blockIdx.y is the job.
+template <typename Precision>
 __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segments) {
   const PackingJob& job = jobs[blockIdx.y];
   const Packing shape = job.shape;
   const PackingSegment* const segments_of_job = segments + job.first_segment;
-  const std::int64_t elements = packed_size<Fp64>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t elements = packed_size<Precision>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
-    const PackedIndices element = packed_indices<Fp64>(shape, n);
+    const PackedIndices element = packed_indices<Precision>(shape, n);
     double value = 0.0;
     if (element.inside && job.segments > 0) {
       // The last segment that begins at or before the contracted index.
@@ -35,7 +37,11 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
       for (int q = 0; q < 4; ++q) at += element.index[q] * segment.stride[q];
       value = segment.data[at];
     }
-    job.packed[element.packed] = value;
+    if (shape.kind == PanelKind::vvoo) {
+      static_cast<double*>(job.packed)[element.packed] = value;
+    } else {
+      static_cast<typename Precision::Operand*>(job.packed)[element.packed] = Precision::slice_of(value, element.slice);
+    }
   }
 }
 
@@ -48,12 +54,21 @@ __global__ void scatter_ov_factors(const OvFactorJob* jobs, int orbitals) {
   }
 }
 
+template <typename Precision>
+void launch_packing_of_segments(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
+                                cudaStream_t stream) {
+  const dim3 grid(blocks_of_job, static_cast<unsigned>(jobs_count));
+  pack_segments<Precision><<<grid, threads, 0, stream>>>(jobs, segments);
+  TRIFUSE_CUDA(cudaGetLastError());
+}
+
 }  // namespace
 
-void launch_recorded_packing(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
-                             cudaStream_t stream) {
-  pack_segments<<<dim3(blocks_of_job, static_cast<unsigned>(jobs_count)), threads, 0, stream>>>(jobs, segments);
-  TRIFUSE_CUDA(cudaGetLastError());
+void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs, int jobs_count,
+                             const PackingSegment* segments, cudaStream_t stream) {
+  with_precision_of(format, [&]<typename Precision>(Precision) {
+    launch_packing_of_segments<Precision>(jobs, jobs_count, segments, stream);
+  });
 }
 
 void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {

@@ -6,7 +6,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 
-/// Turns the operands of a recorded task, which lie in device memory as NWChem hands them over, into packed panels.
+/// Makes packed panels from the operands of a recorded task. The operands are in device memory, in NWChem's layouts.
 namespace trifuse::gpu {
 
 /// The part of a panel that comes from one operand: a range of contracted indices.
@@ -20,16 +20,17 @@ struct PackingSegment {
 
 /// A panel to be packed.
 struct PackingJob {
-  Packing shape;   ///< kind, extents and contracted index; strides and outer range are not used
-  double* packed;  ///< destination in device memory
+  Packing shape;  ///< kind, extents and contracted index; strides and outer range are not used
+  void* packed;   ///< destination in device memory
   /// The panel consists of `segments` segments from `first_segment` on, with ascending `begin`. Without segments all
   /// its elements are zero.
   std::int32_t first_segment, segments;
 };
 
-/// Packs all panels in one launch. `jobs` [jobs_count] and `segments` (those of all jobs) lie in device memory.
-void launch_recorded_packing(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
-                             cudaStream_t stream);
+/// Packs all panels in one launch. `format`: of left and right panels. `jobs` [jobs_count] and `segments` (those of all
+/// jobs) lie in device memory. Throws Error if no kernel reads this format.
+void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs, int jobs_count,
+                             const PackingSegment* segments, cudaStream_t stream);
 
 /// A block of t1 or f_ov factors that goes into the table of its set, both in device memory.
 struct OvFactorJob {

@@ -77,12 +77,12 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
         const bool used = weight != 0.0;
         const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
         if (set == 0) {
-          energy[0] += used ? factor * sum.e_bracket_t : 0.0;
-          energy[2] += used ? factor * sum.e_bracket_t_same : 0.0;
+          energy[0] += used ? factor * sum.all.e_bracket_t : 0.0;
+          energy[2] += used ? factor * sum.same.e_bracket_t : 0.0;
         }
         // Later sets contribute their singles only.
-        energy[1] += used ? factor * (set == 0 ? sum.e_paren_t : sum.e_paren_t - sum.e_bracket_t) : 0.0;
-        energy[3] += used ? factor * (set == 0 ? sum.e_paren_t_same : sum.e_paren_t_same - sum.e_bracket_t_same) : 0.0;
+        energy[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0.0;
+        energy[3] += used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0.0;
       }
     }
   }

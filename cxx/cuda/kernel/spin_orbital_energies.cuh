@@ -2,6 +2,7 @@
 
 #include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/triples/contraction_list.hpp"
+#include "cxx/triples/energy.hpp"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse::gpu {
@@ -94,9 +95,11 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     } else {
       add_slices<true>(vvoo, set, shift, e_bracket_t, singles);
     }
-    // D_left and D_right both carry `final_sign`; S does not.
-    if (set == 0) energy[0] = e_bracket_t;
-    energy[1] = energy[0] + final_sign<typename Config::Schedule> * singles;
+    // D_left and D_right both carry `final_sign`; S does not. Later sets contribute their singles only.
+    const auto energies =
+        spin_orbital_energies(set == 0 ? e_bracket_t : 0.0, final_sign<typename Config::Schedule> * singles).values();
+#pragma unroll
+    for (int s = 0; s < sums_count; ++s) energy[s] = energies[static_cast<std::size_t>(s)];
   }
 
   /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements

@@ -18,15 +18,15 @@ bool is_supported(const DeviceInfo& device);
 std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, const std::vector<int>& numbers);
 
 /// The GPUs that a rank may take if ranks do not communicate about it, the best choice first. The first `gpus_per_node`
-/// ranks of a node get the supported GPUs of `visible`; each rank begins with another one, in turn. The list is empty
+/// ranks of a node get the supported GPUs of `visible`; successive ranks begin with successive GPUs. The list is empty
 /// for other ranks, and if there is no supported GPU. `rank_on_node`: from 0.
 std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
                                         std::int64_t gpus_per_node);
 
 /// Assigns a GPU to `rank`, such that each GPU of a host belongs to one rank. Returns the index of the GPU in the
-/// rank's list: the first of the GPUs that the fewest ranks before it have. Returns nullopt if other ranks have all of
-/// them, unless `share` allows several ranks on one GPU. `hosts` [rank]: host names. `lists` [rank]: identities of the
-/// rank's GPUs, with spaces between them, see device_identity().
+/// rank's list. If several GPUs are possible, this is the first GPU that the fewest lower ranks have. Returns nullopt
+/// if other ranks have all GPUs of the list, unless `share` allows several ranks on one GPU. `hosts` [rank]: host
+/// names. `lists` [rank]: identities of the rank's GPUs, with spaces between them, see device_identity().
 std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
                                            std::size_t rank, bool share);
 

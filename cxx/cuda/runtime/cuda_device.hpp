@@ -17,8 +17,8 @@
 
 namespace trifuse::gpu {
 
-/// How long a device had a kernel to run. Kernels of several workers wait for each other, so overlapping spans count
-/// once.
+/// The time during which a device had at least one kernel to execute. The spans of kernels of several workers overlap;
+/// an overlap counts once.
 class BusyTime {
  public:
   /// Starts the clock on the current device.
@@ -37,7 +37,7 @@ class BusyTime {
 struct Device {
   int number;  ///< as CUDA counts, from 0
   cudaDeviceProp properties;
-  std::vector<const Kernel*> kernels;              ///< candidates; the best for its extents is chosen for each task
+  std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
   std::int64_t budget;                             ///< bytes that Trifuse may use on the device
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
@@ -46,12 +46,15 @@ struct Device {
   std::shared_ptr<PeerPanelProvider> peer_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
+  /// Of the operands that the kernels read. It is the same for all candidates.
+  const OperandFormat& format() const { return kernels.front()->shape.format; }
 };
 
 /// All kernels that a device can run, the best first.
 std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device);
 
 /// The kernel with the name `wanted`; if `wanted` is empty, all kernels of the best family that the device can run.
+/// Kernels of one family read operands in the same format.
 /// Throws UsageError if the device cannot run that kernel, or cannot run any.
 std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device);
 

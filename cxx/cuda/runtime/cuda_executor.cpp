@@ -64,13 +64,16 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       max_worker_bytes = std::max(max_worker_bytes, worker_bytes(device));
     }
     workers_per_device_ = worker_count(least_budget, max_worker_bytes);
-    fine_ = tiles_that_fit(problem_, coarse_, least_budget, workers_per_device_, max_worker_bytes);
-    demand_ = panel_demand(problem_, fine_);
+    const OperandFormat& format = devices_.front().format();
+    fine_ = tiles_that_fit(problem_, coarse_, format, least_budget, workers_per_device_, max_worker_bytes);
+    demand_ = panel_demand(problem_, fine_, format);
     limit_ = launch_limit(panel_bytes(least_budget, workers_per_device_, max_worker_bytes, demand_));
     refined_ = !(fine_ == coarse_);
-    // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host.
+    // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host. Few of the
+    // numbers are vvoo blocks.
     constexpr double fill = 1.3;
-    const auto all = fill * static_cast<double>(PanelLayout::required_doubles(problem_, fine_)) * sizeof(double);
+    const double numbers = static_cast<double>(PanelLayout::required_doubles(problem_, fine_)),
+                 all = fill * numbers * format.bytes_per_number();
     const std::int64_t beside_workers = least_budget - workers_per_device_ * max_worker_bytes;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
   }
@@ -211,7 +214,7 @@ class CudaWorker final : public Executor::Worker {
   /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
   /// `energies` [omega2]: the subtask's energies are added to them.
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.kernels.front()->k_step, contractions_, program_);
+    write_program(executor_.problem_, executor_.fine_, task, device_.format(), contractions_, program_);
 
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
@@ -324,9 +327,9 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
     load(executor, problem);
     executor.make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
-      const double scale = std::abs(expected[t].e_paren_t_same) + std::abs(expected[t].e_paren_t_mixed);
-      check_self_test(number, found[t].e_paren_t_same, expected[t].e_paren_t_same, scale);
-      check_self_test(number, found[t].e_paren_t_mixed, expected[t].e_paren_t_mixed, scale);
+      const double scale = std::abs(expected[t].same.e_paren_t) + std::abs(expected[t].mixed.e_paren_t);
+      check_self_test(number, found[t].same.e_paren_t, expected[t].same.e_paren_t, scale);
+      check_self_test(number, found[t].mixed.e_paren_t, expected[t].mixed.e_paren_t, scale);
     }
   };
   std::vector<int> sound;

@@ -30,7 +30,7 @@ class CudaExecutor : public PanelExecutor {
 ///
 /// First, each device computes a small molecule, which is compared with the CPU executor. Throws UsageError if a device
 /// or kernel does not exist, or if no task fits into the memory. Throws DeviceError if a device fails or gives wrong
-/// numbers; so do the workers.
+/// numbers. The workers of the executor throw DeviceError, too.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
 /// The same without operands. The caller provides them with take_panels().

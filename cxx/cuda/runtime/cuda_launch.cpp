@@ -76,12 +76,14 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   return operations;
 }
 
-void PendingLaunch::resolve(std::span<const double* const> panels) {
+void PendingLaunch::resolve(std::span<const std::byte* const> panels) {
   const auto panel = [&](std::int64_t n) { return panels[static_cast<std::size_t>(n)]; };
   for (const auto& [a, b, k_steps] : products_) {
     program_.products.push_back(k_steps == 0 ? KernelProduct{} : KernelProduct{panel(a), panel(b), k_steps, 0});
   }
-  for (const std::int64_t n : vvoo_) program_.vvoo.push_back(n < 0 ? device_.zeros.data() : panel(n));
+  for (const std::int64_t n : vvoo_) {
+    program_.vvoo.push_back(n < 0 ? device_.zeros.data() : reinterpret_cast<const double*>(panel(n)));
+  }
 }
 
 KernelParameters PendingLaunch::parameters() const {
@@ -97,7 +99,7 @@ KernelParameters PendingLaunch::parameters() const {
 
 std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
   if (empty()) return 0;
-  std::vector<const double*> panels;
+  std::vector<const std::byte*> panels;
   {
     const Range range("panels");
     if (!device_.panels->acquire(names_, panels, buffers.stream)) {

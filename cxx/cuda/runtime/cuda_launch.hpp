@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,7 +50,7 @@ class PendingLaunch {
   };
 
   /// Writes products and vvoo blocks with pointers. `panels` [name]: device memory, in the order of `names_`.
-  void resolve(std::span<const double* const> panels);
+  void resolve(std::span<const std::byte* const> panels);
   KernelParameters parameters() const;
   void clear();
 

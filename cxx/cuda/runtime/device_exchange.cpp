@@ -14,14 +14,14 @@ DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, 
     : device_(device), panels_(panels), reserve_for_owned_(std::move(reserve_for_owned)) {}
 
 /// What the beginning of a rank's handle must be. It is the same on all ranks that have the same panels in the same
-/// orbital tiles.
+/// orbital tiles and the same operand format.
 std::string DeviceExchange::description_of_owner(int rank) const {
   const auto [holes, particles] = largest_tiles(panels_.tiles());
-  return fmt::format("{} {} {} ", holes, particles, owners_->bytes(rank));
+  return fmt::format("{} {} {} {} ", holes, particles, device_.format().name, owners_->bytes(rank));
 }
 
 std::string DeviceExchange::export_panels(std::span<const int> owner_of_rank, int rank) {
-  owners_ = std::make_shared<const PanelOwnerMap>(panels_, [&](const PanelExtent& extent) {
+  owners_ = std::make_shared<const PanelOwnerMap>(panels_, device_.format(), [&](const PanelExtent& extent) {
     return owner_of_rank[static_cast<std::size_t>(panels_.owner(extent))];
   });
   rank_ = rank;

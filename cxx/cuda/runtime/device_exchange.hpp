@@ -15,8 +15,8 @@ namespace trifuse::gpu {
 /// Reserves memory of a device for owned panels. Returns false if there is not enough. `bytes`: of all owned panels.
 using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 
-/// The exchange of panels between the GPUs of several ranks, one GPU for each rank. The GPUs of one process exchange
-/// nothing: copies from the host cost less than their workers' waiting for each other.
+/// The exchange of panels between the GPUs of several ranks, one GPU for each rank. GPUs of the same process do not
+/// exchange panels, because their workers would have to wait for each other. A copy from the host is cheaper.
 class DeviceExchange final : public PanelExchange {
  public:
   /// `device`, its panel cache with its providers and `panels` must stay valid as long as this object.

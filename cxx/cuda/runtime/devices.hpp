@@ -6,7 +6,7 @@
 
 namespace trifuse {
 
-/// A GPU that this process may use. CUDA_VISIBLE_DEVICES decides which these are.
+/// A GPU that this process may use. CUDA_VISIBLE_DEVICES selects these GPUs.
 struct DeviceInfo {
   int number;                 ///< as CUDA counts, from 0
   std::string name;           ///< e.g. "NVIDIA H200"
@@ -26,7 +26,7 @@ int visible_device_count();
 /// only for a GPU that will be used. Throws DeviceError; without CUDA, UsageError.
 std::int64_t free_device_memory(int number);
 
-/// One sentence that says why visible_devices() is empty. Returns an empty string if it is not.
+/// One sentence that says why visible_devices() is empty. Returns an empty string if there are such devices.
 std::string why_no_devices();
 
 }  // namespace trifuse

@@ -32,15 +32,15 @@ HostPanelProvider::HostPanelProvider(const PanelStore& host, std::int64_t slot_b
 }
 
 bool HostPanelProvider::provides(const PanelName& name) const {
-  return host_.layout().find(name.on_host()) != nullptr;
+  return host_.layout().find(name.key) != nullptr;
 }
 
 void HostPanelProvider::prefetch(const PanelName& name) const {
-  host_.prefetch(name.on_host());
+  host_.prefetch(name.key);
 }
 
 std::int64_t HostPanelProvider::produce(const PanelName& name, const Packing& whole, void* to, cudaStream_t stream) {
-  const Panel panel = host_.acquire(name.on_host());
+  const Panel panel = host_.acquire(name.key);
   Packing packing = with_row_stride(whole, panel.stride);
   const std::int64_t outer_stride = packing.stride[packing.outer];
   const std::int32_t outer = packing.extent[packing.outer];
@@ -63,7 +63,7 @@ std::int64_t HostPanelProvider::produce(const PanelName& name, const Packing& wh
     TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
     copy_to_pinned(slot.host.data(), panel.data + begin * outer_stride, doubles);
     TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(), bytes, cudaMemcpyHostToDevice, stream));
-    launch_packing(packing, slot.device.data(), static_cast<double*>(to), stream);
+    launch_packing(packing, name.format, slot.device.data(), to, stream);
     TRIFUSE_CUDA(cudaEventRecord(slot.free, stream));
     bytes_sent += static_cast<std::int64_t>(bytes);
   }

@@ -38,6 +38,14 @@ DeviceArray<double> random_array(std::int64_t size, std::uint64_t seed, double s
   return array;
 }
 
+/// Orbital energies eps[orbital] of a task, hartree. Those of particles are higher than those of holes.
+DeviceArray<double> random_orbital_energies(const TaskData& task) {
+  DeviceArray<double> eps = random_array(task.offset[5] + task.extent[5], 77, 0.5, 0.0);
+  fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
+  TRIFUSE_CUDA(cudaGetLastError());
+  return eps;
+}
+
 template <typename T>
 DeviceArray<T> to_device(const std::vector<T>& from) {
   DeviceArray<T> array(from.size());
@@ -176,7 +184,9 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     packing.kind = kind;
     packing.contracted = which.contracted;
     for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
-    operands.push_back(random_array(packed_size<Fp64>(packing), operands.size()));
+    // Only the time matters, so random doubles fill the bytes of every format.
+    const std::int64_t bytes = packed_bytes(packing, kind == PanelKind::vvoo ? vvoo_format : kernel->shape.format);
+    operands.push_back(random_array(ceil_div(bytes, sizeof(double)), operands.size()));
     return operands.back().data();
   };
   for (int n = 0; n < products_per_target; ++n) {
@@ -185,7 +195,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
     const auto [h1, h2] = others(axes.hole);
     const double* a = operand(PanelKind::left, {axes.particle, 3 + h1, 3 + h2, 0});
     const double* b = operand(PanelKind::right, {u, w, 3 + axes.hole, 0});
-    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.contracted, kernel->k_step)), 0});
+    products.push_back({a, b, static_cast<std::int32_t>(ceil_div(which.contracted, kernel->shape.format.k_step)), 0});
   }
   for (int x = 0; x < 3; ++x) {
     for (int y = 0; y < 3; ++y) {
@@ -197,9 +207,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   const auto vvoo_on_device = to_device(vvoo);
   const auto cta_tiles_on_device = to_device(cta_tiles);
   const auto omega2 = to_device(std::vector<double>{0.0});
-  // The orbital energies of particles are higher than those of holes.
-  const auto eps = random_array(orbitals, 77, 0.5, 0.0);
-  fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
+  const auto eps = random_orbital_energies(task);
   const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
   const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->shape.cta_elements));
@@ -230,14 +238,11 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
       launch_task_sums(parameters, formulation, kernel->shape.warps, 1, task_sums.data(), nullptr);
     });
   };
-  KernelTimes times{kernel->name, settled_times(repeats, once), task.cta_tiles, 0.0, 0, 0};
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
-  times.modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
+  const double modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, formulation, false);
-  times.registers = used.registers;
-  times.local_bytes = used.local_bytes;
-  return times;
+  return {kernel->name, settled_times(repeats, once), task.cta_tiles, modelled, used.registers, used.local_bytes};
 }
 
 double time_cublas_dgemm(int n, int repeats, int device_number) {

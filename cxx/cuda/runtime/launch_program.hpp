@@ -47,8 +47,8 @@ struct LaunchBuffers {
   double seconds_waiting = 0.0;  ///< that the host has waited for the device so far
 };
 
-/// Parameters of which only those are set that follow from the form and from the numbers of sides and sets of
-/// disconnected factors.
+/// Returns parameters in which only some members are set: those that depend only on the formulation and on the numbers
+/// of sides and of sets of disconnected factors.
 KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.

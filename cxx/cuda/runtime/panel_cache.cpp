@@ -15,13 +15,6 @@ std::vector<const PanelSource*> sources_of(const PanelCache::Providers& provider
 
 }  // namespace
 
-std::size_t PanelCache::Hash::operator()(const PanelName& name) const {
-  std::size_t hash = static_cast<std::size_t>(name.kind) << 24 | static_cast<std::size_t>(name.side) << 16 |
-                     std::size_t{name.set} << 8 | std::size_t{name.swapped};
-  for (const int tile : name.tiles) hash = (hash ^ static_cast<std::size_t>(tile)) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 32;
-}
-
 PanelCache::PanelCache(const TileSpace& tiles, SpinFormulation formulation, std::int64_t bytes, Providers providers)
     : tiles_(tiles),
       formulation_(formulation),
@@ -137,7 +130,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
   return true;
 }
 
-bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const double*>& pointers,
+bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const std::byte*>& pointers,
                          cudaStream_t consumer) {
   // One worker at a time acquires panels. So a worker that waits for memory waits only for workers that compute.
   const std::lock_guard acquiring(acquiring_);
@@ -166,7 +159,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const dou
     throw;
   }
   pointers.resize(names.size());
-  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = reinterpret_cast<const double*>(address(offsets[n]));
+  for (std::size_t n = 0; n < names.size(); ++n) pointers[n] = address(offsets[n]);
   return true;
 }
 

@@ -17,7 +17,7 @@
 
 namespace trifuse::gpu {
 
-/// The packed panels on one device, under a budget of memory.
+/// The packed panels on one device, under a budget of memory. Panels may have different operand formats.
 ///
 /// A panel is produced when it is first acquired, by the first provider that provides it. It stays until its memory is
 /// needed; then panels that are not in use are evicted, the least recently used first. Panels are produced on a stream
@@ -56,7 +56,7 @@ class PanelCache {
   ///
   /// Waits while other workers use too much of the memory. Returns false if the list alone is too large. If it throws,
   /// no panel of the list is in use.
-  bool acquire(std::span<const PanelName> names, std::vector<const double*>& pointers, cudaStream_t consumer);
+  bool acquire(std::span<const PanelName> names, std::vector<const std::byte*>& pointers, cudaStream_t consumer);
   /// Ends the use of acquired panels. The kernels that read them must have finished.
   void release(std::span<const PanelName> names);
 
@@ -68,9 +68,6 @@ class PanelCache {
   std::int64_t bytes_of(const PanelName& name) const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const PanelName& name) const;
-  };
   /// Reserves memory for the panels of `names` that are missing and marks all panels as in use. Returns false and
   /// marks nothing if there is not enough memory. `offsets` [name]: in the arena. `missing`: indices of `names`.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
@@ -100,9 +97,9 @@ class PanelCache {
   mutable std::mutex state_;               ///< guards entries, arena and statistics
   std::mutex acquiring_;                   ///< held by the worker that acquires panels
   std::condition_variable released_;
-  /// Offsets of panels in the arena; owned panels lie behind its end. One pin for each list that uses the panel, and
-  /// one to the end for an owned panel.
-  LeastRecentlyUsed<PanelName, std::int64_t, Hash> panels_;
+  /// Offsets of panels in the arena; owned panels lie behind its end. A panel has one pin for each list that uses it.
+  /// An owned panel has one more pin, which is never removed.
+  LeastRecentlyUsed<PanelName, std::int64_t, PanelName::Hash> panels_;
   int leases_ = 0;  ///< lists that are acquired
   Statistics statistics_;
 

@@ -5,9 +5,9 @@
 
 namespace trifuse::gpu {
 
-/// Memory of a peer: device memory that another rank has allocated and exported, as the device sees it that is current
-/// when this object is made. The memory may lie on another device or on the same one. Ranks are processes of one host,
-/// or threads of one process.
+/// Memory of a peer: device memory that another rank has allocated and exported. The device that is current when this
+/// object is made can read it. The memory may lie on another device or on the same one. Ranks are processes of one
+/// host, or threads of one process.
 class PeerMemory {
  public:
   /// Returns a handle with which other ranks open memory that cudaMalloc returned on the current device. Returns an

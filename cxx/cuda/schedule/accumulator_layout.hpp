@@ -29,7 +29,8 @@ constexpr TRIFUSE_HOST_DEVICE int second_other(int alone) {
   return alone == 2 ? 1 : 2;
 }
 
-/// The hole p, whose two values for a lane are its halves. `lone_hole`: position 0..2 of the hole that stands alone.
+/// The hole p. A lane holds two values of it, one in each half. `lone_hole`: position 0..2 of the hole that stands
+/// alone.
 constexpr TRIFUSE_HOST_DEVICE int halved_hole(int lone_hole) {
   return first_other(lone_hole);
 }
@@ -59,9 +60,9 @@ constexpr TRIFUSE_HOST_DEVICE int doubled_particle(int lone_particle) {
   return second_other(lone_particle);
 }
 
-/// Index 0..accumulators-1 in a lane of particles (a, b, c) of the warp tile: 4 times the number of the accumulator
-/// fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and [a, b with the low bit of c,
-/// c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: particles of the warp tile.
+/// Index, 0..accumulators-1, of the accumulator for particles (a, b, c) of the warp tile in a lane: 4 times the number
+/// of the accumulator fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and [a, b with
+/// the low bit of c, c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: particles of the warp tile.
 constexpr TRIFUSE_HOST_DEVICE int accumulator_index(int lone_particle, int warp_tile_b, int warp_tile_c, int a, int b,
                                                     int c, int half) {
   const bool doubled_b = doubled_particle(lone_particle) == 1;
@@ -86,8 +87,8 @@ constexpr TRIFUSE_HOST_DEVICE int fragment_number(int lone_particle, int warp_ti
 /// n), reads from source_lane(lane, n), and stores what it reads as half stored_half(lane, n).
 struct LaneExchange {
   int bit[lane_bits];  ///< bit b of source_lane(lane, 0) is bit `bit[b]` of the lane
-  int given;           ///< bit of the lane that is the half to give in shuffle 0; -1: the half of every element stays
-  int stored;          ///< bit of the lane that is the half to store in shuffle 0
+  int given;           ///< bit of the lane that selects the half to give in shuffle 0; -1: no element changes its half
+  int stored;          ///< bit of the lane that selects the half to store in shuffle 0
 
   constexpr TRIFUSE_HOST_DEVICE bool keeps_half() const { return given < 0; }
   constexpr TRIFUSE_HOST_DEVICE int source_lane(int lane, int n) const {

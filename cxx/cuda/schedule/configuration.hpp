@@ -6,7 +6,7 @@
 #include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/triples/task.hpp"
 
-/// What a kernel is compiled for.
+/// The parameters with which a kernel is compiled.
 ///
 /// A warp computes a warp tile: `warp_tile_a` x `warp_tile_b` x `warp_tile_c` particles times one block of 4 x 4 x 4
 /// holes. Up to eight warps form a CTA tile; the CTA tile says how many of them lie along a, b and c.
@@ -52,7 +52,7 @@ struct Configuration {
   static constexpr int stages = stages_;
   static constexpr int warps = 8;  ///< math warps: warps that multiply
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
-  /// Elements of a warp tile, and of a CTA tile whose warps all have one.
+  /// Elements of a warp tile, and of a CTA tile in which every warp has a warp tile.
   static constexpr int warp_elements = warp_tile_a * warp_tile_b * warp_tile_c * hole_block * hole_block * hole_block;
   static constexpr int cta_elements = warps * warp_elements;
   static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
@@ -61,7 +61,7 @@ struct Configuration {
   /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
   /// memory.
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
-  /// Largest number of particles of a CTA tile, those of a, b and c added up.
+  /// Largest number of particles of a CTA tile, summed over a, b and c.
   static constexpr int cta_particles = 24;
   /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
@@ -71,26 +71,23 @@ struct Configuration {
                 "pairs of particles lie inside a warp tile");
 };
 
-/// The numbers of a Configuration that the host plans with.
+/// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
-  int warp_tile[3];                             ///< [a, b, c] particles
-  int warps;                                    ///< most warp tiles of a CTA tile
-  std::int64_t stage_bytes;                     ///< most bytes of one k-tile of A and B
-  std::int64_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
-  std::int64_t vvoo_bytes;  ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
-  int cta_particles;        ///< most particles of a CTA tile, those of a, b and c added up
-  int cta_elements;         ///< elements of a full CTA tile, for each target
+  int warp_tile[3];          ///< [a, b, c] particles
+  int warps;                 ///< most warp tiles of a CTA tile
+  std::int64_t stage_bytes;  ///< most bytes of one k-tile of A and B
+  OperandFormat format;      ///< of A and B
+  std::int64_t vvoo_bytes;   ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
+  int cta_particles;         ///< most particles of a CTA tile, summed over a, b and c
+  int cta_elements;          ///< elements of a full CTA tile, for each target
 };
 
 template <typename Config>
 constexpr Shape shape_of() {
-  using Precision = typename Config::Precision;
-  constexpr int size = sizeof(typename Precision::Operand);
   return {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
           Config::warps,
           Config::stage_bytes,
-          Precision::a_k_tile * size,
-          Precision::b_k_tile * size,
+          format_of<typename Config::Precision>(),
           Config::vvoo_bytes,
           Config::cta_particles,
           Config::cta_elements};

@@ -21,7 +21,8 @@ std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, i
     return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];
   };
   const auto [u, w] = others(x);
-  return particles(x) * shape.a_k_tile_bytes + particles(u) * particles(w) / particle_pair * shape.b_k_tile_bytes;
+  return particles(x) * shape.format.a_k_tile_bytes +
+         particles(u) * particles(w) / particle_pair * shape.format.b_k_tile_bytes;
 }
 
 std::int64_t mean_stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {

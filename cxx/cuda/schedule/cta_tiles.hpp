@@ -22,7 +22,8 @@ struct CtaParticles {
   std::array<int, 3> warps;  ///< [a, b, c] number of warp tiles
 };
 
-/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product that takes most.
+/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product with the
+/// largest k-tiles.
 /// `warps` [a, b, c]: number of warp tiles.
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps);
 /// True if a kernel of this shape can compute CTA tiles of `warps` [a, b, c] warp tiles.
@@ -31,9 +32,9 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps);
 /// Tiles extents of a, b, c with CTA tiles that a kernel can compute. Every element is in one tile, and the modelled
 /// time is the least.
 ///
-/// The model: a CTA tile takes as long as the busiest quarter of the multiprocessor multiplies, and a constant part.
-/// Warp tiles that reach beyond the end of an orbital tile cost as much as full ones. So ragged ends get CTA tiles of
-/// another shape.
+/// The model: the time of a CTA tile is the time in which the busiest quarter of the multiprocessor multiplies, plus a
+/// constant. Warp tiles that reach beyond the end of an orbital tile cost as much as full ones. So ragged ends get CTA
+/// tiles of another shape.
 class CtaTiling {
  public:
   explicit CtaTiling(const Shape& shape);
@@ -48,7 +49,7 @@ class CtaTiling {
   /// The best way to tile a number of warp tiles: as one CTA tile, or as two parts that are tiled separately.
   struct Choice {
     double cost;
-    int axis;        ///< that is cut; -1: one CTA tile
+    int axis;        ///< axis that is cut; -1: one CTA tile
     int first_part;  ///< warp tiles of the smaller part along this axis
   };
   /// Warp tiles along a, b, c that cover `extent`.

@@ -7,8 +7,6 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/schedule/layout.hpp"
-#include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
@@ -27,25 +25,25 @@ constexpr std::int64_t worker_part = 10;
 /// Share of the memory for panels that one launch may use.
 constexpr double launch_share = 0.45;
 
-/// Bytes of so many doubles. Predictions ask for tile spaces whose panels no memory holds.
-std::int64_t bytes_of(double doubles) {
-  return static_cast<std::int64_t>(std::min(doubles * sizeof(double), 0x1p62));
+/// Predictions ask for tile spaces whose panels no memory holds.
+std::int64_t whole_bytes(double bytes) {
+  return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
 }
 
 double padded(std::int64_t extent, std::int64_t size) {
   return static_cast<double>(ceil_div(extent, size) * size);
 }
 
-/// Contracted indices of the longest panel rows: on the device, and on the host.
+/// The longest panel rows: k-tiles on the device, contracted indices on the host.
 struct LongestRows {
-  std::int64_t packed = 1, host = 1;
+  std::int64_t k_tiles = 1, host = 1;
 };
-LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation) {
+LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, int k_tile_depth) {
   LongestRows rows;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     for (int irrep = 0; irrep < 8; ++irrep) {
       const ContractedExtent extent = contracted_extent(tiles, {spin, irrep});
-      rows.packed = std::max(rows.packed, k_tile_count<Fp64>(extent.total()) * Fp64::k_tile_depth);
+      rows.k_tiles = std::max(rows.k_tiles, ceil_div(extent.total(), k_tile_depth));
       if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
       rows.host = std::max(rows.host, extent.particles + 2 * extent.holes + 8);
     }
@@ -72,31 +70,33 @@ std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes) {
   return std::clamp(budget / worker_part / worker_bytes, fewest_workers, max_workers);
 }
 
-PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles) {
+PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format) {
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
-  const LongestRows rows = longest_rows(tiles, problem.formulation);
-  const auto contracted = static_cast<double>(rows.packed);
+  const LongestRows rows = longest_rows(tiles, problem.formulation, format.k_tile_depth);
+  const auto k_tiles = static_cast<double>(rows.k_tiles);
   const double sides = problem.sides(), sets = problem.disconnected_sets();
-  const auto doubles = [&](double particles, double holes) {
-    return sides * contracted * particles * holes * (particles + holes) + sets * particles * particles * holes * holes;
+  const auto bytes = [&](double particles, double holes) {
+    const double left = particles * holes * holes / (hole_block * hole_block) * format.a_k_tile_bytes,
+                 right = particles * particles * holes / (particle_pair * hole_block) * format.b_k_tile_bytes;
+    return sides * k_tiles * (left + right) + sets * particles * particles * holes * holes * sizeof(double);
   };
   const auto [largest_hole, largest_particle] = largest_tiles(tiles);
   PanelDemand demand{};
   const double kinds = adapted ? 18 : 9;
   demand.largest_task =
-      bytes_of(kinds * doubles(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)));
+      whole_bytes(kinds * bytes(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)));
   double holes = 0.0, particles = 0.0;
   for (const Tile& tile : tiles.tiles()) {
     if (adapted && tile.spin() == Spin::beta) continue;
     (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_block);
   }
   // Panels of coinciding tiles are packed in both orders.
-  demand.all = bytes_of(2 * doubles(particles, holes));
+  demand.all = whole_bytes(2 * bytes(particles, holes));
   // A part of a panel is one block of holes times all its other indices.
   const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
   const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
   const double vvoo_part = hole_block * particle * particle * hole;
-  demand.slot = std::max(least_slot_bytes, bytes_of(std::max(panel_part, vvoo_part)));
+  demand.slot = std::max(least_slot_bytes, whole_bytes(std::max(panel_part, vvoo_part) * sizeof(double)));
   return demand;
 }
 
@@ -122,11 +122,11 @@ std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std
   return limit;
 }
 
-TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, std::int64_t budget, std::int64_t workers,
-                         std::int64_t worker_bytes) {
+TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
+                         std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes) {
   TileSpace fine = tiles.refined(largest_hole_tile, largest_particle_tile);
   for (auto [holes, particles] = largest_tiles(fine);;) {
-    const PanelDemand demand = panel_demand(problem, fine);
+    const PanelDemand demand = panel_demand(problem, fine, format);
     const std::int64_t limit = launch_limit(panel_bytes(budget, workers, worker_bytes, demand));
     if (demand.largest_task <= limit) return fine;
     if (holes <= hole_block && particles <= hole_block) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_space.hpp"
 
@@ -14,17 +15,18 @@
 ///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
 namespace trifuse::gpu {
 
-/// Workers of a device. The smaller number keeps it busy with large tasks. Small tasks are computed faster than one CPU
-/// core prepares them, so there are more workers if their buffers fit into a tenth of the budget.
+/// Limits for the number of workers of a device. With large tasks the smaller number keeps the device busy. Small tasks
+/// are computed faster than one CPU core prepares them, so there are more workers if their buffers fit into a tenth of
+/// the budget.
 inline constexpr std::int64_t fewest_workers = 3, max_workers = 8;
 /// Pinned buffers through which panels go to a device. Each has a buffer of the same size on the device.
 inline constexpr int panel_slots = 3;
 /// Memory of each worker for the program, the CTA tiles and the sums of a launch.
 inline constexpr std::int64_t launch_bytes = std::int64_t{192} << 20;
-/// CTA tiles of a launch after which no task is added to it.
+/// A launch with more CTA tiles than this is full: no more tasks are added to it.
 inline constexpr std::size_t max_cta_tiles = 400000;
-/// The executor cuts larger orbital tiles, in orbitals. One task of them would have more CTA tiles than a launch has
-/// room for.
+/// Largest orbital tiles, in orbitals. The executor cuts larger tiles, because a launch has no room for the CTA tiles
+/// of their tasks.
 inline constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64;
 
 /// Returns the memory that a run may use on a device, without the reserve for the driver and for other programs.
@@ -39,32 +41,33 @@ std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
-/// What the packed panels of a tile space need on a device.
+/// What the packed panels of a tile space need on a device. `format`: of the operands.
 struct PanelDemand {
   std::int64_t largest_task;  ///< upper bound for the panels of one task
   std::int64_t all;           ///< upper bound for all panels
   std::int64_t slot;          ///< size of each pinned buffer; every panel can be sent in parts of at most this size
 };
-PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles);
+PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
 /// Returns the memory for panels: what workers and pinned buffers leave of the budget. Negative if they do not fit.
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                          const PanelDemand& demand);
-/// Returns how much of it the panel cache takes: not much more than all panels need.
+/// Returns the size of the panel cache: at most `panel_bytes`, and not much more than all panels need.
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
 
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
 /// them.
 std::int64_t launch_limit(std::int64_t panel_bytes);
-/// The same if the panel cache also stores panels that the device owns for its peers, `owned` of its `capacity`.
-/// Returns the largest integer if all panels fit. Returns nullopt if the device cannot own so many: if they take too
-/// large a part, or if the panels of two launches do not fit beside them.
+/// The same limit for a panel cache that also stores panels that the device owns for its peers. `capacity`: size of the
+/// cache. `owned`: size of the owned panels. Returns the largest integer if all panels fit. Returns nullopt if the
+/// owned panels take too large a part, or if the panels of two launches do not fit beside them.
 std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
                                                       const PanelDemand& demand);
 
-/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `budget`, `workers`,
-/// `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles do not fit.
-TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, std::int64_t budget, std::int64_t workers,
-                         std::int64_t worker_bytes);
+/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: of the
+/// operands. `budget`, `workers`, `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles
+/// do not fit.
+TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
+                         std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
 
 }  // namespace trifuse::gpu

@@ -51,7 +51,7 @@ struct CtaTile {
   std::uint8_t warps[3];       ///< [a, b, c] number of warp tiles
   std::uint8_t hole_block[3];  ///< [i, j, k] block of `hole_block` holes inside the orbital tile
 };
-/// Holes of the largest orbital tile whose blocks a CTA tile can number.
+/// Largest number of holes in an orbital tile. CtaTile::hole_block cannot number more blocks.
 inline constexpr int max_holes = 256 * hole_block;
 
 /// Energy sums of a warp for each omega2, in the order of energy_sums().
@@ -64,7 +64,7 @@ inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulati
 
 inline constexpr int max_sides = 2;  ///< left and right amplitudes
 inline constexpr int max_sets = max_disconnected_sets;
-inline constexpr int cta_holes = 3 * hole_block;  ///< holes of a CTA tile, those of i, j and k added up
+inline constexpr int cta_holes = 3 * hole_block;  ///< holes of a CTA tile, summed over i, j and k
 
 /// Says which hole blocks of a CTA tile are the same block of one orbital tile. Bit 0: those of i and j. Bit 1: those
 /// of j and k.

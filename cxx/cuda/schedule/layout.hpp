@@ -1,6 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <string_view>
+
+#include "cxx/operands/panel_kind.hpp"
 
 #if defined(__CUDACC__)
 #define TRIFUSE_HOST_DEVICE __host__ __device__
@@ -23,6 +27,9 @@
 ///
 /// A vvoo block has two particles and two holes: integrals, or t2 beside f_ov. Two indices of one kind stand in the
 /// order of their positions in a task.
+///
+/// The elements of left and right panels have the Operand type of a Precision. Those of vvoo blocks are doubles in
+/// every precision.
 namespace trifuse::gpu {
 
 /// Hole indices are divided into blocks of this many. At the end of an orbital tile, zeros fill up the block.
@@ -35,28 +42,38 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t ceil_div(std::int64_t n, std::int64_t
   return (n + size - 1) / size;
 }
 
-/// Operands in double precision, for instructions whose fragments are those of m16n8k8.
+/// A precision: operands in double precision, for instructions whose fragments are those of m16n8k8. Other precisions
+/// have the same members.
 struct Fp64 {
-  using Operand = double;
+  static constexpr const char* name = "fp64";  ///< no other precision has this name
+  using Operand = double;                      ///< an element of a packed left or right panel
   using Accumulator = double;
-  static constexpr int rows = 16, columns = 8;                ///< of a fragment of A, of B
+  /// Elements that are stored for each number of a panel. The number is the sum of its slices.
+  static constexpr int slices = 1;
+  static constexpr int rows = hole_block * hole_block;        ///< of a fragment of A
+  static constexpr int columns = hole_block * particle_pair;  ///< of a fragment of B
   static constexpr int k_step = 8;                            ///< contracted indices of one instruction
   static constexpr int k_tile_steps = 2;                      ///< k-steps of a k-tile
   static constexpr int k_tile_depth = k_step * k_tile_steps;  ///< contracted indices
   /// Elements in the k-tile of one fragment of A, of B.
-  static constexpr int a_k_tile = rows * k_tile_depth, b_k_tile = columns * k_tile_depth;
+  static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
+
+  /// Slice `slice` of the number `x`.
+  static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, [[maybe_unused]] int slice) { return x; }
 
   /// Offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) + k % 4.
-  static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k) {
+  static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, [[maybe_unused]] int slice) {
     const int lane = row % 8 * 4 + k % 4;
     return (k / 4 * 32 + lane) * 2 + row / 8;
   }
   /// Offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column + k % 4.
-  static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column) {
+  static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, [[maybe_unused]] int slice) {
     const int lane = column * 4 + k % 4;
     return (k / k_step * 32 + lane) * 2 + k % k_step / 4;
   }
-  /// Inverse maps: row or column, and k, of an offset in a k-tile.
+  /// Inverse maps: slice, row or column, and k, of an offset in a k-tile.
+  static constexpr TRIFUSE_HOST_DEVICE int a_slice(int) { return 0; }
+  static constexpr TRIFUSE_HOST_DEVICE int b_slice(int) { return 0; }
   static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 64 / 8 + element % 2 * 8; }
   static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) { return element / 64 * 4 + element % 8 / 2; }
   static constexpr TRIFUSE_HOST_DEVICE int b_column(int element) { return element % 64 / 8; }
@@ -65,7 +82,28 @@ struct Fp64 {
   }
 };
 
-enum class PanelKind : std::uint8_t { left, right, vvoo };
+/// The numbers of a Precision that host code plans with. Precisions may have equal sizes; their names differ.
+struct OperandFormat {
+  std::string_view name;                        ///< of the precision; a string literal
+  std::int32_t k_step;                          ///< contracted indices of one instruction
+  std::int32_t k_tile_depth;                    ///< contracted indices of a k-tile
+  std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
+  auto operator<=>(const OperandFormat&) const = default;
+  /// Bytes that a left or right panel takes for each number, all slices together.
+  constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * particle_pair * k_tile_depth); }
+};
+
+template <typename Precision>
+constexpr OperandFormat format_of() {
+  static_assert(Precision::rows == hole_block * hole_block && Precision::columns == hole_block * particle_pair,
+                "all precisions have the same fragments");
+  constexpr int size = sizeof(typename Precision::Operand);
+  return {Precision::name, Precision::k_step, Precision::k_tile_depth, Precision::a_k_tile * size,
+          Precision::b_k_tile * size};
+}
+
+/// The format of vvoo blocks in every precision.
+inline constexpr OperandFormat vvoo_format = format_of<Fp64>();
 
 /// How a panel is copied from strided rows in the host's layout (the source) to the packed layout. The positions of a
 /// panel's indices are p, h, h' for a left panel, p, p', h for a right panel, and p, p', h, h' for a vvoo block.
@@ -87,21 +125,34 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t contracted)
   return ceil_div(contracted, Precision::k_tile_depth);
 }
 
-/// Elements of the whole packed panel, zeros included.
-template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
+/// Size of the whole packed panel, zeros included. `k_tile_depth`: of the precision. `a_k_tile`, `b_k_tile`,
+/// `vvoo_holes`: sizes of the k-tile of one fragment of A and of B, and of 4 x 4 holes of a vvoo block. The result has
+/// the unit of these sizes.
+constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, int k_tile_depth, int a_k_tile, int b_k_tile,
+                                                       int vvoo_holes) {
   switch (p.kind) {
     case PanelKind::left:
       return ceil_div(p.extent[1], hole_block) * ceil_div(p.extent[2], hole_block) *
-             k_tile_count<Precision>(p.contracted) * p.extent[0] * Precision::a_k_tile;
+             ceil_div(p.contracted, k_tile_depth) * p.extent[0] * a_k_tile;
     case PanelKind::right:
-      return ceil_div(p.extent[2], hole_block) * k_tile_count<Precision>(p.contracted) * p.extent[0] *
-             ceil_div(p.extent[1], particle_pair) * Precision::b_k_tile;
+      return ceil_div(p.extent[2], hole_block) * ceil_div(p.contracted, k_tile_depth) * p.extent[0] *
+             ceil_div(p.extent[1], particle_pair) * b_k_tile;
     case PanelKind::vvoo:
       break;
   }
-  return ceil_div(p.extent[2], hole_block) * ceil_div(p.extent[3], hole_block) * p.extent[0] * p.extent[1] *
-         (hole_block * hole_block);
+  return ceil_div(p.extent[2], hole_block) * ceil_div(p.extent[3], hole_block) * p.extent[0] * p.extent[1] * vvoo_holes;
+}
+
+/// Elements of the whole packed panel, zeros included.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
+  return packed_size(p, Precision::k_tile_depth, Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block);
+}
+
+/// Bytes of the whole packed panel, zeros included.
+constexpr std::int64_t packed_bytes(const Packing& p, const OperandFormat& format) {
+  return packed_size(p, format.k_tile_depth, format.a_k_tile_bytes, format.b_k_tile_bytes,
+                     hole_block * hole_block * static_cast<int>(sizeof(double)));
 }
 
 /// Offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, p), in elements. `h2_blocks`, `k_tiles`,
@@ -135,6 +186,7 @@ struct PackedIndices {
   std::int64_t packed;  ///< offset in the packed panel
   int index[4];         ///< [position] see Packing
   int contracted;       ///< contracted index
+  int slice;            ///< of the number, see Precision::slices; 0 in a vvoo block
   bool inside;          ///< false: the element only fills up a fragment and is zero
 };
 
@@ -154,7 +206,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     return static_cast<int>(digit);
   };
   int index[4] = {0, 0, 0, 0};
-  int k = 0;
+  int k = 0, slice = 0;
   std::int64_t packed = 0;
   if (p.kind == PanelKind::left) {
     const int element = next_digit(Precision::a_k_tile);
@@ -163,6 +215,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     const int b2 = next_digit(blocks_of_part(2)) + shift(2), b1 = static_cast<int>(n) + shift(1);
     const int row = Precision::a_row(element);
     k = Precision::a_contracted(element);
+    slice = Precision::a_slice(element);
     index[1] = b1 * hole_block + row / hole_block;
     index[2] = b2 * hole_block + row % hole_block;
     packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_block), b2, k_tile_count<Precision>(p.contracted),
@@ -178,6 +231,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     const int block = static_cast<int>(n) + shift(2);
     const int column = Precision::b_column(element);
     k = Precision::b_contracted(element);
+    slice = Precision::b_slice(element);
     index[1] = p2_pair * particle_pair + column % particle_pair;
     index[2] = block * hole_block + column / particle_pair;
     packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.contracted), k_tile, p.extent[0], index[0],
@@ -196,13 +250,14 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   }
   bool inside = p.kind == PanelKind::vvoo || k < p.contracted;
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) inside = inside && index[q] < p.extent[q];
-  return {packed, {index[0], index[1], index[2], index[3]}, k, inside};
+  return {packed, {index[0], index[1], index[2], index[3]}, k, slice, inside};
 }
 
 /// An element of a packed panel: where it goes, and where it comes from.
 struct PackedElement {
   std::int64_t packed;  ///< offset in the packed panel
   std::int64_t raw;     ///< offset in the source; -1: the element is zero
+  int slice;            ///< of the number at `raw`
 };
 
 /// The same element as packed_indices(p, n), with its offset in the source of `p`.
@@ -213,7 +268,14 @@ constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
     raw += (indices.index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
   }
-  return {indices.packed, indices.inside ? raw : -1};
+  return {indices.packed, indices.inside ? raw : -1, indices.slice};
+}
+
+/// The value of this element. `source`: of the packing. `Precision`: Fp64 for a vvoo block.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE typename Precision::Operand packed_value(const PackedElement& element,
+                                                                       const double* source) {
+  return element.raw < 0 ? typename Precision::Operand{} : Precision::slice_of(source[element.raw], element.slice);
 }
 
 /// Elements of the packed panel that are filled from the source of `p`, zeros included.

@@ -7,24 +7,8 @@
 
 namespace trifuse::gpu {
 
-namespace {
-
-/// The name of the packed panel that is made of a panel of the host. `swapped` is false.
-PanelName name_of(const PanelKey& key, AmplitudeSide side) {
-  switch (key.kind) {
-    case PanelKey::Kind::left:
-      return {PanelKind::left, side, 0, false, key.tiles};
-    case PanelKey::Kind::right:
-      return {PanelKind::right, side, 0, false, key.tiles};
-    case PanelKey::Kind::vvoo:
-      break;
-  }
-  return {PanelKind::vvoo, side, key.set, false, key.tiles};
-}
-
-}  // namespace
-
-PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& owner_of) {
+PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
+                             const std::function<int(const PanelExtent&)>& owner_of) {
   const auto add = [&](const PanelName& name, int number) {
     OwnedPanels& owner = owned_[number];
     locations_[name] = {number, owner.bytes};
@@ -34,20 +18,22 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const std::function<int(
   // The two indices of one kind stand in the order of their tiles. If the tiles coincide, tasks read both orders,
   // unless antisymmetry turns one order into the other.
   const bool both = panels.formulation() == SpinFormulation::spin_adapted;
-  const auto add_orders = [&](PanelName name, int owner) {
-    const std::size_t first = name.kind == PanelKind::left ? 1 : name.kind == PanelKind::right ? 0 : 2;
-    const int one = name.tiles[first], other = name.tiles[first + 1];
+  const auto add_orders = [&](const PanelKey& key, int owner) {
+    const std::size_t first = key.kind == PanelKind::left ? 1 : key.kind == PanelKind::right ? 0 : 2;
+    const int one = key.tiles[first], other = key.tiles[first + 1];
     for (const bool swapped : {false, true}) {
-      name.swapped = swapped;
-      if (swapped ? one > other || (both && one == other) : one <= other) add(name, owner);
+      if (swapped ? one > other || (both && one == other) : one <= other) add({key, swapped, format}, owner);
     }
   };
   panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
     const int owner = owner_of(extent);
     if (owner < 0) return;
-    add_orders(name_of(key, key.side), owner);
+    add_orders(key, owner);
+    if (key.kind != PanelKind::right || !panels.two_sided()) return;
     // The left and the right side each read a part of a right panel.
-    if (key.kind == PanelKey::Kind::right && panels.two_sided()) add_orders(name_of(key, AmplitudeSide::left), owner);
+    PanelKey of_left = key;
+    of_left.side = AmplitudeSide::left;
+    add_orders(of_left, owner);
   });
 }
 

@@ -18,9 +18,10 @@ namespace trifuse::gpu {
 /// that have the same panels in the same orbital tiles compute the same map, without communication.
 class PanelOwnerMap {
  public:
-  /// `panels`: those of the host. `owner_of`: the number of the GPU that owns the packed panels made of a panel of the
-  /// host, whose extent it gets; -1 if no GPU does.
-  PanelOwnerMap(const PanelLayout& panels, const std::function<int(const PanelExtent&)>& owner_of);
+  /// `panels`: the panels of the host. `format`: of the operands. `owner_of`: returns the number of the GPU that owns all
+  /// packed panels of a host panel with this extent; -1 if no GPU owns them.
+  PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
+                const std::function<int(const PanelExtent&)>& owner_of);
 
   struct Location {
     int owner;            ///< number of the GPU
@@ -47,8 +48,8 @@ class PeerPanels {
  public:
   /// No peers.
   PeerPanels() = default;
-  /// `memory_of_owner` [owner]: the owner's first panel, as this GPU sees it; null if it cannot read it, and for
-  /// itself.
+  /// `memory_of_owner` [owner]: address of the owner's first panel on this GPU; null if this GPU cannot read the panel,
+  /// or if it is the owner.
   PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const std::byte*> memory_of_owner);
   /// Returns the address of a panel; null if no peer owns it in memory that this GPU can read.
   const std::byte* find(const PanelName& name) const;

@@ -29,20 +29,14 @@ TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Ta
 
 }  // namespace
 
-PanelKey PanelName::on_host() const {
-  const PanelTiles three{tiles[0], tiles[1], tiles[2]};
-  switch (kind) {
-    case PanelKind::left:
-      return PanelKey::left(three, side);
-    case PanelKind::right:
-      return PanelKey::right(three, side);
-    case PanelKind::vvoo:
-      break;
-  }
-  return PanelKey::vvoo(set, tiles);
+std::size_t PanelName::Hash::operator()(const PanelName& name) const {
+  std::size_t hash = static_cast<std::size_t>(name.key.kind) << 24 | static_cast<std::size_t>(name.key.side) << 16 |
+                     std::size_t{name.key.set} << 8 | std::size_t{name.swapped};
+  for (const int tile : name.key.tiles) hash = (hash ^ static_cast<std::size_t>(tile)) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
 }
 
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,
                    ContractionList& contractions, TaskProgram& program) {
   list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::computed);
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
@@ -59,11 +53,9 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
         const AmplitudeSide side = sides == 2 && n == 0 ? AmplitudeSide::left : AmplitudeSide::right;
         TaskProgram::NamedProduct& named =
             program.products[at((n * contractions.targets + destination.target) * products_per_target + number)];
-        const auto& l = product.left;
-        const auto& r = product.right;
-        named.a = {PanelKind::left, side, 0, slot[1] > slot[2], {l[0], l[1], l[2], 0}};
-        named.b = {PanelKind::right, side, 0, slot[3] > slot[4], {r[0], r[1], r[2], 0}};
-        named.k_steps = static_cast<std::int32_t>(ceil_div(contracted, k_step));
+        named.a = {PanelKey::left(product.left, side), slot[1] > slot[2], format};
+        named.b = {PanelKey::right(product.right, side), slot[3] > slot[4], format};
+        named.k_steps = static_cast<std::int32_t>(ceil_div(contracted, format.k_step));
         program.operations_of_element += 2.0 * static_cast<double>(contracted);
       }
     }
@@ -73,24 +65,18 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
   for (const DisconnectedTerm& term : contractions.disconnected) {
     const int place = adapted ? term.particle * 6 + term.target : term.particle * 3 + term.hole;
     for (int set = 0; set < problem.disconnected_sets(); ++set) {
-      const auto particle = [&](std::size_t n) { return task.particles[at(term.vvoo_particles[n])]; };
-      const auto hole = [&](std::size_t n) { return task.holes[at(term.vvoo_holes[n])]; };
-      program.vvoo[at(set * terms + place)] = {true,
-                                               {PanelKind::vvoo,
-                                                AmplitudeSide::right,
-                                                static_cast<std::uint8_t>(set),
-                                                term.vvoo_holes[0] > term.vvoo_holes[1],
-                                                {particle(0), particle(1), hole(0), hole(1)}}};
+      program.vvoo[at(set * terms + place)] = {
+          true, {PanelKey::vvoo(at(set), term.vvoo_tiles(task)), term.vvoo_holes[0] > term.vvoo_holes[1], vvoo_format}};
     }
   }
 }
 
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride) {
-  const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.tiles[n]].size); };
+  const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.key.tiles[n]].size); };
   Packing p{};
-  p.kind = name.kind;
-  // `role` counts the indices in the order of name.tiles. If the positions of two indices have the reverse order, they
-  // are exchanged below.
+  p.kind = name.key.kind;
+  // `role` counts the indices in the order of name.key.tiles. If the positions of two indices have the reverse order,
+  // they are exchanged below.
   const auto set = [&](std::size_t position, std::size_t role, std::int64_t step) {
     p.extent[position] = extent(role);
     p.stride[position] = step;
@@ -100,9 +86,9 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
     std::swap(p.stride[x], p.stride[y]);
   };
   ContractedIndex contracted{};
-  const PanelTiles tiles{name.tiles[0], name.tiles[1], name.tiles[2]};
+  const PanelTiles tiles{name.key.tiles[0], name.key.tiles[1], name.key.tiles[2]};
   const std::int64_t n0 = extent(0), n1 = extent(1), n2 = extent(2);
-  switch (name.kind) {
+  switch (name.key.kind) {
     case PanelKind::left:  // host's panel [h, h', p, contracted index]
       set(0, 0, stride);
       set(1, 1, n0 * n2 * stride);
@@ -135,7 +121,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       break;
   }
   p.contracted =
-      name.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, contracted).total());
+      name.key.kind == PanelKind::vvoo ? 1 : static_cast<std::int32_t>(contracted_extent(space, contracted).total());
   p.outer_begin = 0;
   p.outer_count = p.extent[p.outer];
   return p;
@@ -143,7 +129,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
 
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name) {
   // The size does not depend on strides.
-  return packed_size<Fp64>(packing_of(space, formulation, name, 1)) * static_cast<std::int64_t>(sizeof(double));
+  return packed_bytes(packing_of(space, formulation, name, 1), name.format);
 }
 
 }  // namespace trifuse::gpu

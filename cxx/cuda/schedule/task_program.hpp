@@ -2,6 +2,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,16 +16,23 @@
 /// Turns the contraction list of a task into the program of a kernel.
 namespace trifuse::gpu {
 
-/// Names a packed panel on the device: the panel of the host, and the order of its two indices of one kind.
+/// Names a packed panel on the device: the panel of the host, the order of its two indices of one kind, and the format
+/// of its elements. A device may store the same panel in several formats.
 struct PanelName {
-  PanelKind kind;
-  AmplitudeSide side;        ///< of left and right panels; AmplitudeSide::right for vvoo blocks
-  std::uint8_t set;          ///< of vvoo blocks: number of the set in Method::sets(); else 0
-  bool swapped;              ///< true if the two indices of one kind have positions in the reverse order of `tiles`
-  std::array<int, 4> tiles;  ///< orbital tiles in the order of the host's panel; left and right panels use three
+  PanelKey key{};          ///< the host panel from which the packed panel is made
+  bool swapped = false;    ///< true if the two indices of one kind have positions in the reverse order of the tiles
+  OperandFormat format{};  ///< vvoo_format for vvoo blocks
+
+  PanelName() = default;
+  /// `operand_format`: of left and right panels; not used for vvoo blocks.
+  PanelName(const PanelKey& panel, bool is_swapped, const OperandFormat& operand_format)
+      : key(panel), swapped(is_swapped), format(panel.kind == PanelKind::vvoo ? vvoo_format : operand_format) {}
   auto operator<=>(const PanelName&) const = default;
-  /// The panel of the host that it is made of.
-  PanelKey on_host() const;
+
+  /// For hash tables. The names of one panel in several formats have the same hash.
+  struct Hash {
+    std::size_t operator()(const PanelName& name) const;
+  };
 };
 
 /// The program of a task, with names of panels instead of pointers.
@@ -43,12 +51,12 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
-/// Writes the program of `task` into `program`. `k_step`: contracted indices of one instruction. `contractions`:
-/// storage that is reused from call to call; holds the task's contraction list afterwards.
-void write_program(const Problem& problem, const TileSpace& space, const Task& task, int k_step,
+/// Writes the program of `task` into `program`. `format`: of the operands. `contractions`: storage that is reused from
+/// call to call; holds the task's contraction list afterwards.
+void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,
                    ContractionList& contractions, TaskProgram& program);
 
-/// Shape and strides of a panel in the host's memory, all of it. `stride`: doubles from one row of the host's panel to
+/// Shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's panel to
 /// the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
 /// The same packing for a source with rows of contracted indices that are `row_stride` doubles apart. `packing`: its

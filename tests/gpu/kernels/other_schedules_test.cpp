@@ -29,7 +29,7 @@ class OtherSchedules : public testing::OnGpu {
     SCOPED_TRACE(kernel.name);
     constexpr double unset = 1e300;
     const std::array<int, 6> extent = {9, 7, 10, 5, 8, 6};
-    const RandomTask task(SpinFormulation::spin_orbital, extent, 37, 0, 0);
+    const RandomTask<> task(SpinFormulation::spin_orbital, extent, 37, 0, 0);
     const std::vector<double> found = task.stored_target(kernel, unset);
     std::size_t n = 0;
     double worst = 0.0;
@@ -81,7 +81,7 @@ TEST_F(OtherSchedules, GiveTheEnergiesOfTheStandardSchedule) {
       for (const int equal_particles : {0, 3}) {
         SCOPED_TRACE(to_string(formulation) + ", equal holes " + std::to_string(equal_holes) + ", equal particles " +
                      std::to_string(equal_particles));
-        const RandomTask task(formulation, {5, 5, 5, 6, 6, 6}, 21, equal_particles, equal_holes);
+        const RandomTask<> task(formulation, {5, 5, 5, 6, 6, 6}, 21, equal_particles, equal_holes);
         expect_same(task.energies(reversed), task.energies(*standard));
       }
     }

@@ -12,11 +12,15 @@
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
+#include "tests/support/packed_panels.hpp"
 
 namespace trifuse::gpu {
 
-/// One task with random operands, in host memory and on the current device.
+/// One task with random operands, in host memory and on the current device. The numbers do not depend on `Precision`,
+/// in which the operands are packed.
+template <typename Precision = Fp64>
 class RandomTask {
  public:
   /// `extent` [a, b, c, i, j, k]: orbitals of the tiles. `contracted`: contracted indices of every product.
@@ -65,18 +69,19 @@ class RandomTask {
   }
 
  private:
-  /// A panel in host memory, and packed on the device.
+  /// A panel in host memory, and packed on the device in precision `Packed`.
+  template <typename Packed>
   struct Operand {
     Packing packing{};
     std::vector<double> dense;
-    std::shared_ptr<DeviceArray<double>> packed;
+    std::shared_ptr<DeviceArray<typename Packed::Operand>> packed;
     const double* row(int x, int y, int z) const {
       const auto& s = packing.stride;
       return dense.data() + x * s[0] + y * s[1] + z * s[2];
     }
   };
   struct Operands {
-    Operand left, right;
+    Operand<Precision> left, right;
   };
 
   static std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
@@ -90,8 +95,9 @@ class RandomTask {
   std::int32_t orbitals() const { return task_.offset[5] + task_.extent[5]; }
 
   /// A panel of random numbers. `positions`: 0..5 of its indices in the task.
-  Operand operand(PanelKind kind, const std::vector<int>& positions) {
-    Operand made;
+  template <typename Packed>
+  Operand<Packed> operand(PanelKind kind, const std::vector<int>& positions) {
+    Operand<Packed> made;
     Packing& p = made.packing;
     p.kind = kind;
     p.contracted = kind == PanelKind::vvoo ? 1 : contracted_;
@@ -104,22 +110,17 @@ class RandomTask {
     }
     p.outer_count = p.extent[p.outer];
     for (std::int64_t n = 0; n < size; ++n) made.dense.push_back(number());
-    std::vector<double> packed(at(packed_size<Fp64>(p)));
-    for (std::int64_t n = 0; n < std::ssize(packed); ++n) {
-      const PackedElement element = packed_element<Fp64>(p, n);
-      packed[at(element.packed)] = element.raw < 0 ? 0.0 : made.dense[at(element.raw)];
-    }
-    made.packed = to_device(packed);
+    made.packed = to_device(packed_panel<Packed>(p, made.dense.data()));
     return made;
   }
   void add_product(const ProductAxes& axes) {
     const auto p = others(axes.particle), h = others(axes.hole);
-    products_.push_back({operand(PanelKind::left, {axes.particle, 3 + h[0], 3 + h[1]}),
-                         operand(PanelKind::right, {p[0], p[1], 3 + axes.hole})});
+    products_.push_back({operand<Precision>(PanelKind::left, {axes.particle, 3 + h[0], 3 + h[1]}),
+                         operand<Precision>(PanelKind::right, {p[0], p[1], 3 + axes.hole})});
   }
   void add_vvoo(int particle, int hole) {
     const auto p = others(particle), h = others(hole);
-    vvoo_.push_back(operand(PanelKind::vvoo, {p[0], p[1], 3 + h[0], 3 + h[1]}));
+    vvoo_.push_back(operand<Fp64>(PanelKind::vvoo, {p[0], p[1], 3 + h[0], 3 + h[1]}));
   }
 
   /// Runs a kernel. `result`: before the launch; the epilogue writes it, or task_sums if `sum` is true.
@@ -132,10 +133,10 @@ class RandomTask {
     std::vector<KernelProduct> products;
     for (const Operands& product : products_) {
       products.push_back({product.left.packed->data(), product.right.packed->data(),
-                          static_cast<std::int32_t>(ceil_div(contracted_, kernel.k_step)), 0});
+                          static_cast<std::int32_t>(ceil_div(contracted_, kernel.shape.format.k_step)), 0});
     }
     std::vector<const double*> vvoo;
-    for (const Operand& block : vvoo_) vvoo.push_back(block.packed->data());
+    for (const Operand<Fp64>& block : vvoo_) vvoo.push_back(block.packed->data());
     // Few CTAs, so that each computes several CTA tiles.
     const int grid = static_cast<int>(std::min<std::size_t>(cta_tiles.size(), 3));
     const auto tasks = to_device(std::vector<TaskData>{task});
@@ -145,8 +146,8 @@ class RandomTask {
     const auto eps = to_device(eps_), omega2 = to_device(std::vector<double>{0.1}), ov_factors = to_device(ov_factors_);
     const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
     const auto out = to_device(result);
-    const DeviceArray<double> scratch(at(grid) * at(kernel.memory(formulation_).scratch) *
-                                      at(targets_per_side(formulation_)));
+    const DeviceArray<double> scratch(
+        static_cast<std::size_t>(scratch_doubles(grid, targets_per_side(formulation_), kernel.shape.cta_elements)));
     const DeviceArray<double> warp_sums(cta_tiles.size() * at(kernel.shape.warps * energy_sums(formulation_)));
     KernelParameters parameters = base_parameters(formulation_, 1, 1);
     parameters.tasks = tasks->data();
@@ -174,10 +175,10 @@ class RandomTask {
   SpinFormulation formulation_;
   int contracted_;
   TaskData task_;
-  std::vector<Operands> products_;  ///< [target, particle, hole]
-  std::vector<Operand> vvoo_;       ///< [vvoo block]
-  std::vector<double> eps_;         ///< [orbital] hartree
-  std::vector<double> ov_factors_;  ///< [particle orbital, hole orbital]
+  std::vector<Operands> products_;   ///< [target, particle, hole]
+  std::vector<Operand<Fp64>> vvoo_;  ///< [vvoo block]
+  std::vector<double> eps_;          ///< [orbital] hartree
+  std::vector<double> ov_factors_;   ///< [particle orbital, hole orbital]
 };
 
 }  // namespace trifuse::gpu

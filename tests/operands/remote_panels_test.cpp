@@ -16,9 +16,9 @@ namespace trifuse::testing {
 namespace {
 
 constexpr std::int64_t size = 1000;                   // doubles of a panel
-constexpr std::int64_t with_margin = (size + 8) * 8;  // bytes that it takes
+constexpr std::int64_t with_margin = (size + 8) * 8;  // bytes of a panel in the cache
 
-/// Panel n stands at n * size, and holds its places.
+/// Panel n begins at n * size. Its elements are their positions.
 void count_up(std::int64_t at, std::span<double> values) {
   for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(at) + static_cast<double>(n);
 }
@@ -30,7 +30,7 @@ bool right(const PanelGuard& panel, std::int64_t at) {
   return true;
 }
 
-/// Waits for the thread that reads ahead.
+/// Waits until the background thread has prefetched.
 template <typename Condition>
 bool soon(Condition condition) {
   for (int n = 0; n < 5000 && !condition(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -58,14 +58,14 @@ TEST(RemotePanels, AreFetchedOnceWhereThereIsRoom) {
   EXPECT_EQ(traffic.max_bytes, 10 * with_margin);
 }
 
-TEST(RemotePanels, ThoseUsedLongestAgoMakeRoom) {
+TEST(RemotePanels, UsedLongestAgoAreEvicted) {
   RemotePanels panels(count_up, 2 * with_margin);
   for (const std::int64_t n : {0, 1, 0, 2, 0, 1}) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 4);  // 0, 1, 2 in the place of 1, 1 again
   EXPECT_EQ(panels.traffic().max_bytes, 2 * with_margin);
 }
 
-TEST(RemotePanels, TakeTheMemoryOfThoseThatWentAndNoMoreThanIsAllowed) {
+TEST(RemotePanels, ReuseTheMemoryOfEvictedPanelsWithinTheBudget) {
   RemotePanels panels(count_up, 3 * with_margin);
   std::set<const double*> places;
   for (std::int64_t n = 0; n < 20; ++n) {
@@ -79,7 +79,7 @@ TEST(RemotePanels, TakeTheMemoryOfThoseThatWentAndNoMoreThanIsAllowed) {
   EXPECT_LE(panels.traffic().max_bytes, 3 * with_margin);
 }
 
-TEST(RemotePanels, ThoseInUseStayAndTakeWhatTheyNeed) {
+TEST(RemotePanels, InUseAreNotEvictedAndMayExceedTheBudget) {
   RemotePanels panels(count_up, with_margin);
   {
     std::vector<PanelGuard> guards;
@@ -87,7 +87,7 @@ TEST(RemotePanels, ThoseInUseStayAndTakeWhatTheyNeed) {
     for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(guards[static_cast<std::size_t>(n)], n * size));
     EXPECT_EQ(panels.traffic().max_bytes, 4 * with_margin);
   }
-  // All but one have gone, the one that was let go last.
+  // All panels except the last released one have been evicted.
   for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 8 - panels.traffic().hits);
   EXPECT_LE(panels.traffic().hits, 1);
@@ -112,7 +112,7 @@ TEST(RemotePanels, ArePrefetchedOnRequest) {
   ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 10; }));
   EXPECT_EQ(panels.traffic().wanted, 0);
   for (std::int64_t n = 0; n < 10; ++n) {
-    panels.prefetch(n * size, size);  // here already
+    panels.prefetch(n * size, size);  // already in the cache
     EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   }
   EXPECT_EQ(panels.traffic().hits, 10);
@@ -127,7 +127,7 @@ TEST(RemotePanels, ArePrefetchedIntoHalfOfTheCacheOnly) {
   EXPECT_EQ(panels.traffic().fetched, 4);
   for (std::int64_t n = 0; n < 8; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   EXPECT_EQ(panels.traffic().fetched, 8);
-  // Nothing that comes ahead takes the room of what is in use.
+  // Prefetched panels do not replace panels in use.
   const PanelGuard in_use = panels.acquire(0, size);
   for (std::int64_t n = 10; n < 14; ++n) panels.prefetch(n * size, size);
   ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 12; }));
@@ -135,7 +135,7 @@ TEST(RemotePanels, ArePrefetchedIntoHalfOfTheCacheOnly) {
   EXPECT_EQ(panels.traffic().max_bytes, 8 * with_margin);
 }
 
-TEST(RemotePanels, AFailureReachesWhoWantedThePanelAndNobodyElse) {
+TEST(RemotePanels, AFailureReachesOnlyTheCallersOfThePanel) {
   std::atomic<bool> broken{true};
   RemotePanels panels(
       [&](std::int64_t at, std::span<double> values) {
@@ -151,7 +151,7 @@ TEST(RemotePanels, AFailureReachesWhoWantedThePanelAndNobodyElse) {
   EXPECT_TRUE(right(panels.acquire(size, size), size));
 }
 
-/// Budgets from nothing to everything; more threads than panels fit.
+/// Budgets from zero to the size of all panels, with more threads than panels that fit.
 class RemotePanelsUnderLoad : public ::testing::TestWithParam<std::int64_t> {};
 INSTANTIATE_TEST_SUITE_P(Budget, RemotePanelsUnderLoad, ::testing::Values(0, 3, 12, 100));
 

@@ -28,15 +28,15 @@ CalculationOptions semicanonical() {
   return options;
 }
 
-/// In other orbitals, and in tiles of which a class and irrep have several.
+/// The source in rotated orbitals, with several tiles for each class and irrep.
 std::unique_ptr<TileSource> rotated_and_cut(const TileSource& source, unsigned seed) {
   return retile(*rotated_source(source, random_rotations(source.tiles(), seed)), 2, 3);
 }
 
-/// A source that is not like that of other ranks.
+/// A source that may differ from the sources of other ranks.
 class OddSource final : public TileSource {
  public:
-  bool unreadable = false;  ///< of its integrals
+  bool unreadable = false;  ///< true: reading integrals fails
   bool negative_fock = false;
 
   explicit OddSource(const TileSource& sound) : sound_(sound) {}
@@ -82,7 +82,7 @@ TEST(SemicanonicalOrbitals, DiagonaliseTheFockMatrixOfEachSpinAndIrrep) {
 }
 
 TEST(SemicanonicalOrbitals, UndoAnyRotationOfTheOccupiedAndOfTheVirtualOrbitals) {
-  // The made-up Fock matrix is diagonal to begin with, so both must give the energies of the unrotated orbitals.
+  // The made-up Fock matrix is diagonal, so all rotations must give the energies of the unrotated orbitals.
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 3, 6, 8}, 2));
   const auto expected = numbers_of(calculate(*source, semicanonical()));
   for (const unsigned seed : {1u, 2u}) {
@@ -101,7 +101,7 @@ TEST(SemicanonicalOrbitals, UndoARotationOnTheLeftToo) {
   EXPECT_LT(relative_difference(found, expected), 1e-12);
 }
 
-TEST(SemicanonicalOrbitals, HaveTheSameBitsWhateverThreadsTheBlasLibraryHad) {
+TEST(SemicanonicalOrbitals, HaveTheSameBitsForAnyNumberOfBlasThreads) {
   const auto source = open_dump_of("ch2_631g_c2v_rohf_t3");
   set_blas_threads(1);
   const auto expected = numbers_of(calculate(*source, semicanonical()));
@@ -111,7 +111,7 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsWhateverThreadsTheBlasLibraryHad) {
   }
 }
 
-/// Every number of a source, block after block.
+/// All numbers of a source, block after block.
 std::vector<double> everything_in(const TileSource& source) {
   const MemorySource copy = MemorySource::copy_of(source);
   std::vector<double> numbers(copy.orbital_energies().begin(), copy.orbital_energies().end());
@@ -124,7 +124,7 @@ std::vector<double> everything_in(const TileSource& source) {
 }
 
 TEST(SemicanonicalOrbitals, AreTheRotatedOnesInEveryBlock) {
-  // Rotated there and back a tensor is what it was, but for the signs that eigenvectors may have.
+  // After a rotation and its inverse the tensor is unchanged, except for the signs of eigenvectors.
   for (const int irreps : {1, 2, 4}) {
     const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 3, 6, 8}, irreps));
     const auto rotated = rotated_and_cut(*source, 5);
@@ -155,7 +155,7 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsIfNoRankHasAllOfThem) {
             for (std::int64_t seen = most; seen < result.own_bytes();) {
               if (most.compare_exchange_weak(seen, result.own_bytes())) break;
             }
-            run_collectively(&communicator, [] {});  // others may still read what this rank has
+            run_collectively(&communicator, [] {});  // other ranks may still read memory of this rank
           },
           arrays);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
@@ -167,7 +167,7 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsIfNoRankHasAllOfThem) {
   }
 }
 
-TEST(SemicanonicalOrbitals, AreThoseOfTheFirstRankWhereOthersFindOtherOnes) {
+TEST(SemicanonicalOrbitals, AreTheOrbitalsOfRankZeroOnAllRanks) {
   const auto source = rotated_and_cut(*make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}, 2)), 7);
   SemicanonicalSource alone(*source, *source);
   alone.rotate(nullptr);
@@ -175,7 +175,7 @@ TEST(SemicanonicalOrbitals, AreThoseOfTheFirstRankWhereOthersFindOtherOnes) {
   const auto failures = failures_of_ranks(
       3,
       [&](Communicator& communicator) {
-        // As if LAPACK turned orbitals otherwise on its processor.
+        // Rank 1 gets other eigenvectors, as if LAPACK gave other results on its processor.
         OddSource odd(*source);
         odd.negative_fock = communicator.rank() == 1;
         SemicanonicalSource result(odd, odd);
@@ -191,7 +191,7 @@ TEST(SemicanonicalOrbitals, AreThoseOfTheFirstRankWhereOthersFindOtherOnes) {
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
+TEST(SemicanonicalOrbitals, FailOnAllRanksIfOneCannotRead) {
   const auto failures = failures_of_ranks(
       3,
       [](Communicator& communicator) {
@@ -206,7 +206,7 @@ TEST(SemicanonicalOrbitals, FailTogetherWhereARankCannotRead) {
   EXPECT_EQ(failures, (std::vector<std::string>{"Rank 1 failed: " + sentence, sentence, "Rank 1 failed: " + sentence}));
 }
 
-TEST(SemicanonicalOrbitals, StopTogetherWhereARankIsToldTo) {
+TEST(SemicanonicalOrbitals, StopOnAllRanksIfOneStops) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {5, 4, 9, 10}));
   const std::atomic<bool> stop{true};
   const auto failures = failures_of_ranks(
@@ -222,8 +222,8 @@ TEST(SemicanonicalOrbitals, StopTogetherWhereARankIsToldTo) {
   EXPECT_THROW(Calculation(*source, nullptr, semicanonical()).run(&stop), Interrupted);
 }
 
-TEST(SemicanonicalOrbitals, AreKnownToTakeTheOperationsOfTheirProducts) {
-  // In single tiles each block is turned once in each of its indices.
+TEST(SemicanonicalOrbitals, CostTheOperationsOfTheirProducts) {
+  // With one tile for each class, each block is rotated once in each index.
   const auto whole = make_synthetic_source({Reference::rohf, 6, 5, 14, 15, 1, 20, 20, 1});
   double expected = 0.0;
   for (const BlockIndex& index : {t2_blocks(whole->tiles()), triples_v2_blocks(whole->tiles())}) {
@@ -234,13 +234,13 @@ TEST(SemicanonicalOrbitals, AreKnownToTakeTheOperationsOfTheirProducts) {
     }
   }
   EXPECT_EQ(rotation_cost(*whole).operations, expected);
-  // Of pairs in smaller ones only half is there to be turned in the other two.
+  // With smaller tiles, only half of the pairs of tiles are stored, so the other two indices need fewer operations.
   const auto cut = make_synthetic_source({Reference::rohf, 6, 5, 14, 15, 1, 2, 3, 1});
   EXPECT_LT(rotation_cost(*cut).operations, expected);
   EXPECT_GT(rotation_cost(*cut).operations, 0.5 * expected);
 }
 
-TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
+TEST(SemicanonicalOrbitals, NeedOnlyAPartOfTheMemoryOnEachRank) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {6, 5, 14, 15}));
   CalculationOptions options = semicanonical();
   options.tile_size = 4;
@@ -249,7 +249,7 @@ TEST(SemicanonicalOrbitals, TakeOfEachRankOnlyItsPartOfTheMemory) {
   const SemicanonicalSource rotated(*source, *source);
   const double bytes = rotated.cost().bytes;
   EXPECT_GE(rotated.cost().peak(4), 2.5 * bytes / 4);
-  // However many share it, each of them rotates a group of blocks at a time.
+  // With any number of ranks, each rank rotates at least one group of blocks at a time.
   EXPECT_GE(rotated.cost().peak(1000), 2.0 * 3 * 3 * 6 * 15 * sizeof(double));
   options.memory = static_cast<std::int64_t>(2.0 * bytes);
   EXPECT_THROW(Calculation(*source, nullptr, options), UsageError);

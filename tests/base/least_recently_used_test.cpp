@@ -65,7 +65,7 @@ TEST(LeastRecentlyUsed, TakesValuesThatCannotBeCopied) {
   EXPECT_EQ(**table.use(99), 99);
 }
 
-/// The same rules, written plainly.
+/// A simple implementation of the same rules.
 struct PlainTable {
   struct Entry {
     std::uint32_t key;
@@ -84,7 +84,7 @@ struct FewValues {
   std::size_t operator()(std::uint32_t key) const { return key % 5; }
 };
 
-/// Random calls must have the same results as those of the plain table.
+/// Random calls must have the same results as with the simple table.
 template <typename Hash>
 void compare_with_plain_table() {
   std::mt19937 random(7);

@@ -16,7 +16,7 @@ namespace trifuse::testing {
 namespace {
 
 constexpr std::int64_t everything = std::numeric_limits<std::int64_t>::max();
-/// Small, so that there are many panels.
+/// Small tiles make many panels.
 constexpr CpuTiles limits = {2, 3};
 
 std::int64_t bytes_of(std::int64_t doubles) {
@@ -44,7 +44,8 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
   std::vector<double> alone =
       task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.omega2.size());
 
-  /// Every rank executes all tasks, with `bytes` for operands. `see` gets the operands of each rank afterwards.
+  /// Executes all tasks on every rank, with `bytes` bytes for operands. Then calls `see` with the operands of each
+  /// rank.
   template <typename See>
   void expect_same_bits(int ranks, std::int64_t bytes, See see) {
     const auto failures = failures_of_ranks(
@@ -82,12 +83,12 @@ TEST_P(SharedOperands, GiveTheBitsOfOneProcessAndAreFetchedOnce) {
       const std::int64_t panel = bytes_of(PanelLayout::doubles_in_use(owned.problem, tiles));
       EXPECT_NEAR(static_cast<double>(traffic.own_bytes), static_cast<double>(all) / ranks, static_cast<double>(panel));
       EXPECT_EQ(traffic.bytes_of_others, all - traffic.own_bytes);
-      std::vector<Task> pieces;
+      std::vector<Task> subtasks;
       for (const Task& task : plan.tasks) {
-        for (const Task& piece : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
-          pieces.push_back(piece);
+        for (const Task& subtask : refine_task(plan.tiles, tiles, owned.problem.formulation, task))
+          subtasks.push_back(subtask);
       }
-      const std::int64_t needed = operands.panels()->bytes_to_fetch(pieces);
+      const std::int64_t needed = operands.panels()->bytes_to_fetch(subtasks);
       EXPECT_LE(needed, traffic.bytes_of_others);
       EXPECT_EQ(traffic.fetched_bytes, needed);
       EXPECT_EQ(needed == 0, ranks == 1);
@@ -103,7 +104,7 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
       expect_same_bits(ranks, all / ranks + cache,
                        [&](const DistributedOperands& operands, const OperandTraffic& traffic) {
                          EXPECT_GT(traffic.fetched_bytes, traffic.bytes_of_others / 2);
-                         // What a worker has in use, and what comes ahead of it.
+                         // The panels that a worker uses, and the panels that are prefetched.
                          const std::int64_t in_use =
                              bytes_of(PanelLayout::doubles_in_use(owned.problem, operands.panels()->tiles()) + 1000);
                          EXPECT_LE(traffic.cache_bytes, std::max(cache + in_use, in_use));
@@ -112,7 +113,7 @@ TEST_P(SharedOperands, GiveTheSameBitsWithHardlyAnyMemory) {
   }
 }
 
-/// Rank 0 reads blocks of other tiles than the panels have.
+/// The source of rank 0 has other tiles than the panels.
 TEST_P(SharedOperands, AreReadInPartsFromTheSources) {
   std::vector<std::int64_t> read(4);
   expect_same_bits(1, everything,
@@ -155,7 +156,7 @@ TEST_F(SharedOperandsOfRanks, HaveAPartOfEveryTilingThatARankNeeds) {
         for (const OperandTraffic& rank : traffic) sum += rank.own_bytes;
         EXPECT_EQ(sum, both);
         EXPECT_GT(traffic[3].own_bytes, both / 5);
-        // Whoever is done first waits for the others, whose panels it may have.
+        // A rank that finishes waits for the others, because they may still read its panels.
         run_collectively(&communicator, [&] {
           executor->take_panels(operands.panels());
           EXPECT_EQ(task_numbers(*executor, plan, 1), communicator.rank() == 1 ? alone_other : alone);
@@ -165,7 +166,7 @@ TEST_F(SharedOperandsOfRanks, HaveAPartOfEveryTilingThatARankNeeds) {
   EXPECT_EQ(failures, std::vector<std::string>(4));
 }
 
-TEST_F(SharedOperandsOfRanks, AreNoneWhereNobodyAsks) {
+TEST_F(SharedOperandsOfRanks, DoNotExistIfNoRankNeedsPanels) {
   const auto failures = failures_of_ranks(
       2,
       [&](Communicator& communicator) {
@@ -176,7 +177,7 @@ TEST_F(SharedOperandsOfRanks, AreNoneWhereNobodyAsks) {
   EXPECT_EQ(failures, std::vector<std::string>(2));
 }
 
-/// As cores beside GPUs do: tiles of the plan in the panels, and pieces cut out of them by threads that work together.
+/// As CPU workers beside GPUs do: panels have the tiles of the plan, and threads of one worker share the subtasks.
 TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInParts) {
   for (const int ranks : {2, 3}) {
     for (const std::int64_t cache : {std::int64_t{0}, everything / 2}) {

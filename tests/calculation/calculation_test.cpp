@@ -1,11 +1,6 @@
 #include "cxx/calculation/calculation.hpp"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-
 #include "cxx/base/error.hpp"
+#include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
@@ -16,7 +11,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// The numbers of a source under another description.
+/// A source with the same numbers and another description.
 std::unique_ptr<MemorySource> described(const TileSource& source, const SourceInfo& info, bool integrals = true) {
   const MemorySource from = MemorySource::copy_of(source);
   auto to = std::make_unique<MemorySource>(
@@ -173,13 +168,10 @@ TEST_F(ACalculation, WithoutTriplesHasAnEnergyOfZero) {
 TEST_F(ACalculation, HasSpinCasesThatAddUp) {
   for (const TileSource* source : {water.get(), radical.get()}) {
     const TriplesEnergy energy = calculate(*source).energies.front();
-    double e_bracket_t = 0.0, e_paren_t = 0.0;
-    for (const EnergyPair& pair : energy.spin_cases) {
-      e_bracket_t += pair.e_bracket_t;
-      e_paren_t += pair.e_paren_t;
-    }
-    EXPECT_DOUBLE_EQ(e_bracket_t, energy.total.e_bracket_t);
-    EXPECT_DOUBLE_EQ(e_paren_t, energy.total.e_paren_t);
+    Energies sum;
+    for (const Energies& of_case : energy.spin_cases) sum += of_case;
+    EXPECT_DOUBLE_EQ(sum.e_bracket_t, energy.total.e_bracket_t);
+    EXPECT_DOUBLE_EQ(sum.e_paren_t, energy.total.e_paren_t);
   }
   const auto cases = calculate(*water).energies.front().spin_cases;
   EXPECT_EQ(cases[0].e_paren_t, cases[3].e_paren_t);

@@ -11,7 +11,7 @@
 #include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// What tells the journals of one calculation from those of others.
+/// The fingerprint distinguishes the journals of different calculations.
 namespace trifuse::testing {
 namespace {
 

@@ -20,7 +20,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// Another source under a description of its own.
+/// The same source with another description.
 class Described : public TileSource {
  public:
   explicit Described(std::unique_ptr<TileSource> source) : source_(std::move(source)), info_(source_->info()) {
@@ -57,7 +57,7 @@ class PrintedEnergies : public ::testing::Test {
   }
 
   Described source_{make_synthetic_source(closed_shell(3, 4))};
-  EnergyPair found_;
+  Energies found_;
 };
 
 TEST_F(PrintedEnergies, AreThoseThatComeOut) {
@@ -99,7 +99,7 @@ TEST_F(PrintedEnergies, SayNothingOfOtherQuantities) {
   EXPECT_TRUE(calculate(source_, shifted).warnings.empty());
   const auto left = make_synthetic_source(closed_shell(3, 4));
   EXPECT_TRUE(calculate(source_, options_for(), left.get()).warnings.empty());
-  // One of a list is the plain correction.
+  // Only one value of the list gives the plain correction.
   shifted.omega2 = {0.1, 0.0};
   expect_failure<InputError>([&] { calculate(source_, shifted); }, "E(T)");
 }
@@ -139,7 +139,7 @@ TEST(TriplesBeyondDoubles, AreToldOf) {
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_EQ(told, result.warnings);
   EXPECT_NE(told.front().find("larger than the CCSD correlation energy"), std::string::npos) << told.front();
-  // What was found counts more than what was printed.
+  // The recomputed energy has precedence over the printed one.
   CalculationOptions options = options_for();
   options.ccsd_energy = 2.0 * triples;
   EXPECT_TRUE(calculate(source, options).warnings.empty());

@@ -47,7 +47,7 @@ TEST(JointBuffer, ThrowsTheFailureOfTheFirstPartOnEveryThread) {
       buffer.complete([&](std::size_t part) {
         ++begun;
         if (part < 5) return;
-        // The later parts fail sooner.
+        // Later parts fail earlier in time.
         std::this_thread::sleep_for(std::chrono::milliseconds(part == 5 ? 50 : 1));
         throw std::runtime_error(std::to_string(part));
       });

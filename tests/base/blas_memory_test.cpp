@@ -17,7 +17,7 @@ namespace {
 
 constexpr rlim_t mebibyte = rlim_t{1} << 20;
 
-/// Limits the address space to what the process has now and `more` bytes.
+/// Limits the address space to its present size plus `more` bytes.
 void limit_address_space(rlim_t more) {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -26,7 +26,7 @@ void limit_address_space(rlim_t more) {
   if (pages == 0 || setrlimit(RLIMIT_AS, &limit) != 0) std::exit(2);
 }
 
-/// Takes the address space that is left, but for a mebibyte.
+/// Allocates all address space that is left, except one mebibyte.
 void take_the_rest() {
   void* const kept = mmap(nullptr, mebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   for (std::size_t size = 64 * mebibyte; size >= mebibyte; size /= 2) {
@@ -35,7 +35,7 @@ void take_the_rest() {
   munmap(kept, mebibyte);
 }
 
-/// Ends the process with 0 if a matrix product is right.
+/// Ends the process, with status 0 if a matrix product is right.
 void multiply_and_exit() {
   constexpr int n = 200;
   const std::vector<double> ones(std::size_t{n} * n, 1.0);
@@ -46,7 +46,7 @@ void multiply_and_exit() {
   std::exit(product.front() == n && product.back() == n ? 0 : 1);
 }
 
-/// Each test runs in a new process, in which OpenBLAS has no threads of its own, and so no buffers at the start.
+/// Each test runs in a new process. OpenBLAS has no threads there, so it has no buffers at the start.
 class BlasMemory : public testing::Test {
  protected:
   BlasMemory() {

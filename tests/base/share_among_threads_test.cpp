@@ -26,7 +26,7 @@ std::string failure_of(Run run) {
   return {};
 }
 
-/// Fails with its number if it is 300 or more.
+/// Throws an exception with its number if the number is 300 or more.
 void fail_late(std::size_t n) {
   if (n >= 300) throw std::runtime_error(std::to_string(n));
 }
@@ -94,7 +94,7 @@ TEST(SharedLoops, TakeTurnsInAscendingOrder) {
   std::iota(ascending.begin(), ascending.end(), std::size_t{0});
   EXPECT_EQ(order, ascending);
   EXPECT_EQ(done, static_cast<int>(count));
-  // A call that fails in its turn lets the others go on and end.
+  // If a call fails in its turn, the calls that have begun still end.
   EXPECT_EQ(failure_of([&] {
               share_with_turns<Calls>(count, threads, true,
                                       [&](std::size_t n, Calls&, std::unique_lock<std::mutex>&) { fail_late(n); });

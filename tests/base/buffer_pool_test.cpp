@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t width = sizeof(double);
 
-TEST(BufferPool, GivesTheSmallestThatIsLongEnoughAndWastesNoMoreThanHalf) {
+TEST(BufferPool, GivesTheSmallestBufferOfAtMostTwiceTheSize) {
   BufferPool pool;
   for (const std::size_t size : {400, 100, 150, 50}) pool.give(BufferPool::fresh(size));
   EXPECT_EQ(pool.bytes(), 700 * width);
@@ -20,7 +20,7 @@ TEST(BufferPool, GivesTheSmallestThatIsLongEnoughAndWastesNoMoreThanHalf) {
   EXPECT_EQ(pool.bytes(), 0);
 }
 
-TEST(BufferPool, FreesThoseThatWereGivenFirst) {
+TEST(BufferPool, FreesTheOldestBuffersFirst) {
   BufferPool pool;
   for (const std::size_t size : {100, 200, 300}) pool.give(BufferPool::fresh(size));
   pool.shrink(600 * width);
@@ -33,8 +33,8 @@ TEST(BufferPool, FreesThoseThatWereGivenFirst) {
   EXPECT_EQ(pool.take(300).size(), 0u);
 }
 
-TEST(BufferPool, HoldsWhatIsWrittenToAFreshOne) {
-  // Longer than a large page, so that the advice concerns it.
+TEST(BufferPool, AllocatesWritableBuffers) {
+  // Longer than a large page, so that the advice on large pages applies.
   Buffer buffer = BufferPool::fresh(std::size_t{1} << 19);
   for (std::size_t n = 0; n < buffer.size(); n += 511) buffer.data()[n] = static_cast<double>(n);
   for (std::size_t n = 0; n < buffer.size(); n += 511) ASSERT_EQ(buffer.data()[n], static_cast<double>(n));

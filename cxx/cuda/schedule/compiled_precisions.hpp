@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
+
+/// From the operand format that the host plans with to the Precision that device code is compiled for.
+namespace trifuse::gpu {
+
+namespace detail {
+template <typename Use, typename... Precisions>
+bool use_matching(const OperandFormat& format, Use use, Precisions... precisions) {
+  const auto matches = [&]<typename Precision>(Precision precision) {
+    if (format != format_of<Precision>()) return false;
+    use(precision);
+    return true;
+  };
+  return (matches(precisions) || ...);
+}
+template <typename Use, typename... First, typename... Last>
+bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First...>, ConfigurationList<Last...>) {
+  // Fp64 is the precision of vvoo blocks.
+  return use_matching(format, use, Fp64{}, typename First::Precision{}..., typename Last::Precision{}...);
+}
+}  // namespace detail
+
+/// Calls `use(Precision{})` with the precision that has this format: that of a compiled kernel, or that of vvoo blocks.
+/// Throws Error if there is none.
+template <typename Use>
+void with_precision_of(const OperandFormat& format, Use use) {
+  if (detail::use_compiled(format, use, BulkKernels{}, CooperativeKernels{})) return;
+  throw Error("No kernel of this build reads operands in the format \"" + std::string(format.name) + "\".");
+}
+
+}  // namespace trifuse::gpu

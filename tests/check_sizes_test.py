@@ -1,0 +1,86 @@
+"""Shows on made-up trees that check_sizes.py finds what it is to find."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_sizes
+
+
+def checked(check, tree, files):
+    """What `check` says about a made-up tree with these files put in."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {**tree, **files}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        return check(root)
+
+
+def function(lines, head="int f(int x)"):
+    """A C++ function of so many lines, with braces that count and braces that do not."""
+    body = ["  if (x > 1'000'000) {", '    g("}", \'}\');  // }', "  }"]
+    return "\n".join([head + " {", *body, *["  ++x;"] * (lines - 5), "}", ""])
+
+
+class Sizes(unittest.TestCase):
+    LISTS = "target_sources(trifuse PRIVATE a.cpp PUBLIC FILE_SET HEADERS FILES\n  base/all.hpp base/part0.hpp)\n"
+
+    def tree(self, headers):
+        """A public header that includes so many headers: two itself, the others one through another."""
+        tree = {"cxx/CMakeLists.txt": self.LISTS, "cxx/base/all.hpp": '#include <vector>\n#include "cxx/base/part0.hpp"\n'}
+        for n in range(headers):
+            following = f'#include "cxx/base/part{n + 1}.hpp"\n' if n + 1 < headers else '#include "generated.hpp"\n'
+            tree[f"cxx/base/part{n}.hpp"] = "#pragma once\n" + following
+        return tree
+
+    def problems(self, files=(), headers=10):
+        return checked(check_sizes.check, self.tree(headers), dict(files))
+
+    def expect(self, problems, *words):
+        self.assertEqual(len(problems), 1, problems)
+        for word in words:
+            self.assertIn(word, problems[0])
+
+    def test_a_small_tree_passes(self):
+        self.assertEqual(self.problems(), [])
+
+    def test_headers_count_through_other_headers(self):
+        self.expect(self.problems(headers=11), "cxx/base/all.hpp includes 11 headers", "at most 10")
+
+    def test_a_tree_without_public_headers_fails(self):
+        self.expect(self.problems({"cxx/CMakeLists.txt": ""}), "public headers")
+
+    def test_a_file_may_have_450_lines(self):
+        self.assertEqual(self.problems({"drivers/a.cpp": "\n" * 450}), [])
+        self.expect(self.problems({"drivers/a.cpp": "\n" * 451}), "drivers/a.cpp has 451 lines")
+
+    def test_an_exception_that_is_not_needed_fails(self):
+        self.expect(self.problems({"drivers/pyscf_export.py": "\n"}), "pyscf_export.py", "not too long")
+        self.assertEqual(self.problems({"drivers/pyscf_export.py": "\n" * 451}), [])
+
+    def test_a_function_may_have_80_lines(self):
+        scopes = ("{}", "namespace a {{\nnamespace {{\n{}}}\n}}\n", "class B : public C<int> {{\n public:\n{}}};\n",
+                  "template <typename T>\nstruct D {{\n  int x = 1;\n\n{}}};\n", 'extern "C" {{\n{}}}\n')
+        heads = ("int f(int x)", "B::B(int x)\n    : x_{x}, y_(x)", "auto f(int x) -> int", "struct D f(int x)",
+                 "template <int n>\nbool operator==(int x) const noexcept")
+        for scope in scopes:
+            for head in heads:
+                with self.subTest(scope=scope, head=head):
+                    more = head.count("\n")
+                    fits, too_long = (scope.format(function(lines - more, head)) for lines in (80, 81))
+                    self.assertEqual(self.problems({"cxx/base/a.cpp": fits}), [])
+                    self.expect(self.problems({"cxx/base/a.cpp": too_long}), "cxx/base/a.cpp", "has 81 lines")
+
+    def test_a_long_class_or_table_is_no_function(self):
+        many = "  int x;\n" * 100
+        self.assertEqual(self.problems({"cxx/base/a.hpp": f"class A {{\n{many}}};\nnamespace b {{\n{many}}}\n"}), [])
+        self.assertEqual(self.problems({"cxx/base/a.cpp": "const int table[] = {\n" + "    1,\n" * 100 + "};\n"}), [])
+
+    def test_a_function_of_python_counts(self):
+        self.assertEqual(self.problems({"drivers/a.py": "def f():\n" + "    pass\n" * 79}), [])
+        self.expect(self.problems({"drivers/a.py": "def f():\n" + "    pass\n" * 80}), "drivers/a.py:1", "f has 81 lines")
+
+
+if __name__ == "__main__":
+    unittest.main()
