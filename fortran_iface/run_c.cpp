@@ -60,7 +60,8 @@ void compute(CalculationSetup& setup, RunWatch& watch) {
   times.planning = trifuse::wall_seconds() - checked;
   if (log.wanted()) {
     log.write(TRIFUSE_LOG_INFORMATION, describe_source(right) + describe_ccsd(right.info(), right_check.ccsd_energy) +
-                                           describe_checks(right_check, of_left) + describe_plan(calculation));
+                                           describe_checks(right_check, of_left) + describe_plan(calculation) +
+                                           trifuse::describe_slow_blas());
   }
   const std::vector<std::string> of_checks = check_warnings(right_check, of_left);
   for (const std::string& warning : of_checks) log.write(TRIFUSE_LOG_WARNING, warning);

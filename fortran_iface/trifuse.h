@@ -272,9 +272,9 @@ enum trifuse_log_level { TRIFUSE_LOG_INFORMATION = 0, TRIFUSE_LOG_WARNING = 1 };
 /* A function of the calling program that receives the messages of a run. level: one of trifuse_log_level. line: one
  * line without a line feed, null-terminated, valid during the call. */
 typedef void (*trifuse_log)(void* context, int32_t level, const char* line);
-/* Sets the function that receives the messages of the runs of this calculation: the checks, the plan, and each warning
- * at once. One thread calls it at a time. It must not use this calculation. log: null removes the function. context:
- * passed to `log`. */
+/* Sets the function that receives the messages of the runs of this calculation: the checks, the plan, advice
+ * about a slow BLAS, and each warning at once. One thread calls it at a time. It must not use this calculation. log:
+ * null removes the function. context: passed to `log`. */
 void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context);
 
 /* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. */

@@ -146,6 +146,15 @@ std::string describe_plan(const Calculation& calculation) {
   return text;
 }
 
+std::string describe_slow_blas() {
+  const std::string kernels = better_openblas_kernels();
+  if (kernels.empty()) return kernels;
+  return fmt::format(
+      "BLAS         OpenBLAS does not know this processor and uses slow kernels; set OPENBLAS_CORETYPE={} before the "
+      "program starts\n",
+      kernels);
+}
+
 /// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
 std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;

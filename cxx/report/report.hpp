@@ -28,6 +28,9 @@ std::string describe_ccsd(const SourceInfo& info, std::optional<double> correlat
 std::optional<double> total_ccsd_energy(const SourceInfo& info, std::optional<double> correlation);
 /// Describes the plan, the devices and the memory.
 std::string describe_plan(const Calculation& calculation);
+/// One line with advice if OpenBLAS does not know this processor and uses slow kernels; else empty. The program
+/// `trifuse` restarts itself with better kernels, but the library cannot.
+std::string describe_slow_blas();
 /// Describes the work of the devices. `rate`: operations per second of all devices together.
 std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate);
 /// Describes the energies, in hartree, and the times. `correlation`: as for `describe_ccsd`.

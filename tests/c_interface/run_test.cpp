@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cxx/base/blas.hpp"
 #include "tests/c_interface/c_interface_test_support.hpp"
 #include "tests/c_interface/dense_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -102,6 +103,9 @@ TEST(Run, MessagesOfARun) {
   ASSERT_GE(messages.information.size(), 5u);
   EXPECT_TRUE(messages.information[0].starts_with("Input ")) << messages.information[0];
   for (const std::string& line : messages.information) EXPECT_EQ(line.find('\n'), std::string::npos);
+  // The advice depends on the processor.
+  const bool advice = messages.information.back().find("set OPENBLAS_CORETYPE=") != std::string::npos;
+  EXPECT_EQ(advice, !better_openblas_kernels().empty());
   const std::size_t lines = messages.information.size();
   trifuse_set_log(&status, calculation.calculation, nullptr, nullptr);
   calculation.energy();
