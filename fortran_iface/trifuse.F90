@@ -57,18 +57,6 @@ module trifuse
     character(len=:), allocatable :: note                   !< failed: one sentence; unknown: the reason
   end type trifuse_witness
 
-  !> A handle of converged amplitudes, usually with integrals. Only one thread at a time may use it.
-  type :: trifuse_amplitudes
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type trifuse_amplitudes
-
-  !> A handle of a calculation. Only one thread at a time may use it.
-  type :: trifuse_calculation
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type trifuse_calculation
-
 contains
 
   !> Returns the version, e.g. "0.1.0".

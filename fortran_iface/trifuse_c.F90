@@ -56,6 +56,16 @@ module trifuse_c
     character(kind=c_char) :: message(message_length) = c_null_char  !< see trifuse_message
   end type trifuse_status
 
+  !> A handle of converged amplitudes, usually with integrals. Only one thread at a time may use it.
+  type :: trifuse_amplitudes
+    type(c_ptr) :: handle = c_null_ptr  !< only for the modules of Trifuse
+  end type trifuse_amplitudes
+
+  !> A handle of a calculation. Only one thread at a time may use it.
+  type :: trifuse_calculation
+    type(c_ptr) :: handle = c_null_ptr  !< only for the modules of Trifuse
+  end type trifuse_calculation
+
   !> A tile: spin orbitals of one class and one irrep.
   type, bind(c) :: trifuse_tile
     integer(c_int32_t) :: orbital_class = trifuse_hole_alpha  !< trifuse_hole_alpha to trifuse_particle_beta

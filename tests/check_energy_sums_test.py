@@ -58,7 +58,7 @@ class EnergySums(unittest.TestCase):
         self.expect(self.problems(files={**files, check_energy_sums.PAGE: page}), "names 9 files")
 
     def test_an_exception_that_is_not_needed_fails(self):
-        self.expect(self.problems(files={"drivers/report.cpp": "\n"}), "drivers/report.cpp", "does not need it")
+        self.expect(self.problems(files={"cxx/report/report.cpp": "\n"}), "cxx/report/report.cpp", "does not need it")
 
     def test_a_page_without_the_item_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "no item"):

@@ -1,0 +1,165 @@
+! Dense arrays in both orders of indices: the arrays of water in inputs/arrays, whose (T) NWChem printed.
+module progress_of_test
+  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_ptr
+  implicit none
+
+contains
+
+  !> Cancels a run that has not finished all of its work.
+  function cancel(context, done, total) bind(c) result(code)
+    type(c_ptr), value :: context
+    real(c_double), value :: done, total
+    integer(c_int32_t) :: code
+    code = merge(1_c_int32_t, 0_c_int32_t, done < total .or. total == 0.0_c_double)
+  end function cancel
+end module progress_of_test
+
+program arrays_test
+  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_int64_t, c_funloc, c_funptr, c_null_ptr
+  use progress_of_test
+  use trifuse
+  use trifuse_dense
+  implicit none
+  real(c_double), parameter :: nwchem = -0.000067337722_c_double
+  integer, parameter :: o = 5, v = 2
+  real(c_double), target :: eps_occ(o), eps_vir(v), t1(v, o), t2(v, v, o, o), ovvv(v, v, v, o), ovoo(o, o, v, o)
+  real(c_double), target :: ovov(v, o, v, o), oovv(v, v, o, o), fock(o + v, o + v)
+  real(c_double), target :: t1_f(o, v), t2_f(o, o, v, v), ovvv_f(o, v, v, v), ovoo_f(o, v, o, o), ovov_f(o, v, o, v)
+  real(c_double), target :: packed(v*(v + 1)/2, v, o), wide(2*v, o)
+  integer(c_int32_t), target :: irrep_occ(o), irrep_vir(v)
+  integer(c_int64_t), target :: long_irrep_occ(o)
+  type(trifuse_status) :: status
+  type(trifuse_amplitudes) :: amplitudes
+  type(trifuse_calculation) :: calculation
+  type(trifuse_arrays) :: arrays
+  type(c_funptr) :: progress
+  character(len=:), allocatable :: text
+  character(len=1000) :: path
+  real(c_double) :: energy, expected
+  integer :: file, failures, b, c
+
+  failures = 0
+  call get_command_argument(1, path)
+  open (newunit=file, file=trim(path), status="old", action="read")
+  read (file, *); read (file, *) eps_occ
+  read (file, *); read (file, *) eps_vir
+  read (file, *); read (file, *) t1
+  read (file, *); read (file, *) t2
+  read (file, *); read (file, *) ovvv
+  read (file, *); read (file, *) ovoo
+  read (file, *); read (file, *) ovov
+  read (file, *); read (file, *) oovv
+  read (file, *); read (file, *) fock
+  close (file)
+
+  ! Reverse order of the indices: the order of C.
+  call begin()
+  call trifuse_add_array(arrays, "t1", t1, reversed=.true.)
+  call trifuse_add_array(arrays, "t2", t2, reversed=.true.)
+  call trifuse_add_array(arrays, "ovvv", ovvv, reversed=.true.)
+  call trifuse_add_array(arrays, "ovoo", ovoo, reversed=.true.)
+  call trifuse_add_array(arrays, "ovov", ovov, reversed=.true.)
+  call trifuse_add_array(arrays, "oovv", oovv, reversed=.true.)
+  expected = energy_of("reverse order")
+  call expect(abs(expected - nwchem) < 1e-12_c_double, "NWChem's energy")
+
+  ! The order of the format page.
+  t1_f = reshape(t1, shape(t1_f), order=[2, 1])
+  t2_f = reshape(t2, shape(t2_f), order=[4, 3, 2, 1])
+  ovvv_f = reshape(ovvv, shape(ovvv_f), order=[4, 3, 2, 1])
+  ovoo_f = reshape(ovoo, shape(ovoo_f), order=[4, 3, 2, 1])
+  ovov_f = reshape(ovov, shape(ovov_f), order=[4, 3, 2, 1])
+  irrep_occ = 0
+  irrep_vir = 0
+  long_irrep_occ = 0
+  call begin()
+  call trifuse_add_array(arrays, "t1", t1_f)
+  call trifuse_add_array(arrays, "t2", t2_f, reversed=.false.)
+  call trifuse_add_array(arrays, "ovvv", ovvv_f)
+  call trifuse_add_array(arrays, "ovoo", ovoo_f)
+  call trifuse_add_array(arrays, "ovov", ovov_f)
+  call trifuse_add_array(arrays, "irrep_occ", long_irrep_occ)
+  call trifuse_add_array(arrays, "irrep_vir", irrep_vir)
+  call expect(energy_of("order of the format page") == expected, "the same bits in the order of the format page")
+
+  ! Packed integrals.
+  do b = 1, v
+    do c = 1, b
+      packed(b*(b - 1)/2 + c, :, :) = ovvv(c, b, :, :)
+    end do
+  end do
+  call begin()
+  call trifuse_add_array(arrays, "t1", t1, reversed=.true.)
+  call trifuse_add_array(arrays, "t2", t2, reversed=.true.)
+  call trifuse_add_array(arrays, "ovvv", packed, reversed=.true.)
+  call trifuse_add_array(arrays, "ovoo", ovoo, reversed=.true.)
+  call trifuse_add_array(arrays, "ovov", ovov, reversed=.true.)
+  arrays%source = "my program"
+  call expect(abs(energy_of("packed") - expected) < 1e-15_c_double, "the same energy from packed integrals")
+
+  ! Results of a run, and a run that the program cancels.
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call trifuse_new_calculation(status, calculation, amplitudes)
+  call trifuse_delete_amplitudes(amplitudes)
+  call trifuse_set_check(status, calculation, .false.)
+  call trifuse_run(status, calculation)
+  call expect(status%code == trifuse_success, "a run without a check")
+  call trifuse_get_method(status, calculation, 1_c_int64_t, text)
+  call expect(text == "CCSD(T)", "the name of the method")
+  call trifuse_get_total_energy(status, calculation, 1_c_int64_t, energy)
+  call expect(status%code == trifuse_success .and. energy /= energy, "an unknown total energy is NaN")
+  call trifuse_get_report(status, calculation, text)
+  call expect(index(text, '"program": "trifuse"') > 0 .and. index(text, "were not checked") > 0, "the report")
+  progress = c_funloc(cancel)
+  call trifuse_set_progress(status, calculation, progress, c_null_ptr)
+  call trifuse_run(status, calculation)
+  call expect(status%code == trifuse_cancelled, "a cancelled run")
+  call trifuse_delete_calculation(calculation)
+
+  ! Arrays that are not possible.
+  call begin()
+  call trifuse_add_array(arrays, "t1", wide(::2, :), reversed=.true.)
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "'t1'") > 0, "an array with gaps")
+  call begin()
+  call trifuse_add_array(arrays, "t1", t1)
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call expect(status%code == trifuse_bad_input .and. index(trifuse_message(status), "array 't1' has shape [2,5]") > 0, &
+    & "the wrong order of indices")
+  if (failures > 0) stop 1
+
+contains
+
+  !> An empty set of arrays, with the arrays that have one order only.
+  subroutine begin()
+    type(trifuse_arrays) :: empty
+    arrays = empty
+    arrays%reference = trifuse_rhf
+    call trifuse_add_array(arrays, "eps_occ", eps_occ)
+    call trifuse_add_array(arrays, "eps_vir", eps_vir)
+    call trifuse_add_array(arrays, "fock", fock)
+  end subroutine begin
+
+  function energy_of(what) result(paren_energy)
+    character(len=*), intent(in) :: what
+    real(c_double) :: omega2, bracket_energy, paren_energy
+    paren_energy = 0.0_c_double
+    call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+    call expect(status%code == trifuse_success, what//": "//trifuse_message(status))
+    call trifuse_new_calculation(status, calculation, amplitudes)
+    call trifuse_set_device(status, calculation, trifuse_device_cpu)
+    call trifuse_run(status, calculation)
+    call expect(status%code == trifuse_success, what//": "//trifuse_message(status))
+    call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket_energy, paren_energy)
+    call trifuse_delete_calculation(calculation)
+    call trifuse_delete_amplitudes(amplitudes)
+  end function energy_of
+
+  subroutine expect(condition, what)
+    logical, intent(in) :: condition
+    character(len=*), intent(in) :: what
+    if (condition) return
+    print "(2a)", "FAILED: ", what
+    failures = failures + 1
+  end subroutine expect
+end program arrays_test
