@@ -71,12 +71,10 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
         file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
         file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
         file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
-        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
-        for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
-            order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
-            _write_rows(file, "fock" + suffix, orbitals.fock[spin[0]][np.ix_(order, order)])
-        for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
-            _write_integrals(file, name, eris, orbitals)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
+        for name, matrix in fock_matrices(orbitals).items():
+            _write_rows(file, name, matrix)
+        _write_ordered(file, integral_arrays(orbitals, eris), orbitals)
 
 
 def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
@@ -126,7 +124,7 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
         _write_header(file, cc, orbitals, comment)
         # After the last iteration e_corr is the energy of these very amplitudes; the shift does not occur in it.
         file.attrs["correlation_energy"] = float(cc.e_corr)
-        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
 
 
 def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False):
@@ -150,7 +148,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     with _new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         _set_string(file, "amplitudes", "lambda")
-        _write_amplitudes(file, orbitals, cc.l1, cc.l2)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.l1, cc.l2), orbitals)
 
 
 def _omega2(cc):
@@ -257,6 +255,54 @@ def _fock_only(cc):
     """PySCF's integral object with orbitals and Fock matrix but no integrals: a left-hand dump needs no others."""
     module = uccsd if isinstance(cc, uccsd.UCCSD) else ccsd
     return module._ChemistsERIs()._common_init_(cc, cc.mo_coeff)
+
+
+# An array of the dump as PySCF has it, before its orbitals are put in order.
+# name: its name in the dump; classes: the class o v O V of each index; values: PySCF's array, in memory or an HDF5
+# dataset, where b, c of (ia|bc) may be one index of v(v+1)/2 pairs b >= c; rows(slice): some rows of the full array.
+Array = collections.namedtuple("Array", "name classes values rows")
+
+
+def amplitude_arrays(orbitals, t1, t2):
+    """t1 and t2 of the dump, or Lambda amplitudes in their places."""
+    if orbitals.restricted:
+        arrays = [("t1", "ov", t1), ("t2", "oovv", t2)]
+    else:
+        arrays = [("t1_a", "ov", t1[0]), ("t1_b", "OV", t1[1]),
+                  ("t2_aa", "oovv", t2[0]), ("t2_ab", "oOvV", t2[1]), ("t2_bb", "OOVV", t2[2])]
+    return [Array(name, classes, values, values.__getitem__) for name, classes, values in arrays]
+
+
+def integral_arrays(orbitals, eris):
+    """The integrals of the dump."""
+    arrays = []
+    for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
+        # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
+        values = getattr(eris, name)
+        rows = getattr(eris, "get_" + name) if name.lower() == "ovvv" else values.__getitem__
+        spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
+        arrays.append(Array(name.lower() + spins, name, values, rows))
+    return arrays
+
+
+def orbital_numbers(orbitals):
+    """Orbital energies (hartree) and, with symmetry, irreps of the dump, in its order: arrays by name."""
+    numbers = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        for c, kind in zip(spin, ("occ", "vir")):
+            numbers[f"eps_{kind}{suffix}"] = orbitals.energies[c][orbitals.order[c]]
+            if orbitals.irreps is not None:
+                numbers[f"irrep_{kind}{suffix}"] = orbitals.irreps[c][orbitals.order[c]]
+    return numbers
+
+
+def fock_matrices(orbitals):
+    """Fock matrices of the dump, hartree, in its order: arrays by name."""
+    matrices = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
+        matrices["fock" + suffix] = orbitals.fock[spin[0]][np.ix_(order, order)]
+    return matrices
 
 
 def _with_shifted_virtuals(eris, omega2):
@@ -493,40 +539,20 @@ def _write_header(file, cc, orbitals, comment):
         comment += " (CCSD not converged)"
     if comment:
         _set_string(file, "comment", comment)
-    spins = ("ov",) if orbitals.restricted else ("ov", "OV")
-    for suffix, spin in zip(orbitals.suffixes, spins):
-        for c, kind in zip(spin, ("occ", "vir")):
-            _write_rows(file, f"eps_{kind}{suffix}", orbitals.energies[c][orbitals.order[c]])
-            if orbitals.irreps is not None:
-                _write_rows(file, f"irrep_{kind}{suffix}", orbitals.irreps[c][orbitals.order[c]])
-
-
-def _write_amplitudes(file, orbitals, t1, t2):
-    if orbitals.restricted:
-        arrays = {"t1": ("ov", t1), "t2": ("oovv", t2)}
-    else:
-        arrays = {"t1_a": ("ov", t1[0]), "t1_b": ("OV", t1[1]),
-                  "t2_aa": ("oovv", t2[0]), "t2_ab": ("oOvV", t2[1]), "t2_bb": ("OOVV", t2[2])}
-    for dataset, (classes, array) in arrays.items():
-        _write_ordered(file, dataset, classes, array.__getitem__, orbitals)
-
-
-def _write_integrals(file, name, eris, orbitals):
-    # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
-    fetch = getattr(eris, "get_" + name) if name.lower() == "ovvv" else getattr(eris, name).__getitem__
-    spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
-    _write_ordered(file, name.lower() + spins, name, fetch, orbitals)
+    for name, numbers in orbital_numbers(orbitals).items():
+        _write_rows(file, name, numbers)
 
 
 def _write_rows(file, name, array):
     file.write(name, array.shape, array.dtype, array)
 
 
-def _write_ordered(file, name, classes, fetch, orbitals):
-    """A dataset in the order of the dump, from `fetch(slice)` of PySCF's array, one first index at a time."""
-    rest = np.ix_(*(orbitals.order[c] for c in classes[1:]))
-    rows = (np.asarray(fetch(slice(i, i + 1)))[0][rest] for i in orbitals.order[classes[0]])
-    file.write(name, tuple(len(orbitals.order[c]) for c in classes), "f8", rows)
+def _write_ordered(file, arrays, orbitals):
+    """Datasets in the order of the dump, one first index at a time."""
+    for array in arrays:
+        rest = np.ix_(*(orbitals.order[c] for c in array.classes[1:]))
+        rows = (np.asarray(array.rows(slice(i, i + 1)))[0][rest] for i in orbitals.order[array.classes[0]])
+        file.write(array.name, tuple(len(orbitals.order[c]) for c in array.classes), "f8", rows)
 
 
 # ---- the command line tool ----
