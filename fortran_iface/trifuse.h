@@ -30,7 +30,8 @@ enum trifuse_code {
   TRIFUSE_BAD_USAGE = 2,  /* an argument or a combination of settings is not possible */
   TRIFUSE_BAD_SYSTEM = 3, /* no memory, no disk space, an unwritable file */
   TRIFUSE_FAILED = 4,     /* an internal error */
-  TRIFUSE_BAD_HANDLE = 5  /* a handle is null, deleted or of another type */
+  TRIFUSE_BAD_HANDLE = 5, /* a handle is null, deleted or of another type */
+  TRIFUSE_CANCELLED = 6   /* a function of the caller cancelled the run, see trifuse_set_progress */
 };
 
 #define TRIFUSE_MESSAGE_LENGTH 1024
@@ -251,6 +252,30 @@ void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation
 /* Sets what happens if a witness fails or if (T) contradicts the (T) that the producing program printed. trust = 0, the
  * default: the run fails with TRIFUSE_BAD_INPUT. trust = 1: the run continues with a warning. */
 void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust);
+/* Sets whether trifuse_run checks the numbers of its amplitudes. check = 1, the default. check = 0: trifuse_run neither
+ * reads the numbers for a check nor evaluates witnesses; a warning and the report say so. For callers that have just
+ * computed the numbers and count milliseconds. Wrong numbers then give wrong energies. */
+void trifuse_set_check(trifuse_status* status, trifuse_calculation calculation, int32_t check);
+
+/* A function of the calling program that follows a run. `done` of `total` floating-point operations are finished; both
+ * are 0 while the library checks and reads the amplitudes. Returns 0 to continue; any other number cancels the run,
+ * usually within a second, and trifuse_run then fails with TRIFUSE_CANCELLED. Tasks that were finished stay in the
+ * journal. */
+typedef int32_t (*trifuse_progress)(void* context, double done, double total);
+/* Sets the function that follows the runs of this calculation. trifuse_run calls it ten times in a second and once at
+ * the end, always from the thread that called trifuse_run or from one other thread, never from two at a time. The
+ * function must not use this calculation. progress: null removes the function. context: passed to `progress`. */
+void trifuse_set_progress(trifuse_status* status, trifuse_calculation calculation, trifuse_progress progress,
+                          void* context);
+
+enum trifuse_log_level { TRIFUSE_LOG_INFORMATION = 0, TRIFUSE_LOG_WARNING = 1 };
+/* A function of the calling program that receives the messages of a run. level: one of trifuse_log_level. line: one
+ * line without a line feed, null-terminated, valid during the call. */
+typedef void (*trifuse_log)(void* context, int32_t level, const char* line);
+/* Sets the function that receives the messages of the runs of this calculation: the checks, the plan, and each warning
+ * at once. One thread calls it at a time. It must not use this calculation. log: null removes the function. context:
+ * passed to `log`. */
+void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context);
 
 /* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
@@ -268,6 +293,24 @@ int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calcula
  * null. */
 void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* omega2,
                         double* bracket_energy, double* paren_energy);
+/* The spin cases of the triples: the spins of their three occupied orbitals. */
+enum trifuse_spin_case { TRIFUSE_AAA = 0, TRIFUSE_AAB = 1, TRIFUSE_ABB = 2, TRIFUSE_BBB = 3 };
+/* Copies the part of one spin case in the energies of one omega2 value, in hartree. The four parts add up to the
+ * energies. index: as for trifuse_get_energy. spin_case: one of trifuse_spin_case. bracket_energy, paren_energy: may be
+ * null. */
+void trifuse_get_spin_case(trifuse_status* status, trifuse_calculation calculation, int64_t index, int32_t spin_case,
+                           double* bracket_energy, double* paren_energy);
+/* Returns E(SCF) + E(CCSD correlation) + E(T) of one omega2 value of the last run, hartree. Returns NaN if one of these
+ * energies is not known, or if the right amplitudes are not CCSD amplitudes. index: as for trifuse_get_energy. */
+double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index);
+/* Copies the name of the method at one omega2 value of the last run, e.g. "CCSD(T)" or "Reg-CCSD(T)", to
+ * method[TRIFUSE_MESSAGE_LENGTH], null-terminated. index: as for trifuse_get_energy. `method` may be null. */
+void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* method);
+/* Copies the report of the last run to report[size], null-terminated and cut if it is longer. The report is a JSON text
+ * (UTF-8) as drivers/docs/report.schema.json describes it: energies, method, checks, warnings, settings and times.
+ * Returns the number of bytes of the whole text with its null character. `report` may be null if `size` is 0. Fails
+ * with TRIFUSE_BAD_USAGE before a run. */
+int64_t trifuse_get_report(trifuse_status* status, trifuse_calculation calculation, int64_t size, char* report);
 
 #ifdef __cplusplus
 }
