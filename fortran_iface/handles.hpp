@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
@@ -93,8 +94,9 @@ void guarded(trifuse_status* status, Body body) {
 
 /// The object of a handle of amplitudes.
 struct Amplitudes {
+  std::vector<Buffer> copies;  ///< copies of arrays of a GPU, which `source` reads
   std::unique_ptr<TileSource> source;
-  bool described = false;             ///< true: from a description of the caller; false: from files
+  bool described = false;             ///< true: from the caller; false: from files
   MemorySource* filled = nullptr;     ///< `source` if the caller sets its blocks, else null
   WatchedSource* read = nullptr;      ///< `source` if the caller's reader delivers its blocks, else null
   std::optional<CheckReport> checks;  ///< result of the last check; absent before it, and after a block was set

@@ -15,10 +15,10 @@ std::size_t BandCache::Hash::operator()(const Key& key) const {
   return hash ^ (hash >> 32);
 }
 
-BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::string& path,
-                                const std::array<std::int64_t, 3>& offset, const std::array<std::int64_t, 3>& count) {
+BandCache::Band BandCache::band(int id, const DenseArray& array, const std::array<std::int64_t, 3>& offset,
+                                const std::array<std::int64_t, 3>& count) {
   const Key key = {id, offset[0], offset[1], offset[2]};
-  const std::int64_t row = dataset.shape()[3];
+  const std::int64_t row = array.shape()[3];
   const auto size = static_cast<std::size_t>(count[0] * count[1] * count[2] * row);
   std::promise<Band> promise;
   std::shared_future<Band> found;
@@ -37,9 +37,9 @@ BandCache::Band BandCache::band(int id, const Hdf5Dataset& dataset, const std::s
   try {
     const std::shared_ptr<Buffer> band = take_buffer(size);
     const std::span<double> values = band->span().first(size);
-    dataset.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
-                 std::array{count[0], count[1], count[2], row}, values);
-    check_finite(values, path, dataset.name());
+    array.read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
+               std::array{count[0], count[1], count[2], row}, values);
+    check_finite(values, array.label());
     promise.set_value(band);
     return band;
   } catch (...) {

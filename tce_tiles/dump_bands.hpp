@@ -10,14 +10,14 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/buffer_pool.hpp"
 #include "cxx/base/least_recently_used.hpp"
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/dense_arrays.hpp"
 
 namespace trifuse {
 
-/// Reads bands of rank-4 datasets and keeps the most recently used bands in memory. A band is a box that spans the
+/// Reads bands of rank-4 arrays and keeps the most recently used bands in memory. A band is a box that spans the
 /// whole last axis.
 ///
-/// A block needs only a few neighbouring elements of each row. A band consists of few and long runs of the file, and it
+/// A block needs only a few neighbouring elements of each row. A band consists of few and long runs of a file, and it
 /// also holds the blocks that differ in the last tile only. Thread-safe: one thread reads a band, and other threads
 /// that need the band wait for it.
 class BandCache {
@@ -28,10 +28,10 @@ class BandCache {
   /// Keeps bands of at most `bytes` bytes in total, but always two bands per OpenMP thread.
   explicit BandCache(std::size_t bytes) : capacity_(bytes) {}
 
-  /// Returns the band of `count` elements from `offset` on along the first three axes. `id` identifies the dataset; it
-  /// must be different for each dataset. For one `id` and `offset` the caller must always use the same `count`. `path`
-  /// names the file in messages. Throws InputError if a value is not finite.
-  Band band(int id, const Hdf5Dataset& dataset, const std::string& path, const std::array<std::int64_t, 3>& offset,
+  /// Returns the band of `count` elements from `offset` on along the first three axes. `id` identifies the array; it
+  /// must be different for each array. For one `id` and `offset` the caller must always use the same `count`. Throws
+  /// InputError if a value is not finite.
+  Band band(int id, const DenseArray& array, const std::array<std::int64_t, 3>& offset,
             const std::array<std::int64_t, 3>& count);
 
  private:

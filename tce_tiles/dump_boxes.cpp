@@ -138,31 +138,27 @@ std::string element_text(std::span<const std::int64_t> element) {
   return fmt::format("[{}]", fmt::join(element, ","));
 }
 
-void throw_forbidden(const std::string& path, const std::string& dataset, std::span<const std::int64_t> element,
-                     double value) {
-  throw InputError(
-      fmt::format("{}: element {} of dataset '{}' is {:.6g}, but by the irreps of its orbitals it must be zero; "
-                  "correct the irrep datasets or leave them out.",
-                  path, element_text(element), dataset, value));
+void throw_forbidden(const ArrayLabel& array, std::span<const std::int64_t> element, double value) {
+  throw InputError(fmt::format(
+      "{0}: element {1} of {2} '{3}' is {4:.6g}, but by the irreps of its orbitals it must be zero; correct the irrep "
+      "{2}s or leave them out.",
+      array.path, element_text(element), array.words.array, array.name, value));
 }
 
-void check_size(double largest, double limit, const std::string& path, const std::string& dataset) {
+void check_size(double largest, double limit, const ArrayLabel& array) {
   if (largest <= limit) return;
   throw InputError(fmt::format(
-      "{}: a value in dataset '{}' is {:.3g}, beyond any reasonable size; the file is damaged or holds something else.",
-      path, dataset, largest));
+      "{}: a value in {} '{}' is {:.3g}, beyond any reasonable size; the {} is damaged or holds something else.",
+      array.path, array.words.array, array.name, largest, array.words.place));
 }
 
-CheckedArray::CheckedArray(const Hdf5File& file, const DumpHeader& header, const ArraySpec& spec,
+CheckedArray::CheckedArray(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec,
                            std::int64_t box_doubles)
-    : spec_(spec),
-      path_(file.path()),
-      dataset_(open_array(file, header, spec)),
-      symmetries_(array_symmetries(spec, header.restricted)) {
+    : spec_(spec), array_(open_array(arrays, header, spec)), symmetries_(array_symmetries(spec, header.restricted)) {
   if (header.symmetry) {
     for (const OrbitalClass c : spec.axes) irreps_.push_back(header.irreps[static_cast<std::size_t>(c)]);
   }
-  std::copy_n(dataset_.shape().begin(), 4, extent_.begin());
+  std::copy_n(array_->shape().begin(), 4, extent_.begin());
   step_ = steps(divided_axes(spec), symmetries_, extent_, box_doubles);
 }
 
@@ -210,10 +206,10 @@ ArrayBox CheckedArray::read_one(const BoxIndex& begin, const BoxIndex& count, Bu
   ArrayBox box{begin, count, {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1}, {}, 0.0};
   const auto size = static_cast<std::size_t>(box.stride[0] * count[0]);
   buffer.reserve(size);
-  dataset_.read(begin, count, buffer.span().first(size));
+  array_->read(begin, count, buffer.span().first(size));
   box.values = buffer.span().first(size);
-  box.largest = largest_magnitude(box.values, path_, spec_.name);
-  check_size(box.largest, spec_.kind == ArrayKind::t2 ? largest_amplitude : largest_integral, path_, spec_.name);
+  box.largest = largest_magnitude(box.values, array_->label());
+  check_size(box.largest, spec_.kind == ArrayKind::t2 ? largest_amplitude : largest_integral, array_->label());
   if (!irreps_.empty()) check_irreps(box);
   return box;
 }
@@ -230,7 +226,7 @@ void CheckedArray::check_irreps(const ArrayBox& box) const {
         const int* last = irreps_[3].data() + box.offset[3];
         for (std::int64_t z = 0; z < box.count[3]; ++z, ++value) {
           if (last[z] == product || std::abs(*value) <= irrep_tolerance) continue;
-          throw_forbidden(path_, spec_.name,
+          throw_forbidden(array_->label(),
                           std::array{box.offset[0] + w, box.offset[1] + x, box.offset[2] + y, box.offset[3] + z},
                           *value);
         }
@@ -280,11 +276,11 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];
-                throw InputError(
-                    fmt::format("{}: dataset '{}' breaks its symmetry: element {} is {:.10g} and element {} is "
-                                "{:.10g}, but {} are needed; check the order of its indices and write it again.",
-                                path_, spec_.name, element_text(element), a[k], element_text(image(symmetry, element)),
-                                b[k], symmetry.sign > 0 ? "equal numbers" : "opposite numbers"));
+                throw InputError(fmt::format(
+                    "{} breaks its symmetry: element {} is {:.10g} and element {} is {:.10g}, but {} are "
+                    "needed; check the order of its indices and {} it again.",
+                    array_->label().text(), element_text(element), a[k], element_text(image(symmetry, element)), b[k],
+                    symmetry.sign > 0 ? "equal numbers" : "opposite numbers", array_->label().words.write));
               }
             }
           }

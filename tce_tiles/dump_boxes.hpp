@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,7 +48,7 @@ class CheckedArray {
   /// Opens the array `spec`, of rank 4. `box_doubles` is the approximate number of elements in a box. A box is never
   /// smaller than one index along the axes that boxes cut and the whole array along the others. Throws InputError if
   /// the array is missing or has a wrong shape.
-  CheckedArray(const Hdf5File& file, const DumpHeader& header, const ArraySpec& spec, std::int64_t box_doubles);
+  CheckedArray(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec, std::int64_t box_doubles);
 
   const ArraySpec& spec() const { return spec_; }
 
@@ -70,8 +71,7 @@ class CheckedArray {
   void compare(const ArraySymmetry& symmetry, const ArrayBox& x, const ArrayBox& y) const;
 
   ArraySpec spec_;
-  std::string path_;
-  Hdf5Dataset dataset_;
+  std::shared_ptr<const DenseArray> array_;
   std::vector<ArraySymmetry> symmetries_;
   std::vector<std::vector<int>> irreps_;  ///< irreps_[axis][orbital]; empty without point-group symmetry
   BoxIndex extent_{}, step_{};
@@ -79,10 +79,9 @@ class CheckedArray {
 
 /// The text of an index, e.g. "[0,1,2,3]".
 std::string element_text(std::span<const std::int64_t> element);
-/// Throws InputError about an element that irreps forbid. `element`: its index.
-[[noreturn]] void throw_forbidden(const std::string& path, const std::string& dataset,
-                                  std::span<const std::int64_t> element, double value);
-/// Throws InputError if `largest`, the largest absolute value of a dataset, exceeds `limit`.
-void check_size(double largest, double limit, const std::string& path, const std::string& dataset);
+/// Throws InputError about an element of `array` that irreps forbid. `element`: its index.
+[[noreturn]] void throw_forbidden(const ArrayLabel& array, std::span<const std::int64_t> element, double value);
+/// Throws InputError if `largest`, the largest absolute value of `array`, exceeds `limit`.
+void check_size(double largest, double limit, const ArrayLabel& array);
 
 }  // namespace trifuse

@@ -50,8 +50,8 @@ struct EnergyOfPairs {
 
 class DumpChecker final : public SourceCheck {
  public:
-  DumpChecker(const DumpFile& dump, const DumpCheck& check)
-      : dump_(dump), other_(check.test_with == &dump ? nullptr : check.test_with), check_(check) {
+  DumpChecker(const DenseInput& input, const DumpCheck& check)
+      : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
@@ -83,7 +83,7 @@ class DumpChecker final : public SourceCheck {
   std::vector<Spin> spins() const {
     return header_.restricted ? std::vector{Spin::alpha} : std::vector{Spin::alpha, Spin::beta};
   }
-  const Hdf5File& integrals_file() const { return other_ != nullptr ? other_->file : file_; }
+  const DenseArrays& arrays_of_integrals() const { return other_ != nullptr ? *other_->arrays : own_; }
 
   void read_small_arrays();
   bool find_equations();
@@ -98,17 +98,17 @@ class DumpChecker final : public SourceCheck {
   void add_singles(Spin spin);
   void check_t1(const ArraySpec& spec) const;
   void check_fock(Spin spin) const;
-  std::vector<double> read_fock(const Hdf5File& file, Spin spin) const;
+  std::vector<double> read_fock(const DenseArrays& arrays, Spin spin) const;
 
-  const DumpFile& dump_;
-  const DumpFile* other_;
-  const Hdf5File& file_ = dump_.file;
-  const DumpHeader& header_ = dump_.header;
+  const DenseInput& input_;
+  const DenseInput* other_;  ///< the input of the integrals, if it is another one
+  const DenseArrays& own_ = *input_.arrays;
+  const DumpHeader& header_ = input_.header;
   DumpCheck check_;
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
-  std::array<std::vector<double>, 2> fock_;  ///< f[p,q] by spin, from the file of integrals; empty if it has none
+  std::array<std::vector<double>, 2> fock_;  ///< f[p,q] by spin, from the input of the integrals; empty if it has none
   std::vector<double> energies_;
   std::optional<DumpSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
@@ -120,10 +120,10 @@ class DumpChecker final : public SourceCheck {
 void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
-    const Hdf5Dataset dataset = open_array(file_, header_, spec);
+    const auto array = open_array(own_, header_, spec);
     std::vector<double>& values = t1_[number_of(spec.first)];
-    values.resize(static_cast<std::size_t>(dataset.size()));
-    dataset.read_all(values);
+    values.resize(static_cast<std::size_t>(array->size()));
+    array->read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
     jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(spec); });
   }
@@ -138,10 +138,10 @@ bool DumpChecker::find_equations() {
                                                                 : "the amplitudes are made up and obey no equation";
     return false;
   }
-  const Hdf5File& file = integrals_file();
-  if (!present_integrals(file, header_)) return false;
+  const DenseArrays& arrays = arrays_of_integrals();
+  if (!present_integrals(arrays, header_)) return false;
   for (const Spin spin : spins()) {
-    if (open_fock(file, header_, spin)) fock_[number_of(spin)] = read_fock(file, spin);
+    if (open_fock(arrays, header_, spin)) fock_[number_of(spin)] = read_fock(arrays, spin);
   }
   measured_.fock_in_energy = !fock_[0].empty();
   // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
@@ -175,7 +175,7 @@ void DumpChecker::set_up_singles() {
     virtuals[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
   }
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
-  slabs_.emplace(file_, integrals_file(), header_);
+  slabs_.emplace(own_, arrays_of_integrals(), header_);
   slabs_->describe(problem);
   // Threads work on neighbouring jobs, which need the slabs of few occupied orbitals.
   constexpr std::size_t max_cached_slabs = 4;
@@ -184,8 +184,8 @@ void DumpChecker::set_up_singles() {
 }
 
 void DumpChecker::plan() {
-  const auto own = check_.integrals ? present_integrals(file_, header_) : std::nullopt;
-  const auto tested = singles_ ? present_integrals(integrals_file(), header_) : std::nullopt;
+  const auto own = check_.integrals ? present_integrals(own_, header_) : std::nullopt;
+  const auto tested = singles_ ? present_integrals(arrays_of_integrals(), header_) : std::nullopt;
   const std::vector<ArraySpec> none;
   plan_first_stage(own ? *own : none, tested ? *tested : none);
   plan_second_stage(own ? *own : none, tested ? *tested : none);
@@ -200,7 +200,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   };
   if (singles_) energies_.assign(singles_energies, 0.0);
   for (const Spin spin : spins()) {
-    if (check_.integrals && open_fock(file_, header_, spin)) {
+    if (check_.integrals && open_fock(own_, header_, spin)) {
       jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(spin); });
     }
     if (singles_ && !fock_[number_of(spin)].empty()) {
@@ -217,7 +217,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
   if (!own.empty()) {
-    for (const ArraySpec& spec : present_exchange(file_, header_)) add_boxes(spec);
+    for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
   }
 }
 
@@ -243,7 +243,7 @@ void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std
 }
 
 void DumpChecker::add_boxes(const ArraySpec& spec) {
-  const CheckedArray& array = arrays_.emplace_back(file_, header_, spec, check_.box_doubles);
+  const CheckedArray& array = arrays_.emplace_back(own_, header_, spec, check_.box_doubles);
   for (const BoxIndex& at : array.begins()) {
     jobs_[0].push_back(
         [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
@@ -251,7 +251,7 @@ void DumpChecker::add_boxes(const ArraySpec& spec) {
 }
 
 void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
-  const CheckedArray& array = arrays_.emplace_back(integrals_file(), header_, spec, check_.box_doubles);
+  const CheckedArray& array = arrays_.emplace_back(arrays_of_integrals(), header_, spec, check_.box_doubles);
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
     const auto check_box = [this, &array, at](ThreadBuffers& buffers) {
@@ -265,10 +265,10 @@ void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs)
 }
 
 void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
-  const CheckedArray& amplitudes = arrays_.emplace_back(file_, header_, t2, check_.box_doubles);
+  const CheckedArray& amplitudes = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
-      pairs_.emplace_back(CheckedArray(integrals_file(), header_, ovov, check_.box_doubles),
+      pairs_.emplace_back(CheckedArray(arrays_of_integrals(), header_, ovov, check_.box_doubles),
                           pair_weights(ovov, header_.restricted), std::span(t1_[number_of(t2.first)]),
                           std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
@@ -325,28 +325,29 @@ void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& 
 
 void DumpChecker::check_t1(const ArraySpec& spec) const {
   const std::vector<double>& values = t1_[number_of(spec.first)];
-  check_size(largest_magnitude(values, file_.path(), spec.name), largest_amplitude, file_.path(), spec.name);
+  const ArrayLabel label = own_.label(spec.name);
+  check_size(largest_magnitude(values, label), largest_amplitude, label);
   const std::vector<int>&i_irreps = irreps(spec.axes[0]), &a_irreps = irreps(spec.axes[1]);
   auto value = values.begin();
   for (std::size_t i = 0; i < i_irreps.size(); ++i) {
     for (std::size_t a = 0; a < a_irreps.size(); ++a, ++value) {
       if (i_irreps[i] == a_irreps[a] || std::abs(*value) <= irrep_tolerance) continue;
-      throw_forbidden(file_.path(), spec.name, std::array{std::int64_t(i), std::int64_t(a)}, *value);
+      throw_forbidden(label, std::array{std::int64_t(i), std::int64_t(a)}, *value);
     }
   }
 }
 
-std::vector<double> DumpChecker::read_fock(const Hdf5File& file, Spin spin) const {
-  const Hdf5Dataset dataset = open_fock(file, header_, spin).value();
-  std::vector<double> values(static_cast<std::size_t>(dataset.size()));
-  dataset.read_all(values);
-  check_size(largest_magnitude(values, file.path(), dataset.name()), largest_integral, file.path(), dataset.name());
+std::vector<double> DumpChecker::read_fock(const DenseArrays& arrays, Spin spin) const {
+  const auto array = open_fock(arrays, header_, spin);
+  std::vector<double> values(static_cast<std::size_t>(array->size()));
+  array->read_all(values);
+  check_size(largest_magnitude(values, array->label()), largest_integral, array->label());
   return values;
 }
 
 void DumpChecker::check_fock(Spin spin) const {
-  const std::vector<double> values = read_fock(file_, spin);
-  const std::string name = fock_dataset(spin, header_.restricted);
+  const std::vector<double> values = read_fock(own_, spin);
+  const ArrayLabel label = own_.label(fock_dataset(spin, header_.restricted));
   std::vector<int> irrep = irreps(class_of(Space::hole, spin));
   const std::vector<int>& particles = irreps(class_of(Space::particle, spin));
   irrep.insert(irrep.end(), particles.begin(), particles.end());
@@ -355,13 +356,13 @@ void DumpChecker::check_fock(Spin spin) const {
     for (std::size_t q = 0; q < n; ++q) {
       const double value = values[p * n + q], other = values[q * n + p];
       if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
-        throw_forbidden(file_.path(), name, std::array{std::int64_t(p), std::int64_t(q)}, value);
+        throw_forbidden(label, std::array{std::int64_t(p), std::int64_t(q)}, value);
       }
       if (std::abs(value - other) > fock_tolerance * std::max(1.0, std::abs(value))) {
         throw InputError(
-            fmt::format("{}: dataset '{}' is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; "
-                        "write the Fock matrix again.",
-                        file_.path(), name, p, q, value, q, p, other));
+            fmt::format("{} is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; {} the Fock matrix "
+                        "again.",
+                        label.text(), p, q, value, q, p, other, label.words.write));
       }
     }
   }
@@ -425,12 +426,12 @@ void DumpChecker::accept(int stage, std::span<const double> sums) {
 
 }  // namespace
 
-std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check) {
-  return std::make_unique<DumpChecker>(dump, check);
+std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check) {
+  return std::make_unique<DumpChecker>(input, check);
 }
 
-std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check) {
-  DumpChecker checker(dump, check);
+std::vector<double> check_dump(const DenseInput& input, const DumpCheck& check) {
+  DumpChecker checker(input, check);
   const std::vector<double> first = checker.run(0);
   checker.accept(0, first);
   checker.run(1);

@@ -6,41 +6,41 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/dump_file.hpp"
+#include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/source_check.hpp"
 
 namespace trifuse {
 
-/// What a check of a dump does.
+/// What a check of an input does.
 struct DumpCheck {
-  bool integrals = true;  ///< false for a left-hand dump, whose integrals are not used
-  /// The dump with the integrals and the Fock matrix for the CCSD energy and the singles equation. Null: neither is
+  bool integrals = true;  ///< false for a left-hand input, whose integrals are not used
+  /// The input with the integrals and the Fock matrix for the CCSD energy and the singles equation. Null: neither is
   /// evaluated.
-  const DumpFile* test_with = nullptr;
+  const DenseInput* test_with = nullptr;
   int part = 0;  ///< this process checks part `part` of the parts 0 to `parts` - 1
   int parts = 1;
   int threads = 0;                                   ///< largest number of threads; 0: as many as OpenMP allows
   std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 
-/// Makes the check of a dump. It reads every array in long runs and throws InputError if
+/// Makes the check of a dump or of the arrays of a caller. It reads every array in long runs and throws InputError if
 ///   - a value is not finite or beyond any reasonable size,
 ///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),
 ///   - t2 or ovov, from which the energy is computed, breaks one by more than 1e-9 (relative to the largest element
 ///     nearby if that is above 1),
 ///   - an element that the irreps forbid is above 1e-7.
-/// `open_dump` cannot find these errors, because it reads each block on its own. If a part has several errors, the
-/// check reports the one that a single thread would find first.
+/// `open_dump` and `open_arrays` cannot find these errors, because they read each block on its own. If a part has
+/// several errors, the check reports the one that a single thread would find first.
 ///
 /// The check has two stages. The first stage reads t1, t2, ovov, ovoo, oovv and the Fock matrix and measures the CCSD
 /// energy. The second stage reads ovvv, and slabs of the other arrays, for the equation of the single excitations. The
 /// CCSD energy has the same bits for any number of parts and threads and any `box_doubles`.
 ///
-/// `dump` and `check.test_with` must outlive the check.
-std::unique_ptr<SourceCheck> make_dump_check(const DumpFile& dump, const DumpCheck& check = {});
+/// `input` and `check.test_with` must outlive the check.
+std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check = {});
 
 /// Does both stages of one part. Returns the terms whose sum is the CCSD correlation energy, in hartree: one for the
 /// singles of each spin, then one for each ordered pair of occupied orbitals. Terms of other parts are zero.
-std::vector<double> check_dump(const DumpFile& dump, const DumpCheck& check = {});
+std::vector<double> check_dump(const DenseInput& input, const DumpCheck& check = {});
 
 }  // namespace trifuse

@@ -1,15 +1,125 @@
 #include "tce_tiles/dump_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/hdf5_arrays.hpp"
 
 namespace trifuse {
+namespace {
+
+std::string required_string(const Hdf5File& file, const std::string& name) {
+  const auto value = file.attributes().string(name);
+  if (!value) {
+    throw InputError(fmt::format("{}: attribute '{}' of the root group is missing; write it as the format page says.",
+                                 file.path(), name));
+  }
+  return *value;
+}
+
+std::optional<double> finite_attribute(const Hdf5File& file, const std::string& name) {
+  const auto value = file.attributes().real(name);
+  if (value && !std::isfinite(*value)) {
+    throw InputError(
+        fmt::format("{}: attribute '{}' is not a finite number; write its value or leave it out.", file.path(), name));
+  }
+  return value;
+}
+
+/// The element of `choices` with the name `value`. Throws InputError if there is none. `name`: name of the attribute.
+template <typename Choice>
+Choice read_choice(const Hdf5File& file, const std::string& name, const std::string& value,
+                   std::initializer_list<Choice> choices) {
+  std::vector<std::string> names;
+  for (const Choice choice : choices) {
+    if (to_string(choice) == value) return choice;
+    names.push_back("'" + to_string(choice) + "'");
+  }
+  throw InputError(fmt::format("{}: attribute '{}' is '{}', but it must be one of {}.", file.path(), name, value,
+                               fmt::join(names, ", ")));
+}
+
+void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
+  info.amplitudes = read_choice(
+      file, "amplitudes", file.attributes().string("amplitudes").value_or("ccsd"),
+      {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd, AmplitudeKind::lambda, AmplitudeKind::made_up});
+  const bool regularized = info.amplitudes == AmplitudeKind::regularized_ccsd;
+  const auto omega2 = finite_attribute(file, "omega2");
+  if (regularized && !omega2) {
+    throw InputError(fmt::format(
+        "{}: the amplitudes are 'reg-ccsd', but attribute 'omega2' is missing; write the omega^2 in hartree "
+        "that they were made with.",
+        file.path()));
+  }
+  info.omega2 = omega2.value_or(0.0);
+  if (info.omega2 < 0.0 || (info.omega2 != 0.0 && !regularized)) {
+    throw InputError(
+        fmt::format("{}: attribute 'omega2' is {}, but it must be at least 0, and 0 or absent unless "
+                    "'amplitudes' is 'reg-ccsd'.",
+                    file.path(), info.omega2));
+  }
+}
+
+/// Throws InputError unless the file is a dump of a version that this program can read.
+void expect_dump(const Hdf5File& file) {
+  const auto format = file.attributes().string("format");
+  if (!format || *format != "trifuse-dump") {
+    throw InputError(
+        fmt::format("{}: this HDF5 file is not a Trifuse dump: attribute 'format' of the root group is {} instead of "
+                    "'trifuse-dump'; name a Trifuse dump.",
+                    file.path(), format ? "'" + *format + "'" : "absent"));
+  }
+  const auto version = file.attributes().integer("version");
+  if (!version || *version < 1) {
+    throw InputError(fmt::format("{}: attribute 'version' of the root group is {} instead of {}; write the dump again.",
+                                 file.path(), version ? fmt::to_string(*version) : "absent", dump_version));
+  }
+  if (*version > dump_version) {
+    throw InputError(
+        fmt::format("{}: this dump was written by a newer program (dump version {}, known here up to {}); use a "
+                    "newer Trifuse.",
+                    file.path(), *version, dump_version));
+  }
+}
+
+/// The facts that the attributes of the root group tell.
+SourceInfo read_attributes(const Hdf5File& file) {
+  SourceInfo info;
+  info.path = file.path();
+  info.files = {file.path()};
+  info.reference = read_choice(file, "reference", required_string(file, "reference"),
+                               {Reference::rhf, Reference::uhf, Reference::rohf});
+  read_amplitude_kind(file, info);
+  info.correlation_energy = finite_attribute(file, "correlation_energy");
+  info.scf_energy = finite_attribute(file, "scf_energy");
+  const std::int64_t fock_in_triples = file.attributes().integer("fock_in_triples").value_or(0);
+  if (fock_in_triples != 0 && fock_in_triples != 1) {
+    throw InputError(fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1.", file.path(),
+                                 fock_in_triples));
+  }
+  info.fock_in_triples = fock_in_triples == 1;
+  for (const char* name : {"program", "molecule", "basis", "comment"}) {
+    if (auto value = file.attributes().string(name)) info.provenance.emplace_back(name, std::move(*value));
+  }
+  return info;
+}
+
+}  // namespace
 
 DumpFile DumpFile::open(const std::string& path) {
   DumpFile dump;
   dump.file = Hdf5File::open(path);
   expect_dump(dump.file);
   dump.seal = DumpSeal::open(dump.file);
-  dump.header = read_dump_header(dump.file);
+  dump.arrays = std::make_shared<Hdf5Arrays>(dump.file);
+  dump.header = read_dump_header(*dump.arrays, read_attributes(dump.file));
   SourceInfo& info = dump.header.info;
   info.sealed = dump.seal->sealed();
   info.format = fmt::format("Trifuse dump, version {}.{}, {}", dump_version, dump.seal->minor_version(),
@@ -23,23 +133,6 @@ SourceDigest DumpFile::digest() const {
   return seal->digest(fmt::format("{} {} {:a} {} {:a} {:a}", to_string(info.reference), to_string(info.amplitudes),
                                   info.omega2, info.fock_in_triples, info.correlation_energy.value_or(absent),
                                   info.scf_energy.value_or(absent)));
-}
-
-std::vector<std::string> DumpFile::datasets(bool integrals) const {
-  std::vector<std::string> names;
-  for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {
-    if (header.size(spec) > 0) names.push_back(spec.name);
-  }
-  if (!integrals) return names;
-  if (const auto present = present_integrals(file, header)) {
-    for (const ArraySpec& spec : *present) names.push_back(spec.name);
-  }
-  for (const ArraySpec& spec : present_exchange(file, header)) names.push_back(spec.name);
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    const std::string name = fock_dataset(spin, header.restricted);
-    if (file.has(name) && (spin == Spin::alpha || !header.restricted)) names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace trifuse

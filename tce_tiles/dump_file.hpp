@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/dump_seal.hpp"
@@ -10,22 +10,20 @@
 
 namespace trifuse {
 
+/// The newest format version that this program can read.
+inline constexpr std::int64_t dump_version = 1;
+
 /// An open dump. The file is opened only once, so that a run uses the file that was checked, even if another file has
 /// taken its name since.
-struct DumpFile {
-  Hdf5File file;
+struct DumpFile : DenseInput {
+  Hdf5File file;                   ///< the file of `arrays`
   std::shared_ptr<DumpSeal> seal;  ///< the checksums that verify everything read from `file`
-  DumpHeader header;
 
   /// Opens a dump. Throws InputError if the file is not a dump, or if its header or seal is damaged.
   static DumpFile open(const std::string& path);
 
   /// A hash of the header and of all checksums that are known.
   SourceDigest digest() const;
-
-  /// The names of the non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals and the Fock
-  /// matrix.
-  std::vector<std::string> datasets(bool integrals) const;
 };
 
 }  // namespace trifuse

@@ -2,22 +2,21 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tce_tiles/dense_arrays.hpp"
 #include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/hdf5_file.hpp"
 #include "tce_tiles/tile_source.hpp"
 
-/// The header and the arrays of a Trifuse dump. See tce_tiles/docs/dump-format.md.
+/// The orbitals and the arrays of an input that has the arrays of a Trifuse dump: a dump, or arrays of a caller. See
+/// tce_tiles/docs/dump-format.md. A function throws InputError with a sentence in the words of the arrays' origin.
 namespace trifuse {
 
-/// The newest format version that this program can read.
-inline constexpr std::int64_t dump_version = 1;
-
-/// The contents of a dump besides its arrays. For a restricted reference the beta classes repeat the alpha classes.
+/// The contents of an input besides its arrays. For a restricted reference the beta classes repeat the alpha classes.
 struct DumpHeader {
   SourceInfo info;
   bool restricted = true;
@@ -35,27 +34,35 @@ struct DumpHeader {
   std::vector<OrbitalRun> runs() const;
 };
 
-/// Throws InputError unless the file is a dump of a version that this program can read.
-void expect_dump(const Hdf5File& file);
-/// Reads and checks the attributes, orbital energies and irreps. Throws InputError if they are not valid.
-DumpHeader read_dump_header(const Hdf5File& file);
-/// Opens an array of a dump. Throws InputError if its shape differs from the numbers of orbitals in `header`.
-Hdf5Dataset open_array(const Hdf5File& file, const DumpHeader& header, const ArraySpec& spec);
-/// Opens the Fock matrix of a spin. Returns nullopt if the dump has none. Throws InputError if its shape is wrong.
-std::optional<Hdf5Dataset> open_fock(const Hdf5File& file, const DumpHeader& header, Spin spin);
-/// The non-empty integral arrays of the dump, each plain or antisymmetrised. Returns nullopt if the dump has no
-/// integrals (a left-hand dump). Throws InputError if only some of the integral arrays are present, or if an array is
-/// present in both forms.
-std::optional<std::vector<ArraySpec>> present_integrals(const Hdf5File& file, const DumpHeader& header);
+/// An input whose arrays are open.
+struct DenseInput {
+  std::shared_ptr<const DenseArrays> arrays;
+  DumpHeader header;
 
-/// The non-empty arrays of (ij|ab) that the dump has, each plain or antisymmetrised. Throws InputError if an array is
-/// present in both forms.
-std::vector<ArraySpec> present_exchange(const Hdf5File& file, const DumpHeader& header);
+  /// The names of the non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals and the Fock
+  /// matrix.
+  std::vector<std::string> datasets(bool integrals) const;
+};
 
-/// The largest absolute value of `values`. Throws InputError if a value is not finite. `path` and `dataset` name the
-/// array in the error message.
-double largest_magnitude(std::span<const double> values, const std::string& path, const std::string& dataset);
-/// Throws InputError if a value is not finite. `path` and `dataset` name the array in the error message.
-void check_finite(std::span<const double> values, const std::string& path, const std::string& dataset);
+/// Reads and checks the orbital energies and the irreps. `info`: the other contents of the header. Throws InputError if
+/// they are not valid.
+DumpHeader read_dump_header(const DenseArrays& arrays, SourceInfo info);
+/// Opens an array. Throws InputError if its shape differs from the numbers of orbitals in `header`.
+std::shared_ptr<const DenseArray> open_array(const DenseArrays& arrays, const DumpHeader& header,
+                                             const ArraySpec& spec);
+/// Opens the Fock matrix of a spin. Returns null if there is none. Throws InputError if its shape is wrong.
+std::shared_ptr<const DenseArray> open_fock(const DenseArrays& arrays, const DumpHeader& header, Spin spin);
+/// The non-empty integral arrays, each plain or antisymmetrised. Returns nullopt if there are no integrals (a left-hand
+/// input). Throws InputError if only some of the integral arrays are present, or if an array is present in both forms.
+std::optional<std::vector<ArraySpec>> present_integrals(const DenseArrays& arrays, const DumpHeader& header);
+
+/// The non-empty arrays of (ij|ab) that are present, each plain or antisymmetrised. Throws InputError if an array is
+/// present in both forms.
+std::vector<ArraySpec> present_exchange(const DenseArrays& arrays, const DumpHeader& header);
+
+/// The largest absolute value of `values`, which come from `array`. Throws InputError if a value is not finite.
+double largest_magnitude(std::span<const double> values, const ArrayLabel& array);
+/// Throws InputError if a value is not finite. `values` come from `array`.
+void check_finite(std::span<const double> values, const ArrayLabel& array);
 
 }  // namespace trifuse

@@ -13,6 +13,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "tce_tiles/dense_arrays.hpp"
 
 namespace trifuse {
 namespace {

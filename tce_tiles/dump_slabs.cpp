@@ -25,17 +25,17 @@ void transpose(const double* in, double* out, std::int64_t rows, std::int64_t co
 }
 
 /// Reads the elements whose index along `axis` is n.
-void read_at(const Hdf5Dataset& dataset, std::size_t axis, std::int64_t n, std::span<double> out) {
-  const auto shape = dataset.shape();
+void read_at(const DenseArray& array, std::size_t axis, std::int64_t n, std::span<double> out) {
+  const auto shape = array.shape();
   std::array<std::int64_t, 4> offset{}, count{shape[0], shape[1], shape[2], shape[3]};
   offset[axis] = n;
   count[axis] = 1;
-  dataset.read(offset, count, out);
+  array.read(offset, count, out);
 }
 
 }  // namespace
 
-DumpSlabs::DumpSlabs(const Hdf5File& amplitudes, const Hdf5File& integrals, const DumpHeader& header)
+DumpSlabs::DumpSlabs(const DenseArrays& amplitudes, const DenseArrays& integrals, const DumpHeader& header)
     : header_(header) {
   for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {
     if (spec.kind == ArrayKind::t2) add(amplitudes, spec);
@@ -45,11 +45,11 @@ DumpSlabs::DumpSlabs(const Hdf5File& amplitudes, const Hdf5File& integrals, cons
   for (const ArraySpec& spec : present_exchange(integrals, header)) add(integrals, spec);
 }
 
-void DumpSlabs::add(const Hdf5File& file, const ArraySpec& spec) {
+void DumpSlabs::add(const DenseArrays& arrays, const ArraySpec& spec) {
   if (header_.size(spec) == 0) return;
   const int first = header_.restricted ? 0 : number_of(spec.first);
   const int second = header_.restricted ? 0 : number_of(spec.second);
-  arrays_.emplace(std::tuple(spec.kind, first, second), Array{spec, open_array(file, header_, spec)});
+  arrays_.emplace(std::tuple(spec.kind, first, second), Array{spec, open_array(arrays, header_, spec)});
 }
 
 const DumpSlabs::Array& DumpSlabs::find(ArrayKind kind, int first, int second) const {
@@ -73,37 +73,37 @@ void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::i
                         std::span<double> out) const {
   const std::int64_t zero = 0, one = 1;
   if (u <= s) {
-    const Hdf5Dataset& dataset = find(ArrayKind::t2, u, s).dataset;
-    const auto shape = dataset.shape();
-    return dataset.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
+    const DenseArray& array = *find(ArrayKind::t2, u, s).array;
+    const auto shape = array.shape();
+    return array.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
   }
   // The elements are t2_ab[i,n,e,f], where n and f are beta.
-  const Hdf5Dataset& dataset = find(ArrayKind::t2, s, u).dataset;
-  const std::int64_t e_count = dataset.shape()[2], f_count = dataset.shape()[3], page = e_count * f_count;
+  const DenseArray& array = *find(ArrayKind::t2, s, u).array;
+  const std::int64_t e_count = array.shape()[2], f_count = array.shape()[3], page = e_count * f_count;
   Buffer read(out.size());
-  dataset.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
+  array.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
   for (std::int64_t i = 0; i < count; ++i) {
     transpose(read.data() + i * page, out.data() + i * page, e_count, f_count);
   }
 }
 
 void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
-  if (u <= s) return read_at(find(ArrayKind::ovov, u, s).dataset, 0, n, out);
+  if (u <= s) return read_at(*find(ArrayKind::ovov, u, s).array, 0, n, out);
   // The elements are ovov_aabb[m,e,n,f], where n and f are beta.
-  const Hdf5Dataset& dataset = find(ArrayKind::ovov, s, u).dataset;
-  const std::int64_t m_count = dataset.shape()[0], e_count = dataset.shape()[1], f_count = dataset.shape()[3];
+  const DenseArray& array = *find(ArrayKind::ovov, s, u).array;
+  const std::int64_t m_count = array.shape()[0], e_count = array.shape()[1], f_count = array.shape()[3];
   Buffer read;
   read.reserve(out.size());
-  read_at(dataset, 2, n, read.span().first(out.size()));
+  read_at(array, 2, n, read.span().first(out.size()));
   transpose(read.data(), out.data(), m_count * e_count, f_count);
 }
 
 void DumpSlabs::read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const {
-  read_at(find(ArrayKind::ovoo, u, s).dataset, 0, n, out);
+  read_at(*find(ArrayKind::ovoo, u, s).array, 0, n, out);
 }
 
 void DumpSlabs::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  read_at(find(ArrayKind::oovv, s, s).dataset, 0, n, out);
+  read_at(*find(ArrayKind::oovv, s, s).array, 0, n, out);
 }
 
 }  // namespace trifuse

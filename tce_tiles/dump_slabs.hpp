@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -14,9 +15,9 @@ namespace trifuse {
 /// integrals).
 class DumpSlabs final : public SinglesSlabs {
  public:
-  /// `amplitudes` and `integrals` may be the same file; both must have the orbitals of `header`. Throws InputError if
+  /// `amplitudes` and `integrals` may be the same arrays; both must have the orbitals of `header`. Throws InputError if
   /// an array has a wrong shape.
-  DumpSlabs(const Hdf5File& amplitudes, const Hdf5File& integrals, const DumpHeader& header);
+  DumpSlabs(const DenseArrays& amplitudes, const DenseArrays& integrals, const DumpHeader& header);
 
   /// Sets the members of `problem` that tell which arrays exist and which are antisymmetrised.
   void describe(SinglesProblem& problem) const;
@@ -30,10 +31,10 @@ class DumpSlabs final : public SinglesSlabs {
  private:
   struct Array {
     ArraySpec spec;
-    Hdf5Dataset dataset;
+    std::shared_ptr<const DenseArray> array;
   };
   /// Opens an array, if it is not empty.
-  void add(const Hdf5File& file, const ArraySpec& spec);
+  void add(const DenseArrays& arrays, const ArraySpec& spec);
   const Array& find(ArrayKind kind, int first, int second) const;
 
   DumpHeader header_;

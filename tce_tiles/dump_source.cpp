@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/dump_bands.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
@@ -25,7 +27,7 @@ namespace {
 struct Array {
   int id;  ///< key of its bands in the cache
   ArraySpec spec;
-  Hdf5Dataset dataset;
+  std::shared_ptr<const DenseArray> data;
 };
 
 /// The block that a caller wants, while it is computed.
@@ -34,21 +36,57 @@ struct TargetBlock {
   double* data;              ///< its elements in C order
 };
 
+/// The elements of a box of an array in memory, or a part of the array that contains the box.
+struct BoxElements {
+  const double* first;                 ///< the first element of the box
+  std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
+};
+
+/// A box of a block that is computed. Its last index in the order of the block is contiguous.
+struct TargetBox {
+  double* first;                       ///< the first element of the box
+  std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis of the array, in elements
+  std::array<std::size_t, 4> loop;     ///< the axis of the array for each axis of the block
+};
+
+/// Adds sign * box to the target. `count`: elements along each axis of the array. The loops follow the order of the
+/// target, so that the innermost loop writes contiguous elements.
+void add_box(const BoxElements& box, const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) {
+  const auto [w_axis, x_axis, y_axis, z_axis] = target.loop;
+  const std::int64_t inner = box.stride[z_axis], run = count[z_axis];
+  for (std::int64_t w = 0; w < count[w_axis]; ++w) {
+    for (std::int64_t x = 0; x < count[x_axis]; ++x) {
+      const double* line = box.first + w * box.stride[w_axis] + x * box.stride[x_axis];
+      double* out = target.first + w * target.stride[w_axis] + x * target.stride[x_axis];
+      for (std::int64_t y = 0; y < count[y_axis]; ++y, line += box.stride[y_axis], out += target.stride[y_axis]) {
+        if (inner == 1) {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z];
+        } else {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z * inner];
+        }
+      }
+    }
+  }
+}
+
 /// An integral (pq|rs). Each number is the position of an index of the integral in `TargetBlock::tiles`.
 using Mulliken = std::array<std::size_t, 4>;
 
 class DumpSource final : public TileSource {
  public:
-  DumpSource(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile, std::size_t cache_bytes)
-      : dump_(DumpFile::open(path)),
+  /// `file`: `input` if it is a dump, else null.
+  DumpSource(std::shared_ptr<const DenseInput> input, const DumpFile* file, std::int64_t hole_tile,
+             std::int64_t particle_tile, std::size_t cache_bytes)
+      : input_(std::move(input)),
+        file_(file),
         tiles_(TileSpace::partition(header_.runs(), hole_tile, particle_tile, header_.restricted)),
         bands_(cache_bytes) {
     for (const auto& energies : header_.energies) energies_.insert(energies_.end(), energies.begin(), energies.end());
     for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) add_array(spec);
-    if (const auto integrals = present_integrals(file_, header_)) {
+    if (const auto integrals = present_integrals(arrays_of_input_, header_)) {
       has_integrals_ = true;
       for (const ArraySpec& spec : *integrals) add_array(spec);
-      for (const ArraySpec& spec : present_exchange(file_, header_)) add_array(spec);
+      for (const ArraySpec& spec : present_exchange(arrays_of_input_, header_)) add_array(spec);
     }
     read_all_fock();
   }
@@ -60,8 +98,11 @@ class DumpSource final : public TileSource {
   bool has_fock() const override { return has_fock_; }
   bool has_exchange_integrals() const override;
   bool concurrent_reads() const override { return true; }
-  std::optional<SourceDigest> digest() const override { return dump_.digest(); }
-  const DumpFile& dump() const { return dump_; }
+  std::optional<SourceDigest> digest() const override {
+    return file_ != nullptr ? std::optional(file_->digest()) : std::nullopt;
+  }
+  const DenseInput& input() const { return *input_; }
+  const DumpFile* file() const { return file_; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -72,29 +113,31 @@ class DumpSource final : public TileSource {
  private:
   void add_array(const ArraySpec& spec) {
     if (header_.size(spec) == 0) return;
-    Array array{static_cast<int>(arrays_.size()), spec, open_array(file_, header_, spec)};
+    Array array{static_cast<int>(arrays_.size()), spec, open_array(arrays_of_input_, header_, spec)};
     if (spec.kind == ArrayKind::t1) {
       auto& values = t1_[spec.first == Spin::alpha ? 0 : 1];
-      values.resize(static_cast<std::size_t>(array.dataset.size()));
-      array.dataset.read_all(values);
-      check_finite(values, file_.path(), spec.name);
+      values.resize(static_cast<std::size_t>(array.data->size()));
+      array.data->read_all(values);
+      check_finite(values, array.data->label());
     }
     arrays_.emplace(std::tuple(spec.kind, spec.first, spec.second), std::move(array));
   }
 
   void read_all_fock() {
-    std::array<std::optional<Hdf5Dataset>, 2> fock;
+    std::array<std::shared_ptr<const DenseArray>, 2> fock;
     const std::size_t spins = header_.restricted ? 1 : 2;
-    for (std::size_t s = 0; s < spins; ++s) fock[s] = open_fock(file_, header_, s == 0 ? Spin::alpha : Spin::beta);
-    if (spins == 2 && fock[0].has_value() != fock[1].has_value()) {
-      throw InputError(fmt::format("{}: only one of the datasets 'fock_a' and 'fock_b' is present; write both or none.",
-                                   file_.path()));
+    for (std::size_t s = 0; s < spins; ++s)
+      fock[s] = open_fock(arrays_of_input_, header_, s == 0 ? Spin::alpha : Spin::beta);
+    if (spins == 2 && (fock[0] != nullptr) != (fock[1] != nullptr)) {
+      const ArrayWords words = arrays_of_input_.words();
+      throw InputError(fmt::format("{}: only one of the {}s 'fock_a' and 'fock_b' is present; {} both or none.",
+                                   arrays_of_input_.path(), words.array, words.write));
     }
-    has_fock_ = fock[0].has_value();
+    has_fock_ = fock[0] != nullptr;
     for (std::size_t s = 0; has_fock_ && s < spins; ++s) {
       fock_[s].resize(static_cast<std::size_t>(fock[s]->size()));
       fock[s]->read_all(fock_[s]);
-      check_finite(fock_[s], file_.path(), fock[s]->name());
+      check_finite(fock_[s], fock[s]->label());
     }
   }
 
@@ -130,13 +173,22 @@ class DumpSource final : public TileSource {
     return {t, block.data()};
   }
 
-  void add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
-  void add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                      const TargetBlock& target) const;
+  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. The elements of bands
+  /// have been checked when they were read.
+  static void check_block(std::span<const double> block, const DenseArray& array) {
+    if (array.access() == DenseArray::Access::boxes) check_finite(block, array.label());
+  }
+  /// Return the array that they have read.
+  const DenseArray& add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
+  const DenseArray& add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                   const TargetBlock& target) const;
+  void add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
+                  const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const;
 
-  DumpFile dump_;
-  const Hdf5File& file_ = dump_.file;
-  const DumpHeader& header_ = dump_.header;
+  std::shared_ptr<const DenseInput> input_;
+  const DumpFile* file_;
+  const DenseArrays& arrays_of_input_ = *input_->arrays;
+  const DumpHeader& header_ = input_->header;
   TileSpace tiles_;
   std::vector<double> energies_;
   std::map<std::tuple<ArrayKind, Spin, Spin>, Array> arrays_;
@@ -149,8 +201,9 @@ class DumpSource final : public TileSource {
 
 void DumpSource::read_fock(int g6, int g5, std::span<double> block) const {
   if (!has_fock_) {
-    throw InputError(fmt::format("{}: this dump has no Fock matrix; write dataset '{}'.", file_.path(),
-                                 fock_dataset(Spin::alpha, header_.restricted)));
+    const ArrayLabel label = arrays_of_input_.label(fock_dataset(Spin::alpha, header_.restricted));
+    throw InputError(fmt::format("{}: this {} has no Fock matrix; {} {} '{}'.", label.path, label.words.all,
+                                 label.words.write, label.words.array, label.name));
   }
   check_request(block_exists(tiles_, g6, g5), {g6, g5}, block.size());
   const OrbitalClass hole = alpha(g6) ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
@@ -181,16 +234,17 @@ void DumpSource::read_t1(int p, int h, std::span<double> block) const {
 void DumpSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
   const TargetBlock t = target({p1, p2, h3, h4}, block);
   const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
-  add_from_array(array, {2, 3, 0, 1}, 1.0, t);
+  const DenseArray& read = add_from_array(array, {2, 3, 0, 1}, 1.0, t);
   // For equal spins of a closed shell, t_ij^ab = t2[i,j,a,b] - t2[j,i,a,b], where t2 are the opposite-spin amplitudes.
   if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_from_array(array, {3, 2, 0, 1}, -1.0, t);
+  check_block(block, read);
 }
 
 void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
   if (!has_integrals_) {
     throw InputError(fmt::format(
-        "{}: this dump has no integrals and can only be a left-hand dump; name a dump with ovvv, ovoo and ovov.",
-        file_.path()));
+        "{0}: this {1} has no integrals and can only be a left-hand {1}; name a {1} with ovvv, ovoo and ovov.",
+        arrays_of_input_.path(), arrays_of_input_.words().all));
   }
   const auto particle = [&](int g) { return tiles_[g].space() == Space::particle; };
   const auto spin = [&](int g) { return tiles_[g].spin(); };
@@ -200,12 +254,13 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                : particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
   if (!delivered) {
     throw InputError(
-        fmt::format("{}: the requested integrals are not in a dump; it has only <pp||hh>, <hp||hh> and <pp||hp> (p "
+        fmt::format("{}: the requested integrals are not in a {}; it has only <pp||hh>, <hp||hh> and <pp||hp> (p "
                     "virtual, h occupied), and the <hp||hp> that follow from its arrays of (ij|ab).",
-                    file_.path()));
+                    arrays_of_input_.path(), arrays_of_input_.words().all));
   }
   const TargetBlock t = target({g3, g4, g1, g2}, block);
-  if (spin(g3) == spin(g1)) add_integral({0, 2, 1, 3}, 1.0, t);
+  const DenseArray* read = nullptr;
+  if (spin(g3) == spin(g1)) read = &add_integral({0, 2, 1, 3}, 1.0, t);
   const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
                                find(exchange        ? ArrayKind::oovv
                                     : !particle(g3) ? ArrayKind::ovoo
@@ -213,7 +268,8 @@ void DumpSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                                                     : ArrayKind::ovov,
                                     spin(g3), spin(g3))
                                    .spec.antisymmetrised;
-  if (spin(g3) == spin(g2) && !antisymmetrised) add_integral({0, 3, 1, 2}, -1.0, t);
+  if (spin(g3) == spin(g2) && !antisymmetrised) read = &add_integral({0, 3, 1, 2}, -1.0, t);
+  if (read != nullptr) check_block(block, *read);
 }
 
 /// True if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
@@ -232,14 +288,13 @@ bool DumpSource::has_exchange_integrals() const {
 /// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s lower tiles. For an
 /// antisymmetrised array, the caller adds the first (direct) of the two integrals only; the order of axes is then right
 /// for the array.
-void DumpSource::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
+const DenseArray& DumpSource::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
   const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
   if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
       space(s) == Space::particle) {
-    add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
-    return;
+    return add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
   }
   // Every other array has a pair of one occupied and one virtual orbital as its first pair.
   if (space(p) == space(q)) {
@@ -250,48 +305,66 @@ void DumpSource::add_integral(Mulliken integral, double sign, const TargetBlock&
   const std::size_t a = space(p) == Space::hole ? q : p;
   if (space(r) == space(s)) {
     if (space(r) == Space::particle) {
-      add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
-    } else {
-      add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
+      return add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
     }
-    return;
+    return add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
   }
   const std::size_t j = space(r) == Space::hole ? r : s;
   const std::size_t b = space(r) == Space::hole ? s : r;
   // The tiles of a pair ascend. So for different spins i and a are alpha, as in the array.
-  add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
+  return add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
 }
 
 /// Adds sign * array to the target. Axis k of the array runs over tile `axes[k]` of the target.
-void DumpSource::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                                const TargetBlock& target) const {
-  std::array<std::int64_t, 4> offset{};
-  std::array<std::int64_t, 4> count{};
+const DenseArray& DumpSource::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                             const TargetBlock& target) const {
+  std::array<std::int64_t, 4> offset{}, count{};
+  TargetBox into{target.data, {}, {}};
   for (std::size_t k = 0; k < 4; ++k) {
     offset[k] = offset_in_class(target.tiles[axes[k]]);
     count[k] = tiles_[target.tiles[axes[k]]].size;
+    into.loop[axes[k]] = k;
   }
-  const auto band = bands_.band(array.id, array.dataset, file_.path(), {offset[0], offset[1], offset[2]},
-                                {count[0], count[1], count[2]});
-  const std::int64_t row = array.dataset.shape()[3];
-  const std::array<std::int64_t, 4> from = {count[1] * count[2] * row, count[2] * row, row, 1};
-  // The loops follow the order of the target, so that the innermost loop writes contiguous elements.
-  std::array<std::size_t, 4> loop{};
-  for (std::size_t k = 0; k < 4; ++k) loop[axes[k]] = k;
-  const double* source = band->data() + offset[3];
-  double* out = target.data;
-  const std::int64_t inner = from[loop[3]];
-  const std::int64_t run = count[loop[3]];
-  for (std::int64_t w = 0; w < count[loop[0]]; ++w) {
-    for (std::int64_t x = 0; x < count[loop[1]]; ++x) {
-      for (std::int64_t y = 0; y < count[loop[2]]; ++y, out += run) {
-        const double* line = source + w * from[loop[0]] + x * from[loop[1]] + y * from[loop[2]];
-        if (inner == 1) {
-          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z];
-        } else {
-          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z * inner];
-        }
-      }
+  std::int64_t stride = 1;
+  for (std::size_t d = 4; d-- > 0; stride *= count[into.loop[d]]) into.stride[into.loop[d]] = stride;
+  const DenseArray& data = *array.data;
+  if (const auto view = data.view()) {
+    const double* first = view->data;
+    for (std::size_t k = 0; k < 4; ++k) first += offset[k] * view->stride[k];
+    add_box({first, view->stride}, count, sign, into);
+    return data;
+  }
+  if (data.access() == DenseArray::Access::boxes) {
+    thread_local Buffer box;
+    const auto size = static_cast<std::size_t>(count[0] * count[1] * count[2] * count[3]);
+    box.reserve(size);
+    data.read(offset, count, box.span().first(size));
+    add_box({box.data(), strides_of(count)}, count, sign, into);
+    return data;
+  }
+  if (data.access() == DenseArray::Access::planes) {
+    add_planes(array, offset, count, sign, into);
+    return data;
+  }
+  const std::int64_t row = data.shape()[3];
+  const auto band = bands_.band(array.id, data, {offset[0], offset[1], offset[2]}, {count[0], count[1], count[2]});
+  add_box({band->data() + offset[3], strides_of({count[0], count[1], count[2], row})}, count, sign, into);
+  return data;
+}
+
+/// The same for a box of an array that is read in whole planes of its last two axes. A band holds a few planes.
+void DumpSource::add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
+                            const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const {
+  constexpr std::int64_t planes_of_band = 8;
+  const std::int64_t rows = array.data->shape()[2], row = array.data->shape()[3];
+  for (std::int64_t i = 0; i < count[0]; ++i) {
+    for (std::int64_t a = 0; a < count[1]; a += planes_of_band) {
+      const std::int64_t planes = std::min(planes_of_band, count[1] - a);
+      const auto band = bands_.band(array.id, *array.data, {offset[0] + i, offset[1] + a, 0}, {1, planes, rows});
+      TargetBox part = target;
+      part.first += i * target.stride[0] + a * target.stride[1];
+      add_box({band->data() + offset[2] * row + offset[3], strides_of({1, planes, rows, row})},
+              {1, planes, count[2], count[3]}, sign, part);
     }
   }
 }
@@ -300,12 +373,24 @@ void DumpSource::add_from_array(const Array& array, const std::array<std::size_t
 
 std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
                                       std::size_t cache_bytes) {
-  return std::make_unique<DumpSource>(path, hole_tile, particle_tile, cache_bytes);
+  auto file = std::make_shared<const DumpFile>(DumpFile::open(path));
+  const DumpFile* const dump = file.get();
+  return std::make_unique<DumpSource>(std::move(file), dump, hole_tile, particle_tile, cache_bytes);
+}
+
+std::unique_ptr<TileSource> open_input(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
+                                       std::int64_t particle_tile, std::size_t cache_bytes) {
+  return std::make_unique<DumpSource>(std::move(input), nullptr, hole_tile, particle_tile, cache_bytes);
+}
+
+const DenseInput* dense_input_of(const TileSource& source) {
+  const auto* dense = dynamic_cast<const DumpSource*>(&source);
+  return dense == nullptr ? nullptr : &dense->input();
 }
 
 const DumpFile* dump_file_of(const TileSource& source) {
-  const auto* dump = dynamic_cast<const DumpSource*>(&source);
-  return dump == nullptr ? nullptr : &dump->dump();
+  const auto* dense = dynamic_cast<const DumpSource*>(&source);
+  return dense == nullptr ? nullptr : dense->file();
 }
 
 }  // namespace trifuse

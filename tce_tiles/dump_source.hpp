@@ -10,6 +10,8 @@
 
 namespace trifuse {
 
+/// Tile sizes for reading an input: large enough for long runs of a file, small enough for memory.
+inline constexpr std::int64_t dump_hole_tile = 4, dump_particle_tile = 32;
 /// Default memory for recently read parts of a dump, in bytes.
 inline constexpr std::size_t default_dump_cache_bytes = std::size_t{256} << 20;
 
@@ -23,6 +25,12 @@ inline constexpr std::size_t default_dump_cache_bytes = std::size_t{256} << 20;
 std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
                                       std::size_t cache_bytes = default_dump_cache_bytes);
 
+/// Makes the same source from an input that is open, e.g. the arrays of a caller.
+std::unique_ptr<TileSource> open_input(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
+                                       std::int64_t particle_tile, std::size_t cache_bytes = default_dump_cache_bytes);
+
+/// The input of a source that `open_dump` or `open_input` has made; null for every other source.
+const DenseInput* dense_input_of(const TileSource& source);
 /// The open file of a source that `open_dump` has made; null for every other source.
 const DumpFile* dump_file_of(const TileSource& source);
 

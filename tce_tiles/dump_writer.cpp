@@ -15,6 +15,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_file.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/dump_seal.hpp"
 

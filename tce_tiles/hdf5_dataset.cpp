@@ -1,7 +1,6 @@
 #include "tce_tiles/hdf5_dataset.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/block_sums.hpp"
 #include "tce_tiles/box_runs.hpp"
+#include "tce_tiles/dense_arrays.hpp"
 #include "tce_tiles/hdf5_chunk_reader.hpp"
 
 namespace trifuse {
@@ -20,10 +20,6 @@ constexpr std::int64_t least_run = 256, window_elements = 512;
 constexpr std::size_t piece_bytes = 65536;
 
 }  // namespace
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  return fmt::format("[{}]", fmt::join(shape, ","));
-}
 
 Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5Structure> file, std::string name,
                          std::shared_ptr<const Hdf5Description> description)

@@ -56,7 +56,4 @@ class Hdf5Dataset {
   std::shared_ptr<BlockSums> sums_;
 };
 
-/// A shape as text, e.g. "[3,4]".
-std::string shape_text(std::span<const std::int64_t> shape);
-
 }  // namespace trifuse

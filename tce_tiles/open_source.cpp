@@ -8,9 +8,7 @@ namespace trifuse {
 
 std::unique_ptr<TileSource> open_source(const NwchemLocation& location) {
   if (!is_hdf5(location.prefix)) return std::make_unique<WatchedSource>(open_nwchem(location));
-  // Tile sizes for reading the file: large enough for long runs, small enough for memory.
-  constexpr std::int64_t hole_tile = 4, particle_tile = 32;
-  return open_dump(location.prefix, hole_tile, particle_tile);
+  return open_dump(location.prefix, dump_hole_tile, dump_particle_tile);
 }
 
 }  // namespace trifuse

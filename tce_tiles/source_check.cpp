@@ -64,45 +64,47 @@ class SealedCheck final : public SourceCheck {
   std::unique_ptr<SourceCheck> check_of_numbers_;
 };
 
-/// The check of a dump of amplitudes whose integrals come from a source of another kind or with other tiles.
-class DumpAndBlockCheck final : public SourceCheck {
+/// The check of dense amplitudes whose integrals come from a source of another kind or with other tiles.
+class DenseAndBlockCheck final : public SourceCheck {
  public:
-  DumpAndBlockCheck(std::unique_ptr<SourceCheck> dump, std::unique_ptr<SourceCheck> blocks)
-      : dump_(std::move(dump)), blocks_(std::move(blocks)) {}
+  DenseAndBlockCheck(std::unique_ptr<SourceCheck> dense, std::unique_ptr<SourceCheck> blocks)
+      : dense_(std::move(dense)), blocks_(std::move(blocks)) {}
 
-  int stages() const override { return dump_->stages() + blocks_->stages(); }
+  int stages() const override { return dense_->stages() + blocks_->stages(); }
   std::vector<double> run(int stage) override { return part(stage).run(in_part(stage)); }
   void accept(int stage, std::span<const double> sums) override { part(stage).accept(in_part(stage), sums); }
   Measurements measurements() const override { return blocks_->measurements(); }
 
  private:
-  SourceCheck& part(int stage) { return stage < dump_->stages() ? *dump_ : *blocks_; }
-  int in_part(int stage) const { return stage < dump_->stages() ? stage : stage - dump_->stages(); }
+  SourceCheck& part(int stage) { return stage < dense_->stages() ? *dense_ : *blocks_; }
+  int in_part(int stage) const { return stage < dense_->stages() ? stage : stage - dense_->stages(); }
 
-  std::unique_ptr<SourceCheck> dump_, blocks_;
+  std::unique_ptr<SourceCheck> dense_, blocks_;
 };
 
 }  // namespace
 
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share) {
-  const DumpFile *dump = dump_file_of(amplitudes), *dump_of_integrals = dump_file_of(integrals);
+  const DenseInput *dense = dense_input_of(amplitudes), *dense_integrals = dense_input_of(integrals);
   const auto blocks = [&] {
-    // The integrals of a dump have been checked in the order of the file, which is faster.
+    // Dense integrals have been checked in the order of the file or of the memory, which is faster.
     return std::make_unique<BlockCheck>(
-        amplitudes, integrals, dump_of_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all);
+        amplitudes, integrals, dense_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all);
   };
-  if (dump == nullptr) return blocks();
-  const bool in_order_of_files = dump_of_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
+  if (dense == nullptr) return blocks();
+  const bool all_dense = dense_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
   DumpCheck check;
   check.integrals = &amplitudes == &integrals;
-  if (in_order_of_files) check.test_with = dump_of_integrals;
+  if (all_dense) check.test_with = dense_integrals;
   check.part = share.part;
   check.parts = share.parts;
   check.threads = share.threads;
-  auto of_dump = std::make_unique<SealedCheck>(*dump, check);
-  if (in_order_of_files) return of_dump;
-  return std::make_unique<DumpAndBlockCheck>(std::move(of_dump), blocks());
+  const DumpFile* const dump = dump_file_of(amplitudes);
+  std::unique_ptr<SourceCheck> of_dense =
+      dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dump_check(*dense, check);
+  if (all_dense) return of_dense;
+  return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
 }
 
 CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals) {

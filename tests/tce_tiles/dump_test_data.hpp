@@ -18,6 +18,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/dump_check.hpp"
+#include "tce_tiles/dump_file.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/hdf5_file.hpp"
 #include "tce_tiles/hdf5_writer.hpp"

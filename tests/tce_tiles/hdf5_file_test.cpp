@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/dense_arrays.hpp"
 #include "tce_tiles/hdf5_writer.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 

@@ -1,0 +1,11 @@
+#include "cxx/base/error.hpp"
+#include "cxx/cuda/runtime/device_copy.hpp"
+
+/// Replaces device_copy.cpp in a build without CUDA, so that callers need no special case.
+namespace trifuse {
+
+void copy_from_device(int, const void*, std::span<std::byte>) {
+  throw UsageError("This Trifuse was built without CUDA, so it cannot read arrays of a GPU; pass arrays of the host.");
+}
+
+}  // namespace trifuse

@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_writer.hpp"
+#include "tests/c_interface/c_interface_test_support.hpp"
+#include "tests/c_interface/dense_arrays.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+using Layout = HeldArrays::Layout;
+
+/// A dump as a file, and its arrays for a caller.
+struct WrittenDump {
+  explicit WrittenDump(const std::string& name) : path((folder.path() / "dump.h5").string()) {
+    const auto source = open_dump_of(name);
+    write_dump(*source, path);
+    reference = static_cast<std::int32_t>(source->info().reference);
+    raw = read_raw_dump(path);
+  }
+  TemporaryFolder folder;
+  std::string path;
+  std::int32_t reference;
+  RawDump raw;
+};
+
+trifuse_amplitudes new_amplitudes(const HeldArrays& held, std::int32_t reference) {
+  const DenseDescription description(held, reference);
+  trifuse_status status;
+  const trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status, &description.all);
+  expect_success(status);
+  return amplitudes;
+}
+
+double energy_of(const HeldArrays& held, std::int32_t reference) {
+  trifuse_amplitudes amplitudes = new_amplitudes(held, reference);
+  OpenCalculation calculation(amplitudes);
+  trifuse_delete_amplitudes(&amplitudes);
+  return calculation.energy();
+}
+
+class DenseArraysOf : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DenseArraysOf, GiveTheBitsOfTheFile) {
+  WrittenDump dump(GetParam());
+  OpenCalculation of_file(dump.path);
+  const double expected = of_file.energy();
+  for (const Layout layout : {Layout::c_order, Layout::fortran_order}) {
+    EXPECT_EQ(energy_of(HeldArrays(dump.raw, layout), dump.reference), expected) << static_cast<int>(layout);
+  }
+  make_symmetric(dump.raw);
+  const double symmetric = energy_of(HeldArrays(dump.raw, Layout::c_order), dump.reference);
+  EXPECT_NEAR(symmetric, expected, 1e-12);
+  EXPECT_EQ(energy_of(HeldArrays(dump.raw, Layout::c_order, true), dump.reference), symmetric);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DenseArraysOf, ::testing::ValuesIn(good_dumps()),
+                         [](const auto& dump) { return dump.param; });
+
+class DenseArrays : public ::testing::Test {
+ protected:
+  static const WrittenDump& water() {
+    static const WrittenDump dump("h2o_631g_c2v_rhf_t3_2eorb");
+    return dump;
+  }
+  HeldArrays held_{water().raw, Layout::c_order};
+  DenseDescription description_{held_, TRIFUSE_RHF};
+  trifuse_status status_{};
+
+  void refuse(trifuse_code code, const std::string& part) {
+    EXPECT_EQ(trifuse_new_dense_amplitudes(&status_, &description_.all), nullptr);
+    expect_status(status_, code, part);
+  }
+};
+
+TEST_F(DenseArrays, DescriptionsThatAreNotPossible) {
+  description_.all.size -= 8;
+  refuse(TRIFUSE_BAD_USAGE, "must be sizeof(trifuse_arrays)");
+  description_.all.size += 8;
+  EXPECT_EQ(trifuse_new_dense_amplitudes(&status_, nullptr), nullptr);
+  expect_status(status_, TRIFUSE_BAD_USAGE, "they are null");
+  description_.all.reference = 3;
+  refuse(TRIFUSE_BAD_USAGE, "trifuse_reference");
+  description_.all.reference = TRIFUSE_RHF;
+  description_.all.scf_energy = std::numeric_limits<double>::infinity();
+  refuse(TRIFUSE_BAD_USAGE, "The SCF energy");
+  description_.all.scf_energy = 0.0;
+  trifuse_array& t2 = description_.array("t2");
+  const trifuse_array good = t2;
+  t2.name = nullptr;
+  refuse(TRIFUSE_BAD_USAGE, "has no name");
+  t2 = good;
+  t2.rank = 5;
+  refuse(TRIFUSE_BAD_USAGE, "Array 't2' has 5 axes; 1 to 4 are possible");
+  t2 = good;
+  t2.type = 3;
+  refuse(TRIFUSE_BAD_USAGE, "Array 't2' must have one of the types");
+  t2 = good;
+  t2.location = TRIFUSE_GPU(0);
+  if ((trifuse_features() & TRIFUSE_FEATURE_CUDA) == 0) refuse(TRIFUSE_BAD_USAGE, "built without CUDA");
+  t2 = good;
+  t2.name = "another";
+  refuse(TRIFUSE_BAD_INPUT, "the calling program: array 't2' is missing");
+  t2 = good;
+  description_.all.source = "PySCF";
+  t2.shape = description_.array("ovov").shape;
+  refuse(TRIFUSE_BAD_INPUT, "PySCF: array 't2' has shape");
+  t2 = good;
+  trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status_, &description_.all);
+  expect_success(status_);
+  trifuse_delete_amplitudes(&amplitudes);
+}
+
+TEST_F(DenseArrays, WrongNumbersMeetTheWitnesses) {
+  description_.all.correlation_energy = -0.125;
+  trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status_, &description_.all);
+  expect_success(status_);
+  {
+    OpenCalculation calculation(amplitudes);
+    trifuse_run(&status_, calculation.calculation);
+    expect_status(status_, TRIFUSE_BAD_INPUT, "The numbers in the calling program give a CCSD correlation energy of");
+  }
+  trifuse_delete_amplitudes(&amplitudes);
+
+  const WrittenDump& dump = water();
+  RawDump wrong = dump.raw;
+  for (double& x : wrong.datasets["ovvv"].values) x = -x;
+  const HeldArrays held(wrong, Layout::c_order);
+  amplitudes = new_amplitudes(held, dump.reference);
+  OpenCalculation calculation(amplitudes);
+  trifuse_run(&status_, calculation.calculation);
+  expect_status(status_, TRIFUSE_BAD_INPUT, "the CCSD equation of the single excitations");
+  trifuse_delete_amplitudes(&amplitudes);
+}
+
+std::int32_t fail(void*, const std::int64_t*, const std::int64_t*, double*) {
+  return 7;
+}
+
+TEST_F(DenseArrays, AReaderThatFailsIsASentence) {
+  trifuse_array& ovvv = description_.array("ovvv");
+  ovvv.data = nullptr;
+  ovvv.reader = fail;
+  trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status_, &description_.all);
+  expect_success(status_);
+  OpenCalculation calculation(amplitudes);
+  trifuse_delete_amplitudes(&amplitudes);
+  trifuse_run(&status_, calculation.calculation);
+  expect_status(status_, TRIFUSE_BAD_INPUT,
+                "The calling program could not deliver a part of array 'ovvv': its reader returned 7.");
+}
+
+TEST_F(DenseArrays, TenThreadsAtOnceGetTheBitsOfOne) {
+  const double expected = energy_of(held_, TRIFUSE_RHF);
+  std::vector<double> found(10);
+  std::vector<std::thread> threads;
+  for (double& energy : found) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 3; ++n) energy = energy_of(held_, TRIFUSE_RHF);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const double energy : found) EXPECT_EQ(energy, expected);
+}
+
+TEST_F(DenseArrays, LeftAmplitudesNeedNoIntegrals) {
+  RawDump left = water().raw;
+  for (const char* name : {"ovvv", "ovoo", "ovov", "oovv", "fock"}) left.datasets.erase(name);
+  const HeldArrays held_left(left, Layout::fortran_order);
+  trifuse_amplitudes right = new_amplitudes(held_, TRIFUSE_RHF), of_left = new_amplitudes(held_left, TRIFUSE_RHF);
+  trifuse_calculation calculation = trifuse_new_calculation(&status_, right, of_left);
+  trifuse_set_device(&status_, calculation, TRIFUSE_DEVICE_CPU);
+  trifuse_run(&status_, calculation);
+  expect_success(status_);
+  double energy = 0.0;
+  trifuse_get_energy(&status_, calculation, 0, nullptr, nullptr, &energy);
+  EXPECT_NEAR(energy, energy_of(held_, TRIFUSE_RHF), 1e-14);
+  trifuse_delete_calculation(&calculation);
+  trifuse_delete_amplitudes(&of_left);
+  trifuse_delete_amplitudes(&right);
+}
+
+}  // namespace
+}  // namespace trifuse::testing
