@@ -63,7 +63,7 @@ def reference_of(names: Sequence[str], stated: str | None) -> str:
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else "the names are those of the dump format."
+            hint = f"the nearest name is {close[0]}." if close else "the names are those of the dump format."
             raise UsageError(f"There is no array {name}; {hint}")
     with_spins = any(name in SPIN_NAMES for name in names)
     if with_spins and any(name in NAMES for name in names):

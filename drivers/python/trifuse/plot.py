@@ -85,8 +85,9 @@ def timeline(trace: Mapping[str, Any] | PathLike, ax: Any = None) -> Any:
     ax = _axes(height=1.2 + 0.22 * len(gpus)) if ax is None else ax
     for name, color, low, height in (("kernel", KERNELS, -0.25, 0.65), ("copy", COPIES, -0.45, 0.2)):
         for row, gpu in enumerate(gpus):
-            spans = [(event["ts"] * 1e-6, event["dur"] * 1e-6) for event in events
-                     if event["ph"] == "X" and event["name"] == name and event["pid"] == gpu]
+            spans = _joined([(event["ts"] * 1e-6, event["dur"] * 1e-6) for event in events
+                             if event["ph"] == "X" and event["name"] == name and event["pid"] == gpu],
+                            contents["otherData"]["seconds"] / 1500)
             ax.broken_barh(spans, (row + low, height), facecolors=color,
                            label={"kernel": "kernels", "copy": "panels arriving"}[name] if row == 0 else None)
     about = contents["otherData"]
@@ -128,6 +129,17 @@ def energies(x: Sequence[float], curves: Mapping[str, Sequence[float | Result]],
     ax.grid(True, alpha=0.3)
     ax.legend()
     return ax
+
+
+def _joined(spans: Sequence[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
+    """Spans (begin, length) in ascending order, of which those less than `gap` apart are one."""
+    joined: list[tuple[float, float]] = []
+    for begin, length in spans:
+        if joined and begin - sum(joined[-1]) < gap:
+            begin, length = joined[-1][0], max(sum(joined[-1]), begin + length) - joined[-1][0]
+            joined.pop()
+        joined.append((begin, length))
+    return joined
 
 
 def _energy(value: float | Result) -> float:
