@@ -75,6 +75,19 @@ class RestrictedReferences(Case):
                 self.assertNotIsInstance(eris.ovvv, np.ndarray)
                 self.assertLess(abs(trifuse.pyscf.ccsd_t(cc, eris=eris) - expected), TOLERANCE)
 
+    def test_objects_without_ovvv(self):
+        """The integrals of gpu4pyscf's CCSD have no (ia|bc)."""
+        class Direct(ccsd.CCSD):
+            def ao2mo(self, mo_coeff=None):
+                eris = super().ao2mo(mo_coeff)
+                eris.ovvv = None
+                return eris
+
+        cc = water()
+        direct = Direct(cc._scf)
+        found = trifuse.pyscf.ccsd_t(direct, cc.t1, cc.t2, direct.ao2mo())
+        self.assertLess(abs(found - cc.ccsd_t()), TOLERANCE)
+
     def test_loose_scf(self):
         mol = gto.M(atom=WATER, basis="6-31g", verbose=0)
         self.check(solved(pyscf.cc.CCSD(scf.RHF(mol).set(conv_tol=1e-6, conv_tol_grad=1e-3).run())))

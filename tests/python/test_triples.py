@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """trifuse.triples, trifuse.run, dumps, errors, progress and Ctrl-C, with arrays of PySCF and its (T)."""
 
+import gc
 import io
 import os
 import signal
@@ -12,6 +13,7 @@ import time
 import unittest
 import unittest.mock
 import warnings
+import weakref
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -120,6 +122,21 @@ class Energies(Case):
             with h5py.File(self.path(name)) as file:
                 self.assert_energy(trifuse.triples(fock_in_triples=True, **file), name)
 
+    def test_arrays_of_a_gpu(self):
+        """A library without CUDA gets a copy of the host."""
+        class OnGpu:
+            def __init__(self, values):
+                self.values = np.asarray(values)
+                self.__cuda_array_interface__ = {**self.values.__array_interface__, "data": (0, False), "version": 3}
+
+            def get(self):
+                return self.values
+
+        if trifuse._library.library().has_cuda:
+            self.skipTest("the pointers would be read")
+        result = trifuse.triples(fock_in_triples=True, **{name: OnGpu(values) for name, values in self.arrays().items()})
+        self.assert_energy(result)
+
     def test_omega2_and_left(self):
         several = self.triples(omega2=[0.0, 0.1])
         self.assertEqual([each.omega2 for each in several.energies], [0.0, 0.1])
@@ -143,6 +160,41 @@ class Energies(Case):
         self.assertEqual(len(found), 6)
         for name, energy in found:
             self.assertEqual(energy, expected[name])
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class ManyCalls(Case):
+    def test_memory_is_flat(self):
+        arrays = {name: np.array(values) for name, values in self.arrays().items()}
+        collected = gc.isenabled()
+        gc.disable()  # nothing may wait for it
+        try:
+            for calls in (50, 200):
+                before = resident_bytes()
+                for _ in range(calls):
+                    trifuse.triples(fock_in_triples=True, threads=1, **arrays)
+            self.assertLess(resident_bytes() - before, 2e6)
+        finally:
+            if collected:
+                gc.enable()
+
+    def test_arrays_are_let_go(self):
+        """No cycle keeps the arrays of a call alive, also after an exception."""
+        arrays = {name: np.array(values) for name, values in self.arrays().items()}
+        ovvv = weakref.ref(arrays["ovvv"])
+        gc.disable()
+        try:
+            trifuse.triples(fock_in_triples=True, **arrays)
+            with self.assertRaises(trifuse.InputError):
+                trifuse.triples(fock_in_triples=True, correlation_energy=-0.1, **arrays)
+            arrays.clear()
+            self.assertIsNone(ovvv())
+        finally:
+            gc.enable()
 
 
 class Refusals(Case):
@@ -297,6 +349,30 @@ class Package(Case):
         done = subprocess.run([sys.executable, "-c", script], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.stdout, "[] False\n", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_pictures(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("needs matplotlib")
+        matplotlib.use("agg")
+        import trifuse.plot
+
+        plan = trifuse.plan(occupied=10, virtual=40, gpus=4, trace=self.path("trace.json"))
+        ax = trifuse.plot.scaling(plan)
+        self.assertIn("%", ax.get_ylabel())
+        curve = plan.to_dict()["curve"]
+        np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
+        np.testing.assert_array_equal(ax.lines[1].get_ydata(), [100 * point["scaling"] for point in curve])
+        ax = trifuse.plot.timeline(self.path("trace.json"))
+        self.assertEqual([text.get_text() for text in ax.get_yticklabels()], [f"GPU {n}" for n in range(4)])
+        ax = trifuse.plot.energies([1.0, 1.1], {"CCSD(T)": [-1.0, self.triples()]}, xlabel="r / angstrom")
+        self.assertAlmostEqual(ax.lines[0].get_ydata()[1], CC["E"]["rhf"], 10)
+        with self.assertRaisesRegex(trifuse.InputError, "--json"):
+            trifuse.plot.scaling(self.path("trace.json"))
+        self.assertEqual(trifuse.plot.main(["timeline", self.path("trace.json"), "-o", self.path("x.svg")]), 0)
+        with open(self.path("x.svg")) as file:
+            self.assertIn("GPU 3", file.read())
 
     def test_plan(self):
         plan = trifuse.plan(occupied=10, virtual=40, gpus=2)

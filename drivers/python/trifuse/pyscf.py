@@ -97,8 +97,7 @@ def triples(
         t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
         if t1 is None or t2 is None:
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
-        if eris is None:
-            eris = mycc.ao2mo(mycc.mo_coeff)
+        eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
     result = run_arrays(right, left_amplitudes, options)
@@ -200,6 +199,15 @@ def _elements(values: Any, indices: list[Any]) -> Any:
         values = np.asarray(values[tuple(slice(n, int(index.max()) + 1) for n, index in zip(first, indices))])
         indices = [index - n for n, index in zip(first, indices)]
     return values[np.ix_(*indices)]
+
+
+def _integrals(mycc: Any, eris: Any) -> Any:
+    """The integrals. gpu4pyscf has no (ia|bc), so PySCF transforms the integrals of its objects again."""
+    if eris is None and not type(mycc).__module__.startswith("gpu4pyscf"):
+        eris = mycc.ao2mo(mycc.mo_coeff)
+    if getattr(eris, "ovvv", None) is None:
+        eris = importlib.import_module("pyscf.cc.ccsd").CCSD.ao2mo(mycc, mycc.mo_coeff)
+    return eris
 
 
 def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitudes, Any]:
