@@ -7,6 +7,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
+#include "cxx/report/report.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
@@ -14,7 +15,6 @@
 #include "drivers/plan_limits.hpp"
 #include "drivers/plan_report.hpp"
 #include "drivers/plan_trace.hpp"
-#include "drivers/report.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 

@@ -13,13 +13,13 @@
 #include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
+#include "cxx/report/check_report.hpp"
+#include "cxx/report/report.hpp"
 #include "drivers/begin_devices.hpp"
-#include "drivers/check_report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/rank_report.hpp"
-#include "drivers/report.hpp"
 #include "drivers/same_input.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
@@ -186,12 +186,8 @@ struct RunCommand {
         describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
     if (job != nullptr) energies += describe_workers(result.ranks);
     try {
-      nlohmann::ordered_json report =
-          json_report(calculation, result, times, *sources.right, sources.left.get(), sources.right_check.ccsd_energy);
-      report["checks"] = json_checks(sources.right_check, sources.left_check_if_any());
-      for (const std::string& warning : check_warnings(sources.right_check, sources.left_check_if_any())) {
-        report["warnings"].push_back(warning);
-      }
+      nlohmann::ordered_json report = json_report(calculation, result, times, *sources.right, sources.left.get(),
+                                                  sources.right_check, sources.left_check_if_any());
       if (job != nullptr) {
         report["ranks"] = json_ranks(*job, result);
         report["kinds"] = json_kinds(result.ranks);

@@ -1,10 +1,8 @@
 #include "drivers/machine.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <fstream>
 #include <vector>
 
 #include "cxx/base/blas.hpp"
@@ -30,20 +28,6 @@ std::string version_text() {
   }
   if (const std::string why = why_no_devices(); !why.empty()) text += "\nGPU: none. " + why;
   return text;
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-std::int64_t peak_memory() {
-  rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
 }
 
 double measure_dgemm(int n, int threads, int repeats) {

@@ -11,15 +11,13 @@
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/journal_file.hpp"
+#include "cxx/report/report.hpp"
 #include "drivers/plan_trace.hpp"
-#include "trifuse_config.hpp"
 
 namespace trifuse::cli {
 
 namespace {
 
-/// This number is raised if a report changes so that readers of the old one would misunderstand it.
-constexpr int schema_version = 1;
 /// No report of Trifuse is larger, bytes. A larger file is not read.
 constexpr std::uintmax_t largest_report = std::uintmax_t{1} << 28;
 
@@ -110,12 +108,7 @@ ReportFile::ReportFile(Outputs& outputs, const std::string& path, std::string co
 
 void ReportFile::write(const nlohmann::ordered_json& content) {
   if (!file_) return;
-  nlohmann::ordered_json report = {
-      {"program", "trifuse"}, {"report", command_}, {"schema_version", schema_version}, {"version", version}};
-  report.update(content);
-  // Only ASCII. Otherwise control characters in paths and comments could act on a terminal that shows the report.
-  constexpr bool ascii = true;
-  file_->write(report.dump(2, ' ', ascii, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+  file_->write(report_text(command_, content));
   file_->finish();
 }
 

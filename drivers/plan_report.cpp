@@ -6,7 +6,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/printable.hpp"
-#include "drivers/report.hpp"
+#include "cxx/report/report.hpp"
 
 namespace trifuse::cli {
 

@@ -6,7 +6,6 @@
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
 #include "tce_tiles/open_source.hpp"
-#include "tce_tiles/source_check.hpp"
 
 using namespace trifuse::c_interface;
 
@@ -113,18 +112,19 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 }  // namespace
 
-const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals) {
+const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
+                                                        const trifuse::CheckShare& share) {
   const bool corrected = amplitudes.read != nullptr && amplitudes.checks && has_failed(*amplitudes.checks);
   if (amplitudes.checks && !corrected) return *amplitudes.checks;
   amplitudes.checks.reset();
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
   if (amplitudes.read != nullptr) amplitudes.read->reset_hashes();
-  return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source));
+  return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source, share));
 }
 
-trifuse::CheckReport trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals,
-                                                  bool trust_input) {
-  CheckReport report = check(amplitudes, integrals);
+trifuse::CheckReport trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input,
+                                                  const CheckShare& share) {
+  CheckReport report = check(amplitudes, integrals, share);
   enforce_witnesses(report, trust_input);
   return report;
 }

@@ -149,61 +149,28 @@ void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calcula
   });
 }
 
-void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
+void trifuse_set_check(trifuse_status* status, trifuse_calculation calculation, int32_t check) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    CalculationSetup& handle = *setup;
-    handle.result = {};
-    handle.warnings.clear();
-    Amplitudes& right = *handle.right;
-    trifuse::CalculationOptions options = handle.options;
-    const trifuse::CheckReport checks = verify(right, right, options.trust_input);
-    std::vector<std::string> warnings = checks.warnings;
-    const auto add_warnings = [&](const std::vector<std::string>& more) {
-      warnings.insert(warnings.end(), more.begin(), more.end());
-    };
-    const trifuse::TileSource* left = nullptr;
-    if (handle.left) {
-      add_warnings(verify(*handle.left, right, options.trust_input).warnings);
-      left = handle.left->source.get();
-    }
-    options.ccsd_energy = checks.ccsd_energy;
-    if (handle.choose_executor) options.executor = trifuse::choose_executor(right.source->tiles(), options.formulation);
-    handle.result = trifuse::Calculation(*right.source, left, options).run();
-    add_warnings(handle.result.warnings);
-    handle.warnings = std::move(warnings);
+    // Another value comes from uninitialised memory.
+    if (check != 0 && check != 1) throw trifuse::UsageError(fmt::format("check must be 0 or 1; it is {}.", check));
+    setup->check = check == 1;
   });
 }
 
-int64_t trifuse_warning_count(trifuse_status* status, trifuse_calculation calculation) {
-  return guarded(status, int64_t{0}, [&] { return static_cast<int64_t>(checked(calculation)->warnings.size()); });
-}
-
-void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* warning) {
+void trifuse_set_progress(trifuse_status* status, trifuse_calculation calculation, trifuse_progress progress,
+                          void* context) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    const std::vector<std::string>& all = setup->warnings;
-    if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no warning with this number.");
-    if (warning != nullptr) copy_text(all[static_cast<std::size_t>(index)], warning, TRIFUSE_MESSAGE_LENGTH);
+    setup->progress = progress;
+    setup->progress_context = context;
   });
 }
 
-int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calculation) {
-  return guarded(status, int64_t{0},
-                 [&] { return static_cast<int64_t>(checked(calculation)->result.energies.size()); });
-}
-
-void trifuse_get_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* omega2,
-                        double* bracket_energy, double* paren_energy) {
+void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    const auto& energies = setup->result.energies;
-    if (index < 0 || index >= static_cast<int64_t>(energies.size())) {
-      throw trifuse::UsageError("There is no energy with this number; run the calculation first and count from 0.");
-    }
-    const trifuse::TriplesEnergy& energy = energies[static_cast<std::size_t>(index)];
-    if (omega2 != nullptr) *omega2 = energy.omega2;
-    if (bracket_energy != nullptr) *bracket_energy = energy.total.e_bracket_t;
-    if (paren_energy != nullptr) *paren_energy = energy.total.e_paren_t;
+    setup->log = log;
+    setup->log_context = context;
   });
 }

@@ -18,6 +18,7 @@
 #include "fortran_iface/trifuse.h"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/source_check.hpp"
 #include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/watched_source.hpp"
 #include "tce_tiles/witnesses.hpp"
@@ -62,6 +63,7 @@ inline trifuse_code code_of(ErrorKind kind) {
     case ErrorKind::system:
       return TRIFUSE_BAD_SYSTEM;
     case ErrorKind::interrupted:
+      return TRIFUSE_CANCELLED;
     case ErrorKind::internal:
       break;
   }
@@ -108,9 +110,16 @@ struct Amplitudes {
 struct CalculationSetup {
   std::shared_ptr<Amplitudes> right, left;
   CalculationOptions options;
-  bool choose_executor = true;        ///< true: `options.executor` is chosen at the run
+  bool choose_executor = true;          ///< true: `options.executor` is chosen at the run
+  bool check = true;                    ///< false: a run does not check its amplitudes
+  trifuse_progress progress = nullptr;  ///< may be null, with its context
+  void* progress_context = nullptr;
+  trifuse_log log = nullptr;  ///< may be null, with its context
+  void* log_context = nullptr;
   CalculationResult result;           ///< of the last run
   std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
+  std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree
+  std::string report;                 ///< JSON report of the last run; empty before it
 };
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
@@ -135,10 +144,10 @@ std::string text(const char* path);
 
 /// Returns the result of the check of these amplitudes. Checks them if they have not been checked. Checks amplitudes of
 /// a caller's reader again if a witness has failed, because the caller may have corrected them. `integrals`: amplitudes
-/// with the integrals; may be the same object.
-const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals);
+/// with the integrals; may be the same object. `share`: see check_source().
+const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals, const CheckShare& share = {});
 /// The same before a use of the amplitudes: throws InputError if a witness has failed, unless `trust_input` is set, see
 /// enforce_witnesses().
-CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input);
+CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input, const CheckShare& share = {});
 
 }  // namespace trifuse::c_interface

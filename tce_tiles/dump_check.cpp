@@ -21,6 +21,7 @@
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
 #include "tce_tiles/dump_slabs.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 
 namespace trifuse {
 namespace {
@@ -397,8 +398,10 @@ std::vector<double> DumpChecker::run(int stage) {
   const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
   if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
   // One thread reads while other threads check the boxes that they have read.
-  share_among_threads<ThreadBuffers>(mine.size(), threads,
-                                     [&](std::size_t n, ThreadBuffers& buffers) { (*mine[n])(buffers); });
+  share_among_threads<ThreadBuffers>(mine.size(), threads, [&](std::size_t n, ThreadBuffers& buffers) {
+    stop_reading(check_.stop);
+    (*mine[n])(buffers);
+  });
   if (!singles_) return {};
   if (stage == 1) return singles_->second_sums();
   std::vector<double> sums = energies_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,6 +21,7 @@ struct DumpCheck {
   int part = 0;  ///< this process checks part `part` of the parts 0 to `parts` - 1
   int parts = 1;
   int threads = 0;                                   ///< largest number of threads; 0: as many as OpenMP allows
+  const std::atomic<bool>* stop = nullptr;           ///< the check throws Interrupted soon after it becomes true
   std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 

@@ -1,11 +1,13 @@
 #include "tce_tiles/source_check.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
@@ -14,8 +16,12 @@ namespace {
 /// The check of a source by its blocks. Every process reads all blocks.
 class BlockCheck final : public SourceCheck {
  public:
-  BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
-      : amplitudes_(amplitudes), integrals_(integrals), checked_(checked) {}
+  /// `stop`: see CheckShare.
+  BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
+             const std::atomic<bool>* stop)
+      : amplitudes_(interruptible(amplitudes, stop, of_amplitudes_)),
+        integrals_(&integrals == &amplitudes ? amplitudes_ : interruptible(integrals, stop, of_integrals_)),
+        checked_(checked) {}
 
   int stages() const override { return 1; }
   std::vector<double> run(int) override {
@@ -32,6 +38,13 @@ class BlockCheck final : public SourceCheck {
   Measurements measurements() const override { return measured_; }
 
  private:
+  /// The source to read: `source`, or `wrapper` around it if there is a `stop`.
+  static const TileSource& interruptible(const TileSource& source, const std::atomic<bool>* stop,
+                                         std::optional<InterruptibleSource>& wrapper) {
+    return stop != nullptr ? wrapper.emplace(source, *stop) : source;
+  }
+
+  std::optional<InterruptibleSource> of_amplitudes_, of_integrals_;
   const TileSource& amplitudes_;
   const TileSource& integrals_;
   CheckedIntegrals checked_;
@@ -90,7 +103,8 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   const auto blocks = [&] {
     // Dense integrals have been checked in the order of the file or of the memory, which is faster.
     return std::make_unique<BlockCheck>(
-        amplitudes, integrals, dense_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all);
+        amplitudes, integrals, dense_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all,
+        share.stop);
   };
   if (dense == nullptr) return blocks();
   const bool all_dense = dense_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
@@ -100,6 +114,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   check.part = share.part;
   check.parts = share.parts;
   check.threads = share.threads;
+  check.stop = share.stop;
   const DumpFile* const dump = dump_file_of(amplitudes);
   std::unique_ptr<SourceCheck> of_dense =
       dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dump_check(*dense, check);
@@ -107,8 +122,8 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
 }
 
-CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals) {
-  const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals);
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share) {
+  const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals, share);
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
   return evaluate_witnesses(check->measurements(), amplitudes, integrals);
 }

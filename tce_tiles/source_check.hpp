@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,7 +14,8 @@ namespace trifuse {
 /// The share of one process in a check. The shares 0 to parts - 1 together are the whole check.
 struct CheckShare {
   int part = 0, parts = 1;
-  int threads = 0;  ///< largest number of threads; 0: as many as OpenMP allows
+  int threads = 0;                          ///< largest number of threads; 0: as many as OpenMP allows
+  const std::atomic<bool>* stop = nullptr;  ///< the check throws Interrupted soon after it becomes true; may be null
 };
 
 /// A check in stages, for one process or several.
@@ -46,8 +48,8 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
                                                const CheckShare& share = {});
 
 /// Does the whole check in one process and evaluates the witnesses, which may have failed. Throws InputError if the
-/// check fails.
-CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals);
+/// check fails. `share`: its parts must be 1.
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share = {});
 /// Checks as `check_source` does. Also throws InputError if a witness fails, unless `trust_input` is set.
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input = false);
 

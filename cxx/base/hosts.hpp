@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ inline constexpr std::size_t longest_host_name = 64;
 
 /// Name of the host on which this process runs; "unknown" if the system does not tell.
 std::string host_of_this_process();
+
+/// Model name of the processor; "unknown" if the system does not tell it.
+std::string processor_name();
+
+/// Largest resident memory of this process so far, bytes; 0 if it is not known.
+std::int64_t peak_memory();
 
 /// Host name of each rank, in the order of ranks. Collective.
 std::vector<std::string> hosts_of_ranks(Communicator& communicator);

@@ -1,4 +1,4 @@
-#include "drivers/report.hpp"
+#include "cxx/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "drivers/machine.hpp"
-#include "drivers/progress.hpp"
+#include "cxx/report/check_report.hpp"
+#include "trifuse_config.hpp"
 
-namespace trifuse::cli {
+namespace trifuse {
 
 namespace {
 
@@ -262,6 +262,17 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   return text;
 }
 
+std::string report_text(const std::string& command, const nlohmann::ordered_json& content) {
+  // This number is raised if a report changes so that readers of the old one would misunderstand it.
+  constexpr int schema_version = 1;
+  nlohmann::ordered_json report = {
+      {"program", "trifuse"}, {"report", command}, {"schema_version", schema_version}, {"version", version}};
+  report.update(content);
+  // Only ASCII. Otherwise control characters in paths and comments could act on a terminal that shows the report.
+  constexpr bool ascii = true;
+  return report.dump(2, ' ', ascii, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 nlohmann::ordered_json json_machine() {
   return {{"host", host_of_this_process()}, {"processor", processor_name()}, {"blas", blas_name()}};
 }
@@ -349,7 +360,8 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
 
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
                                    const RunTimes& times, const TileSource& right, const TileSource* left,
-                                   std::optional<double> ccsd_energy) {
+                                   const CheckReport& right_check, const CheckReport* left_check) {
+  const std::optional<double> ccsd_energy = right_check.ccsd_energy;
   const CalculationOptions& options = calculation.options();
   nlohmann::ordered_json json;
   json["method"] = calculation.method(calculation.problem().omega2.front());
@@ -397,7 +409,9 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                     {"peak_bytes", peak_memory()}};
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));
   json["machine"] = json_machine();
+  json["checks"] = json_checks(right_check, left_check);
+  for (const std::string& warning : check_warnings(right_check, left_check)) json["warnings"].push_back(warning);
   return json;
 }
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "cxx/calculation/calculation.hpp"
+#include "tce_tiles/witnesses.hpp"
 
-namespace trifuse::cli {
+namespace trifuse {
 
 /// Times of a run besides reading operands and executing tasks, in seconds of wall clock time.
 struct RunTimes {
@@ -33,15 +34,18 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                             const SourceInfo& info, std::optional<double> correlation);
 
 /// The report of `trifuse run` as JSON, see drivers/docs/report.schema.json. `right`: the right amplitudes; `left`: the
-/// left amplitudes, or null. `ccsd_energy`: recomputed CCSD correlation energy of the right amplitudes in hartree, if
-/// it is known.
+/// left amplitudes, or null. `right_check`, `left_check`: results of their checks; `left_check` is null without left
+/// amplitudes.
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
                                    const RunTimes& times, const TileSource& right, const TileSource* left,
-                                   std::optional<double> ccsd_energy);
+                                   const CheckReport& right_check, const CheckReport* left_check);
+/// The text of a report: `content` after the members that all reports begin with. `command`: the name of the report,
+/// e.g. "run". The text has only ASCII characters and ends with a line feed.
+std::string report_text(const std::string& command, const nlohmann::ordered_json& content);
 /// Parts of the JSON reports. `rate`: as for `describe_devices`.
 nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
 nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

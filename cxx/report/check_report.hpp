@@ -6,7 +6,7 @@
 
 #include "tce_tiles/witnesses.hpp"
 
-namespace trifuse::cli {
+namespace trifuse {
 
 /// Describes the result of a check, one line for each witness: passed with its value and limit, not known with the
 /// reason, or failed with a sentence. The warnings follow. `left`: result for the left amplitudes, or null.
@@ -17,4 +17,4 @@ std::vector<std::string> check_warnings(const CheckReport& right, const CheckRep
 /// The witnesses as a JSON list of objects. `left` may be null.
 nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left);
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

@@ -1,10 +1,10 @@
-#include "drivers/check_report.hpp"
+#include "cxx/report/check_report.hpp"
 
 #include <fmt/format.h>
 
 #include "cxx/base/printable.hpp"
 
-namespace trifuse::cli {
+namespace trifuse {
 namespace {
 
 template <typename Body>
@@ -49,4 +49,4 @@ nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* 
   return list;
 }
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

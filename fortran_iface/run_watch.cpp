@@ -1,0 +1,72 @@
+#include "fortran_iface/run_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <sstream>
+
+#include "cxx/base/printable.hpp"
+
+namespace trifuse::c_interface {
+namespace {
+
+constexpr std::chrono::milliseconds interval(100);
+
+}  // namespace
+
+RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progress), context_(context) {
+  if (progress_ == nullptr) return;
+  call(now_);
+  thread_ = std::thread([this] { call_regularly(); });
+}
+
+void RunWatch::call(const RunProgress& now) {
+  if (progress_(context_, now.operations_done, now.operations) != 0) stop_ = true;
+}
+
+void RunWatch::call_regularly() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, interval, [this] { return ended_; })) {
+    const RunProgress now = now_;
+    lock.unlock();
+    call(now);
+    lock.lock();
+  }
+}
+
+void RunWatch::update(const RunProgress& now) {
+  const std::lock_guard lock(mutex_);
+  now_ = now;
+}
+
+void RunWatch::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void RunWatch::finish() {
+  end();
+  if (progress_ != nullptr) call(now_);
+}
+
+std::string RunWatch::sentence(const std::string& journal) const {
+  const std::lock_guard lock(mutex_);
+  const std::string when = now_.tasks > 0 ? fmt::format("after {} of {} tasks", now_.tasks_done, now_.tasks)
+                                          : std::string("before its first task was finished");
+  const std::string cure = journal.empty() ? "a journal (trifuse_set_journal) makes it possible to resume a run"
+                                           : fmt::format("a run with the journal {} resumes it", printable(journal));
+  return fmt::format("The calling program cancelled the run {}; {}.", when, cure);
+}
+
+void RunLog::write(trifuse_log_level level, const std::string& text) {
+  if (log_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) log_(context_, level, printable(line).c_str());
+}
+
+}  // namespace trifuse::c_interface

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "cxx/parallel/run_report.hpp"
+#include "fortran_iface/trifuse.h"
+
+namespace trifuse::c_interface {
+
+/// Calls the caller's progress function during a run, from a thread of its own. So the function can cancel the run at
+/// any time, also while the input is checked.
+class RunWatch {
+ public:
+  /// Calls `progress` once; begins to call it regularly. `progress`: null if nobody follows the run.
+  RunWatch(trifuse_progress progress, void* context);
+  ~RunWatch() { end(); }
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  /// Becomes true if the function cancels the run. Null if nobody follows the run.
+  const std::atomic<bool>* stop() const { return progress_ != nullptr ? &stop_ : nullptr; }
+  /// Takes over the state of the tasks. Any thread may call it.
+  void update(const RunProgress& now);
+  /// Calls the function for the last time.
+  void finish();
+  /// One sentence about a run that was cancelled. `journal`: its path; empty if there is none.
+  std::string sentence(const std::string& journal) const;
+
+ private:
+  void call_regularly();
+  /// Ends the thread.
+  void end();
+  void call(const RunProgress& now);
+
+  const trifuse_progress progress_;
+  void* const context_;
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  RunProgress now_{};
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+/// Passes the messages of a run to the caller's log function, line by line. Thread-safe.
+class RunLog {
+ public:
+  /// `log`: null if nobody wants the messages.
+  RunLog(trifuse_log log, void* context) : log_(log), context_(context) {}
+  bool wanted() const { return log_ != nullptr; }
+  /// Passes each line of `text`. Cuts no line.
+  void write(trifuse_log_level level, const std::string& text);
+
+ private:
+  const trifuse_log log_;
+  void* const context_;
+  std::mutex mutex_;
+};
+
+}  // namespace trifuse::c_interface
