@@ -52,27 +52,44 @@ class Options:
 
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options) -> Result:
     """Computes the triples of amplitudes in memory."""
-    with Handles() as handles:
-        descriptions = [Description(each) for each in (right, left) if each is not None]
-        amplitudes = [handles.amplitudes("new_dense_amplitudes", ctypes.byref(each.structure)) for each in descriptions]
-        return _run(handles, amplitudes, options, descriptions)
+
+    def compute(following: _Following) -> Result:
+        with Handles() as handles:
+            descriptions = [Description(each) for each in (right, left) if each is not None]
+            amplitudes = [handles.amplitudes("new_dense_amplitudes", ctypes.byref(each.structure)) for each in descriptions]
+            return _run(handles, amplitudes, options, following, descriptions)
+
+    return _followed(compute, options)
 
 
 def run_files(right: PathLike, left: PathLike | None, options: Options) -> Result:
     """Computes the triples of amplitudes in files."""
 
-    def open_files() -> tuple[Handles, list[int]]:
+    def compute(following: _Following) -> Result:
         with Handles() as handles:
             amplitudes: list[int] = []
             for path in (right, left):
                 if path is not None:
                     amplitudes.append(handles.amplitudes("open_doubtful_amplitudes", os.fsencode(path),
                                                          amplitudes[0] if amplitudes else None))
-            return handles.moved(), amplitudes
+            return _run(handles, amplitudes, options, following, [])
 
-    handles, amplitudes = interruptible(open_files)
-    with handles:
-        return _run(handles, amplitudes, options, [])
+    return _followed(compute, options)
+
+
+def _followed(compute: Callable[[_Following], Result], options: Options) -> Result:
+    """Calls `compute` so that Ctrl-C cancels it, with a progress bar, and gives the warnings of the result."""
+    bar, progress = _progress_of(options.progress)
+    following = _Following(progress)
+    try:
+        result = interruptible(lambda: compute(following), following.cancel)
+    finally:
+        if bar is not None:
+            bar.close()
+    if options.log is None:
+        for warning in result.warnings:
+            warnings.warn(warning, InputWarning, stacklevel=4)
+    return result
 
 
 class Handles:
@@ -85,20 +102,8 @@ class Handles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Deletes the handles, the last one first."""
         while self._handles:
             _library.library().delete(*self._handles.pop())
-
-    __del__ = close  # nobody receives the handles of an opening that Ctrl-C has ended
-
-    def moved(self) -> Handles:
-        """An object that owns these handles from now on."""
-        other = Handles()
-        other._handles, self._handles = self._handles, []
-        return other
 
     def amplitudes(self, function: str, *arguments: Any) -> int:
         """Calls a function that returns amplitudes."""
@@ -135,31 +140,23 @@ class _Following:
         self.callback = _library.Progress(follow)
 
 
-def _run(handles: Handles, amplitudes: list[int], options: Options, descriptions: Sequence[Description]) -> Result:
+def _run(handles: Handles, amplitudes: list[int], options: Options, following: _Following,
+         descriptions: Sequence[Description]) -> Result:
     library = _library.library()
     calculation = handles.calculation(amplitudes[0], amplitudes[1] if len(amplitudes) > 1 else None)
     _set(library, calculation, options)
-    bar, progress = _progress_of(options.progress)
-    following = _Following(progress)
     library.call("set_progress", calculation, following.callback, None)
     log = _log_of(options.log)
     if log is not None:
         library.call("set_log", calculation, log, None)
     try:
-        interruptible(lambda: library.call("run", calculation), following.cancel)
+        library.call("run", calculation)
     except Error as error:
         for failures in (following.failures, *(each.failures for each in descriptions)):
             if failures:
                 raise failures[0] from error
         raise
-    finally:
-        if bar is not None:
-            bar.close()
-    result = Result(_report(library, calculation))
-    if options.log is None:
-        for warning in result.warnings:
-            warnings.warn(warning, InputWarning, stacklevel=4)
-    return result
+    return Result(_report(library, calculation))
 
 
 def _report(library: _library.Library, calculation: int) -> dict[str, Any]:

@@ -7,14 +7,16 @@ from typing import Callable, TypeVar
 
 T = TypeVar("T")
 
+PATIENCE = 0.6
+"""Seconds that a cancelled call has for its end before the exception leaves it behind."""
 
-def interruptible(call: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
-    """Returns call(). An exception of a signal handler, such as KeyboardInterrupt, ends it early.
+
+def interruptible(call: Callable[[], T], cancel: Callable[[], None]) -> T:
+    """Returns call(). An exception of a signal handler, such as KeyboardInterrupt, ends it within a second.
 
     Python runs signal handlers only in the main thread, and not while this thread is inside the library. So the main
-    thread waits here, and another thread calls. `cancel` must make `call` return soon; then this function waits for it
-    and raises the exception. Without `cancel` the exception comes at once, and the other thread goes on alone until
-    `call` returns.
+    thread waits here, and another thread calls. `cancel` asks `call` to return soon. If `call` needs longer, it ends
+    alone in its thread, where it also has to free what it uses, and the interpreter waits for it at its exit.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
@@ -30,23 +32,14 @@ def interruptible(call: Callable[[], T], cancel: Callable[[], None] | None = Non
         finally:
             done.set()
 
-    thread = threading.Thread(target=work, name="trifuse", daemon=True)
-    interrupt: BaseException | None = None
-    while True:
-        try:
-            if thread.ident is None and interrupt is None:
-                thread.start()
-            done.wait()
-            break
-        except BaseException as error:
-            interrupt = interrupt or error
-            if cancel is not None:
-                cancel()
-            if cancel is None or thread.ident is None:
-                raise
     try:
-        if interrupt is not None:
-            raise interrupt
+        threading.Thread(target=work, name="trifuse").start()
+        done.wait()
+    except BaseException:
+        cancel()
+        done.wait(PATIENCE)
+        raise
+    try:
         if failure:
             raise failure[0]
         return outcome[0]
