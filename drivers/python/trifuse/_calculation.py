@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable, Union
 
+import numpy as np
+
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
@@ -169,7 +171,7 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
     if options.omega2 is not None:
-        values = [float(each) for each in ([options.omega2] if isinstance(options.omega2, (int, float)) else options.omega2)]
+        values = np.atleast_1d(np.asarray(options.omega2, dtype=np.float64)).ravel()
         library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
     library.call("set_form", calculation, _choice("form", options.form, _FORMS))
     library.call("set_rohf", calculation, _choice("rohf", options.rohf, _ROHF))
