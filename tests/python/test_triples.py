@@ -25,6 +25,7 @@ from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
 
 DATA = os.environ["TRIFUSE_TEST_DATA"]
 TOLERANCE = 1e-10
+USER_VARIABLES = set(os.environ)
 CC = {}
 
 
@@ -349,6 +350,13 @@ class Package(Case):
         done = subprocess.run([sys.executable, "-c", script], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.stdout, "[] False\n", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_openblas_has_the_kernels_of_the_program(self):
+        """OpenBLAS that is older than the processor chooses slow kernels when a library is loaded."""
+        program = subprocess.run([trifuse._places.program_path(), "--version"], capture_output=True, text=True).stdout
+        result = trifuse.run(os.path.join(DATA, "nwchem", "h2o_ccpvdz_c2v_rhf_t8_2eorb", "c"))
+        self.assertIn("BLAS: " + result.to_dict()["machine"]["blas"], program)
+        self.assertNotIn("OPENBLAS_CORETYPE", set(os.environ) - USER_VARIABLES)
 
     def test_pictures(self):
         try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import pathlib
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_void_p
 from typing import Any
 
+from ._places import library_path, load
 from .errors import CancelledError, Error, InputError, InternalError, ResourceError, UsageError
 
 MESSAGE_LENGTH = 1024
@@ -96,7 +96,7 @@ class Library:
 
     def __init__(self, path: pathlib.Path) -> None:
         try:
-            self._library = ctypes.CDLL(str(path))
+            self._library = load(path)
         except OSError as error:
             raise ResourceError(f"The library of Trifuse cannot be loaded: {error}; install the package again.") from error
         for name, (result, parameters) in _FUNCTIONS.items():
@@ -138,17 +138,7 @@ class Library:
         return bool(self._library.trifuse_features() & FEATURE_CUDA)
 
 
-def _path() -> pathlib.Path:
-    """The library of this package, or the one that the environment variable TRIFUSE_LIBRARY names."""
-    chosen = os.environ.get("TRIFUSE_LIBRARY")
-    path = pathlib.Path(chosen) if chosen else pathlib.Path(__file__).parent / "lib" / "libtrifuse.so"
-    if not path.is_file():
-        raise ResourceError(f"{path}: the library of Trifuse is not there; install the package with pip, "
-                            "or set TRIFUSE_LIBRARY to the path of the library.")
-    return path
-
-
 @functools.lru_cache(maxsize=None)
 def library() -> Library:
     """The library, loaded at the first call."""
-    return Library(_path())
+    return Library(library_path())

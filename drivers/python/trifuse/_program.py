@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._calculation import PathLike
+from ._places import program_path
 from .errors import Error, InputError, InternalError, ResourceError, UsageError
 
 _ERRORS: dict[int, type[Error]] = {1: InputError, 2: UsageError, 3: ResourceError}
@@ -46,16 +45,6 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"<trifuse.Plan of {self.seconds:.2f} s>"
-
-
-def program() -> pathlib.Path:
-    """The program: of this package, or the one that the environment variable TRIFUSE names, or the one of PATH."""
-    beside = pathlib.Path(__file__).parent / "bin" / "trifuse"
-    chosen = os.environ.get("TRIFUSE") or (str(beside) if beside.is_file() else shutil.which("trifuse"))
-    if not chosen:
-        raise ResourceError("The program trifuse is not there; install the package with pip, "
-                            "or set TRIFUSE to the path of the program.")
-    return pathlib.Path(chosen)
 
 
 def plan(
@@ -117,7 +106,7 @@ def plan(
         arguments += ["--measured", os.fspath(each)]
     with tempfile.TemporaryDirectory(prefix="trifuse-") as folder:
         report = os.path.join(folder, "plan.json")
-        command = [str(program()), "plan", *arguments, "--json", report]
+        command = [str(program_path()), "plan", *arguments, "--json", report]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sentence = done.stderr.strip().split("\n")[0].removeprefix("trifuse: ")
@@ -129,5 +118,5 @@ def plan(
 
 def main() -> None:
     """The command `trifuse` of an installed package: becomes the program."""
-    path = str(program())
+    path = str(program_path())
     os.execv(path, [path, *sys.argv[1:]])
