@@ -14,6 +14,7 @@
 #include "drivers/outputs.hpp"
 #include "drivers/plan_limits.hpp"
 #include "drivers/plan_report.hpp"
+#include "drivers/plan_trace.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -29,8 +30,7 @@ struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals;
   int irreps = 1;
-  std::string reference = "rhf", formulation = "auto", gpu_model = "h200", memory, operands = "auto", json, svg,
-              timeline;
+  std::string reference = "rhf", formulation = "auto", gpu_model = "h200", memory, operands = "auto", json, trace;
   std::optional<std::int64_t> tile_size;
   std::optional<int> ranks, gpus, nodes;
   std::vector<std::string> assumptions, measured;
@@ -41,7 +41,7 @@ struct PlanCommand {
     for (const std::string& each : assumptions) assume(machine, each);
     const std::unique_ptr<TileSource> molecule = open();
     const JobShape job = job_shape();
-    if (job.gpus == 0 && !timeline.empty()) throw UsageError("--timeline draws GPUs, but --gpus 0 has none.");
+    if (job.gpus == 0 && !trace.empty()) throw UsageError("--trace shows GPUs, but --gpus 0 has none.");
     Outputs outputs(overwrite);
     if (!source.path.empty()) {
       source.protect_in(outputs);
@@ -49,7 +49,7 @@ struct PlanCommand {
     }
     for (const std::string& each : measured) outputs.protect_input(each);
     ReportFile json_file(outputs, json, "plan");
-    DrawingFile curve_file(outputs, "--svg", svg), timeline_file(outputs, "--timeline", timeline);
+    TraceFile trace_file(outputs, trace);
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;
@@ -84,8 +84,7 @@ struct PlanCommand {
     require_finite(json_report);
     print_output("{}", describe(report));
     if (!compared.empty()) print_output("\n{}", describe(compared));
-    curve_file.write([&] { return draw_curve(report, compared); });
-    timeline_file.write([&] { return draw_timeline(report); });
+    trace_file.write([&] { return trace_of(report.prediction.tasks, machine.gpu); });
     json_file.write(json_report);
   }
 
@@ -129,7 +128,7 @@ struct PlanCommand {
     job.nodes = nodes.value_or(0);
     if (!memory.empty()) job.gpu_memory = static_cast<double>(parse_memory(memory));
     job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // above 0: a file is read; the plan determines its size
-    job.lanes = timeline.empty() ? 0 : 32;
+    job.lanes = trace.empty() ? 0 : 32;
     job.operands = operands == "own"      ? JobShape::Operands::own
                    : operands == "shared" ? JobShape::Operands::shared
                                           : JobShape::Operands::automatic;
@@ -253,13 +252,12 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--assume", command->assumptions, "Change a number of the machine model, for example network=100e9");
   plan->add_option("--measured", command->measured, "JSON reports of measured runs, to compare with their predictions");
   plan->add_option("--json", command->json, "Write all results to this JSON file");
-  plan->add_option("--svg", command->svg, "Draw time against GPUs to this file");
-  plan->add_option("--timeline", command->timeline, "Draw the timeline of the GPUs to this file");
+  plan->add_option("--trace", command->trace, "Write the timeline of the GPUs as a Chrome/Perfetto trace to this file");
   add_overwrite(*plan, command->overwrite);
   plan->footer(
       "Examples:\n"
       "  trifuse plan water.h5 --gpus 4\n"
-      "  trifuse plan --occupied 150 --virtual 1500 --gpus 10000 --svg scaling.svg --timeline run.svg\n"
+      "  trifuse plan --occupied 150 --virtual 1500 --gpus 10000 --trace run.json\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 2 --measured one.json two.json\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 64 --gpu-model a100 --assume gpus-per-node=4 --assume "
       "network=100e9\n"

@@ -12,7 +12,7 @@
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/journal_file.hpp"
 #include "cxx/report/report.hpp"
-#include "drivers/svg.hpp"
+#include "drivers/plan_trace.hpp"
 
 namespace trifuse::cli {
 
@@ -34,10 +34,10 @@ bool is_earlier_report(const std::string& path, const std::string& command) {
   return holds("program", "trifuse") && holds("report", command) && report.contains("schema_version");
 }
 
-bool is_earlier_drawing(const std::string& path) {
+bool is_earlier_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string beginning(svg_beginning.size(), '\0');
-  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == svg_beginning;
+  std::string beginning(trace_beginning.size(), '\0');
+  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == trace_beginning;
 }
 
 std::string kept_unless(const std::string& kind, const std::string& cure) {
@@ -112,17 +112,17 @@ void ReportFile::write(const nlohmann::ordered_json& content) {
   file_->finish();
 }
 
-DrawingFile::DrawingFile(Outputs& outputs, const std::string& option, const std::string& path) {
+TraceFile::TraceFile(Outputs& outputs, const std::string& path) {
   if (path.empty()) return;
-  OutputRules rules = outputs.add(option, path);
-  rules.kept = kept_unless("drawing of `trifuse plan`", rules.cure);
-  rules.is_earlier = is_earlier_drawing;
+  OutputRules rules = outputs.add("--trace", path);
+  rules.kept = kept_unless("trace of `trifuse plan`", rules.cure);
+  rules.is_earlier = is_earlier_trace;
   file_ = std::make_unique<OutputFile>(path, std::move(rules));
 }
 
-void DrawingFile::write(const std::function<std::string()>& draw) {
+void TraceFile::write(const std::function<std::string()>& trace) {
   if (!file_) return;
-  file_->write(draw());
+  file_->write(trace());
   file_->finish();
 }
 

@@ -55,12 +55,12 @@ class ReportFile {
   std::unique_ptr<OutputFile> file_;
 };
 
-/// A drawing (SVG). Does nothing if its path is empty. `outputs` must outlive it.
-class DrawingFile {
+/// A trace (see plan_trace.hpp). Does nothing if its path is empty. `outputs` must outlive it.
+class TraceFile {
  public:
-  DrawingFile(Outputs& outputs, const std::string& option, const std::string& path);
-  /// Writes the text that `draw` returns. Does not call `draw` if there is no file.
-  void write(const std::function<std::string()>& draw);
+  TraceFile(Outputs& outputs, const std::string& path);
+  /// Writes the text that `trace` returns. Does not call `trace` if there is no file.
+  void write(const std::function<std::string()>& trace);
 
  private:
   std::unique_ptr<OutputFile> file_;

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/report/report.hpp"
-#include "drivers/svg.hpp"
 
 namespace trifuse::cli {
 
@@ -311,46 +309,6 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
          {"prediction", json_prediction(prediction)}});
   }
   return json;
-}
-
-std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>& runs) {
-  Curve predicted{"predicted, in all", "#2a6fb0", true, false, {}},
-      tasks{"predicted, tasks", "#3a9e5c", true, false, {}}, ideal{"ideal", "#999999", true, true, {}},
-      measured{"measured, tasks", "#d9822b", false, false, {}};
-  const double first = report.curve.front().tasks.seconds * gpus_or_ranks(report.curve.front());
-  for (const Prediction& point : report.curve) {
-    const double x = gpus_or_ranks(point);
-    predicted.points.push_back({x, point.seconds()});
-    tasks.points.push_back({x, point.tasks.seconds});
-    ideal.points.push_back({x, first / x});
-  }
-  const auto same_plan = [&](const ComparedRun& each) {
-    return std::abs(each.prediction.operations / report.prediction.operations - 1.0) < 1e-6;
-  };
-  std::vector<Curve> curves = {predicted, tasks, ideal};
-  for (const ComparedRun& each : runs) {
-    // Runs with another plan are in the table only.
-    if (same_plan(each)) measured.points.push_back({static_cast<double>(each.run.gpus), each.run.seconds_tasks});
-  }
-  if (!measured.points.empty()) curves.push_back(measured);
-  return log_plot(fmt::format("Strong scaling: {:.3g} operations, {} form", report.plan.total_operations,
-                              to_string(report.plan.formulation)),
-                  report.prediction.job.gpus > 0 ? fmt::format("GPUs ({})", report.machine.gpu) : "ranks", "seconds",
-                  curves);
-}
-
-std::string draw_timeline(const PlanReport& report) {
-  const Simulation& tasks = report.prediction.tasks;
-  std::vector<std::string> lanes;
-  for (const int gpu : tasks.lanes) lanes.push_back(fmt::format("GPU {}", gpu));
-  std::vector<TimelineSpan> spans;
-  for (const Simulation::Span& span : tasks.spans) {
-    const auto lane = std::lower_bound(tasks.lanes.begin(), tasks.lanes.end(), span.gpu) - tasks.lanes.begin();
-    spans.push_back({static_cast<int>(lane), span.begin, span.end, span.copy});
-  }
-  return timeline_plot(
-      fmt::format("Tasks on {}, {:.1f} % in kernels", plural(tasks.gpus, "GPU"), 100.0 * tasks.efficiency()),
-      tasks.seconds, lanes, std::move(spans), "kernels", "panels arriving");
 }
 
 }  // namespace trifuse::cli

@@ -8,7 +8,7 @@
 #include "cxx/prediction/prediction.hpp"
 #include "drivers/measured_runs.hpp"
 
-/// The report of a prediction: as text, as JSON, and as drawings.
+/// The report of a prediction: as text and as JSON.
 namespace trifuse::cli {
 
 /// The same job with other tiles.
@@ -44,8 +44,5 @@ std::string describe(const PlanReport& report);
 std::string describe(const std::vector<ComparedRun>& runs);
 /// The report as JSON.
 nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs);
-/// Drawings in SVG: predicted times against the number of GPUs, and what each GPU does when.
-std::string draw_curve(const PlanReport& report, const std::vector<ComparedRun>& runs);
-std::string draw_timeline(const PlanReport& report);
 
 }  // namespace trifuse::cli

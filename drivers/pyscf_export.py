@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
+# mypy: ignore-errors
 """Write the Trifuse dump (tce_tiles/docs/dump-format.md) of a PySCF coupled-cluster calculation.
 
-Copy this one file next to your script; it needs pyscf, numpy and h5py.
+Copy this one file next to your script; it needs pyscf, numpy and h5py. The Python package `trifuse` contains the same
+file and calls the parts of it that need no file.
 
     import pyscf_export
     mycc = pyscf.cc.CCSD(mf).run()
@@ -33,10 +35,8 @@ import zlib
 
 import h5py
 import numpy as np
-import pyscf
-import pyscf.cc
-from pyscf import gto, scf, symm
-from pyscf.cc import ccsd, uccsd
+
+# PySCF is imported where it is used: `seal`, `verify_seal` and the writing of other dumps need only h5py and numpy.
 
 # PySCF's names of the integrals (pq|rs): o v are alpha orbitals, O V beta ones.
 RESTRICTED_INTEGRALS = ("ovvv", "ovoo", "ovov", "oovv")
@@ -71,12 +71,10 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
         file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
         file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
         file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
-        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
-        for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
-            order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
-            _write_rows(file, "fock" + suffix, orbitals.fock[spin[0]][np.ix_(order, order)])
-        for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
-            _write_integrals(file, name, eris, orbitals)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
+        for name, matrix in fock_matrices(orbitals).items():
+            _write_rows(file, name, matrix)
+        _write_ordered(file, integral_arrays(orbitals, eris), orbitals)
 
 
 def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
@@ -86,6 +84,9 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     `level_shift`, which changes the iteration and not its result. Thresholds, frozen orbitals and memory are those of
     the CCSD object; the Fock matrix and orbital energies of the result are the unchanged ones.
     """
+    import pyscf.cc
+    from pyscf.cc import ccsd
+
     if not np.isfinite(omega2) or omega2 < 0:
         raise ExportError(f"omega2 is {omega2}, but it must be a number of at least 0, in hartree.")
     if isinstance(mf_or_cc, ccsd.CCSDBase):
@@ -126,7 +127,7 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
         _write_header(file, cc, orbitals, comment)
         # After the last iteration e_corr is the energy of these very amplitudes; the shift does not occur in it.
         file.attrs["correlation_energy"] = float(cc.e_corr)
-        _write_amplitudes(file, orbitals, cc.t1, cc.t2)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
 
 
 def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False):
@@ -150,7 +151,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     with _new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         _set_string(file, "amplitudes", "lambda")
-        _write_amplitudes(file, orbitals, cc.l1, cc.l2)
+        _write_ordered(file, amplitude_arrays(orbitals, cc.l1, cc.l2), orbitals)
 
 
 def _omega2(cc):
@@ -168,6 +169,8 @@ def _kind(cc):
 
 
 def _check_supported(cc):
+    from pyscf.cc import ccsd, uccsd
+
     kind = f"{type(cc).__module__}.{type(cc).__name__}"
     if not isinstance(cc, ccsd.CCSDBase):
         raise ExportError(f"{kind} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
@@ -195,6 +198,8 @@ Orbitals = collections.namedtuple("Orbitals", "restricted reference suffixes noc
 
 
 def _orbitals(cc, eris, t1, t2):
+    from pyscf.cc import uccsd
+
     restricted = not isinstance(cc, uccsd.UCCSD)
     per_spin = (lambda x: (x,)) if restricted else tuple
     nocc, energies, fock, irreps = {}, {}, {}, {}
@@ -230,6 +235,8 @@ def _reference(cc, restricted, fock, nocc):
 
 def _irrep_numbers(cc, mo):
     """Irreps 0..7 whose product is the exclusive or, or None without usable symmetry."""
+    from pyscf import symm
+
     mol = cc.mol
     if not mol.symmetry or mol.groupname == "SO3":
         return None
@@ -255,8 +262,58 @@ def _check_symmetric(t1, t2, irreps):
 
 def _fock_only(cc):
     """PySCF's integral object with orbitals and Fock matrix but no integrals: a left-hand dump needs no others."""
+    from pyscf.cc import ccsd, uccsd
+
     module = uccsd if isinstance(cc, uccsd.UCCSD) else ccsd
     return module._ChemistsERIs()._common_init_(cc, cc.mo_coeff)
+
+
+# An array of the dump as PySCF has it, before its orbitals are put in order.
+# name: its name in the dump; classes: the class o v O V of each index; values: PySCF's array, in memory or an HDF5
+# dataset, where b, c of (ia|bc) may be one index of v(v+1)/2 pairs b >= c; rows(slice): some rows of the full array.
+Array = collections.namedtuple("Array", "name classes values rows")
+
+
+def amplitude_arrays(orbitals, t1, t2):
+    """t1 and t2 of the dump, or Lambda amplitudes in their places."""
+    if orbitals.restricted:
+        arrays = [("t1", "ov", t1), ("t2", "oovv", t2)]
+    else:
+        arrays = [("t1_a", "ov", t1[0]), ("t1_b", "OV", t1[1]),
+                  ("t2_aa", "oovv", t2[0]), ("t2_ab", "oOvV", t2[1]), ("t2_bb", "OOVV", t2[2])]
+    return [Array(name, classes, values, values.__getitem__) for name, classes, values in arrays]
+
+
+def integral_arrays(orbitals, eris):
+    """The integrals of the dump."""
+    arrays = []
+    for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
+        # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
+        values = getattr(eris, name)
+        rows = getattr(eris, "get_" + name) if name.lower() == "ovvv" else values.__getitem__
+        spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
+        arrays.append(Array(name.lower() + spins, name, values, rows))
+    return arrays
+
+
+def orbital_numbers(orbitals):
+    """Orbital energies (hartree) and, with symmetry, irreps of the dump, in its order: arrays by name."""
+    numbers = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        for c, kind in zip(spin, ("occ", "vir")):
+            numbers[f"eps_{kind}{suffix}"] = orbitals.energies[c][orbitals.order[c]]
+            if orbitals.irreps is not None:
+                numbers[f"irrep_{kind}{suffix}"] = orbitals.irreps[c][orbitals.order[c]]
+    return numbers
+
+
+def fock_matrices(orbitals):
+    """Fock matrices of the dump, hartree, in its order: arrays by name."""
+    matrices = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
+        matrices["fock" + suffix] = orbitals.fock[spin[0]][np.ix_(order, order)]
+    return matrices
 
 
 def _with_shifted_virtuals(eris, omega2):
@@ -384,8 +441,8 @@ class _Dump:
         seal(self.file, self.sums, self.block)
 
 
-def _is_earlier_dump(filename, kind):
-    """Whether this file is a dump of this kind of amplitudes that was written here."""
+def _is_earlier_dump(filename, kind, program):
+    """Whether this file is a dump of this kind of amplitudes that was written here for this program."""
     try:
         with h5py.File(filename, "r") as file:
             expected = {"format": "trifuse-dump", "amplitudes": kind}
@@ -393,10 +450,10 @@ def _is_earlier_dump(filename, kind):
     except (OSError, RuntimeError, ValueError, TypeError, KeyError):
         return False
     found = {name: value.decode(errors="replace") if isinstance(value, bytes) else value for name, value in found.items()}
-    return str(found.pop("program")).startswith("PySCF ") and found == expected
+    return str(found.pop("program")).startswith(program) and found == expected
 
 
-def _may_take(filename, kind, overwrite):
+def _may_take(filename, kind, overwrite, program="PySCF "):
     """Whether there is a file, which may be replaced; ExportError if it may not."""
     try:
         mode = os.lstat(filename).st_mode
@@ -409,7 +466,7 @@ def _may_take(filename, kind, overwrite):
                               "or replace the link with overwrite (overwrite=True, --overwrite).")
     elif not stat.S_ISREG(mode):
         raise ExportError(f"{name}: this is not a regular file; give the dump another name.")
-    elif not overwrite and not _is_earlier_dump(filename, kind):
+    elif not overwrite and not _is_earlier_dump(filename, kind, program):
         raise ExportError(f"{name}: this file exists already and is not an earlier {kind} dump of this exporter; "
                           "give the dump another name, or allow replacing it (overwrite=True, --overwrite).")
     return True
@@ -425,9 +482,9 @@ def _create_beside(filename):
             return partial, os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 
-def _take_name(partial, filename, existed, kind, overwrite):
+def _take_name(partial, filename, existed, kind, overwrite, program):
     """Gives a complete file its name, unless another file has appeared there meanwhile."""
-    exists = _may_take(filename, kind, overwrite)
+    exists = _may_take(filename, kind, overwrite, program)
     if not overwrite and not existed:
         appeared = ExportError(f"{filename}: another program made this file meanwhile, and it is kept.")
         if exists:
@@ -443,10 +500,13 @@ def _take_name(partial, filename, existed, kind, overwrite):
 
 
 @contextlib.contextmanager
-def _new_dump(filename, kind, overwrite):
-    """A dump that takes its name when it is complete, sealed and on the disk; any exception removes it."""
+def _new_dump(filename, kind, overwrite, program="PySCF "):
+    """A dump that takes its name when it is complete, sealed and on the disk; any exception removes it.
+
+    It may replace an earlier dump of the same kind whose attribute `program` begins with this text.
+    """
     filename = os.path.abspath(os.fsdecode(filename))
-    existed = _may_take(filename, kind, overwrite)
+    existed = _may_take(filename, kind, overwrite, program)
     partial, descriptor = _create_beside(filename)
     try:
         # The format of HDF5 1.10 has checksums over everything that describes the data; older formats have none.
@@ -455,7 +515,7 @@ def _new_dump(filename, kind, overwrite):
             yield dump
             dump.seal()
         os.fsync(descriptor)
-        _take_name(partial, filename, existed, kind, overwrite)
+        _take_name(partial, filename, existed, kind, overwrite, program)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(partial)
@@ -474,59 +534,49 @@ def _set_string(file, name, text):
     file.attrs.create(name, value, dtype=h5py.string_dtype("utf-8", max(1, len(value))))
 
 
-def _write_header(file, cc, orbitals, comment):
-    o, v = (max(len(orbitals.order[c]) for c in classes if c in orbitals.order) for classes in ("oO", "vV"))
-    file.block = _seal_block(max(o * v**3, o**3 * v, (o * v)**2, (o + v)**2))
-    _set_string(file, "format", "trifuse-dump")
-    file.attrs["version"] = 1
-    _set_string(file, "reference", orbitals.reference)
-    omega2 = _omega2(cc)
-    _set_string(file, "amplitudes", _kind(cc))
-    if omega2 is not None:
-        file.attrs["omega2"] = omega2
+def _provenance(cc):
+    """Attributes that say where the numbers come from."""
+    import pyscf
+
     mol = cc.mol
     hill_order = sorted(collections.Counter(mol.elements).items(), key=lambda e: ({"C": 0, "H": 1}.get(e[0], 2), e[0]))
-    _set_string(file, "molecule", "".join(element + (str(n) if n > 1 else "") for element, n in hill_order))
-    _set_string(file, "basis", mol.basis if isinstance(mol.basis, str) else "user-defined")
-    _set_string(file, "program", f"PySCF {pyscf.__version__}")
+    return {"molecule": "".join(element + (str(n) if n > 1 else "") for element, n in hill_order),
+            "basis": mol.basis if isinstance(mol.basis, str) else "user-defined",
+            "program": f"PySCF {pyscf.__version__}"}
+
+
+def _begin(file, reference, kind, omega2, largest, strings):
+    """Writes the attributes of every dump. `largest`: elements of its largest array; `strings`: optional attributes."""
+    file.block = _seal_block(largest)
+    file.attrs["version"] = 1
+    for name, text in {"format": "trifuse-dump", "reference": reference, "amplitudes": kind, **strings}.items():
+        _set_string(file, name, text)
+    if omega2 is not None:
+        file.attrs["omega2"] = omega2
+
+
+def _write_header(file, cc, orbitals, comment):
+    o, v = (max(len(orbitals.order[c]) for c in classes if c in orbitals.order) for classes in ("oO", "vV"))
+    largest = max(o * v**3, o**3 * v, (o * v)**2, (o + v)**2)
+    _begin(file, orbitals.reference, _kind(cc), _omega2(cc), largest, _provenance(cc))
     if not cc.converged:
         comment += " (CCSD not converged)"
     if comment:
         _set_string(file, "comment", comment)
-    spins = ("ov",) if orbitals.restricted else ("ov", "OV")
-    for suffix, spin in zip(orbitals.suffixes, spins):
-        for c, kind in zip(spin, ("occ", "vir")):
-            _write_rows(file, f"eps_{kind}{suffix}", orbitals.energies[c][orbitals.order[c]])
-            if orbitals.irreps is not None:
-                _write_rows(file, f"irrep_{kind}{suffix}", orbitals.irreps[c][orbitals.order[c]])
-
-
-def _write_amplitudes(file, orbitals, t1, t2):
-    if orbitals.restricted:
-        arrays = {"t1": ("ov", t1), "t2": ("oovv", t2)}
-    else:
-        arrays = {"t1_a": ("ov", t1[0]), "t1_b": ("OV", t1[1]),
-                  "t2_aa": ("oovv", t2[0]), "t2_ab": ("oOvV", t2[1]), "t2_bb": ("OOVV", t2[2])}
-    for dataset, (classes, array) in arrays.items():
-        _write_ordered(file, dataset, classes, array.__getitem__, orbitals)
-
-
-def _write_integrals(file, name, eris, orbitals):
-    # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
-    fetch = getattr(eris, "get_" + name) if name.lower() == "ovvv" else getattr(eris, name).__getitem__
-    spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
-    _write_ordered(file, name.lower() + spins, name, fetch, orbitals)
+    for name, numbers in orbital_numbers(orbitals).items():
+        _write_rows(file, name, numbers)
 
 
 def _write_rows(file, name, array):
     file.write(name, array.shape, array.dtype, array)
 
 
-def _write_ordered(file, name, classes, fetch, orbitals):
-    """A dataset in the order of the dump, from `fetch(slice)` of PySCF's array, one first index at a time."""
-    rest = np.ix_(*(orbitals.order[c] for c in classes[1:]))
-    rows = (np.asarray(fetch(slice(i, i + 1)))[0][rest] for i in orbitals.order[classes[0]])
-    file.write(name, tuple(len(orbitals.order[c]) for c in classes), "f8", rows)
+def _write_ordered(file, arrays, orbitals):
+    """Datasets in the order of the dump, one first index at a time."""
+    for array in arrays:
+        rest = np.ix_(*(orbitals.order[c] for c in array.classes[1:]))
+        rows = (np.asarray(array.rows(slice(i, i + 1)))[0][rest] for i in orbitals.order[array.classes[0]])
+        file.write(array.name, tuple(len(orbitals.order[c]) for c in array.classes), "f8", rows)
 
 
 # ---- the command line tool ----
@@ -575,6 +625,8 @@ def _arguments(argv):
 
 
 def _molecule(options):
+    from pyscf import gto
+
     try:
         atoms = gto.fromfile(options.molecule, format="xyz")
     except OSError as error:
@@ -600,6 +652,10 @@ def _run(options):
         if name:
             _may_take(name, kind, options.overwrite)
     mol = _molecule(options)
+
+    import pyscf.cc
+    from pyscf import scf
+
     reference = options.reference or ("rhf" if options.spin == 0 else "uhf")
     mf = {"rhf": scf.RHF, "uhf": scf.UHF, "rohf": scf.ROHF}[reference](mol)
     mf.set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200).run()

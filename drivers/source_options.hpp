@@ -55,7 +55,7 @@ struct CalculationFlags {
   bool asks_for_cuda() const;
 };
 
-/// Adds the option --overwrite to a command that writes reports or drawings.
+/// Adds the option --overwrite to a command that writes reports or traces.
 void add_overwrite(CLI::App& command, bool& overwrite);
 
 /// The bytes of an amount like 512MiB or 2GiB. Throws UsageError if `text` is not such an amount.

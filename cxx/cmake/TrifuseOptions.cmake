@@ -35,6 +35,7 @@ trifuse_switch(GLOBAL_ARRAYS AUTO "Operands of MPI jobs that no process has all 
 trifuse_switch(BENCHMARKS ${tests_default} "Micro-benchmarks of the kernels (the program has `trifuse bench` in any case)")
 
 option(TRIFUSE_BUILD_PROGRAM "Build the trifuse program" ${PROJECT_IS_TOP_LEVEL})
+option(TRIFUSE_PYTHON_PACKAGE "Install what the Python package needs as the component `python`; pip sets it" OFF)
 option(TRIFUSE_WARNINGS_AS_ERRORS "Stop at compiler warnings" OFF)
 set(TRIFUSE_SANITIZE "" CACHE STRING "Sanitizers to compile in, e.g. address+undefined")
 

@@ -137,7 +137,7 @@ class InputPaths(ProgramTest):
     def test_empty_values_are_not_passed_over(self):
         for arguments in (("run", ""), ("run", WATER, "--left", ""), ("run", WATER, "--journal", ""), ("run", WATER, "--json", ""),
                           ("run", WATER, "--nwchem-output", ""), ("info", WATER, "--left", ""), ("convert", WATER, ""),
-                          ("plan", WATER, "--svg", ""), ("bench", "--write", "")):
+                          ("plan", WATER, "--trace", ""), ("bench", "--write", "")):
             with self.subTest(arguments):
                 outcome = trifuse(*arguments, limit=REFUSAL_TIME_LIMIT)
                 self.assertEqual((outcome.code, outcome.out), (2, ""), outcome)

@@ -2,14 +2,12 @@
 
 import json
 import unittest
-import xml.etree.ElementTree as xml
 
 from trifuse_program import DATA, ProgramTest, read_report, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 CARBENE = DATA / "ch2_631g_c2v_rohf_t3" / "c"
 SIZES = ("--occupied", 24, "--virtual", 120)
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 class PlanTest(ProgramTest):
@@ -124,31 +122,24 @@ class Prediction(PlanTest):
         self.assertEqual(report["machine"]["rate-zeros"]["source"], "given by --assume")
 
 
-class Drawings(PlanTest):
-    def texts(self, path):
-        root = xml.parse(path).getroot()
-        self.assertEqual(root.tag, SVG + "svg")
-        return [element.text for element in root.iter(SVG + "text")], root
-
-    def test_the_curve_has_axes_and_points(self):
-        path = self.folder / "curve.svg"
-        self.succeed("plan", *SIZES, "--gpus", 16, "--svg", path)
-        texts, root = self.texts(path)
-        self.assertIn("seconds", texts)
-        self.assertIn("GPUs (h200)", texts)
-        self.assertEqual(len(list(root.iter(SVG + "polyline"))), 2)
-        self.assertEqual(len(list(root.iter(SVG + "circle"))), 2 * 5)
-
-    def test_the_timeline_has_a_lane_for_each_gpu(self):
-        path = self.folder / "timeline.svg"
-        self.succeed("plan", *SIZES, "--gpus", 5, "--timeline", path)
-        texts, root = self.texts(path)
-        self.assertEqual([text for text in texts if text.startswith("GPU ")], [f"GPU {n}" for n in range(5)])
-        right = max(float(box.get("x", 0)) + float(box.get("width")) for box in root.iter(SVG + "rect"))
-        self.assertLessEqual(right, 1000.0)
+class Traces(PlanTest):
+    def test_the_trace_has_the_spans_of_each_gpu(self):
+        path = self.folder / "trace.json"
+        report, _ = self.plan(*SIZES, "--gpus", 5, "--trace", path)
+        trace = json.loads(path.read_text())
+        seconds = report["prediction"]["seconds_of"]["tasks"]
+        self.assertEqual(trace["otherData"]["seconds"], seconds)
+        names = {event["pid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "process_name"}
+        self.assertEqual(names, {n: f"GPU {n}" for n in range(5)})
+        spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        self.assertLessEqual(max(event["ts"] + event["dur"] for event in spans), 1e6 * seconds * (1 + 1e-6))
+        busy = sum(event["dur"] for event in spans if event["name"] == "kernel")
+        self.assertAlmostEqual(busy / (5e6 * seconds), report["prediction"]["schedule"]["kernels"], delta=0.01)
+        rows = {(event["pid"], event["tid"]): event["name"] for event in spans}
+        self.assertEqual(rows, {(n, row): name for n in range(5) for row, name in ((0, "kernel"), (1, "copy"))})
 
     def test_a_place_that_cannot_be_written_is_said_at_once(self):
-        for option in ("--svg", "--timeline", "--json"):
+        for option in ("--trace", "--json"):
             self.assert_one_sentence(trifuse("plan", *SIZES, option, self.folder / "absent" / "x"), 3, "absent")
         self.assert_nothing_but()
 
@@ -169,14 +160,12 @@ class Measured(PlanTest):
     def test_measured_runs_stand_beside_their_predictions(self):
         predicted = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)[0]["prediction"]["seconds_of"]["tasks"]
         measured = self.write("bench.json", bench_report(2, 1.25 * predicted))
-        curve = self.folder / "curve.svg"
-        report, text = self.plan(*SIZES, "--gpus", 2, "--measured", measured, "--svg", curve)
+        report, text = self.plan(*SIZES, "--gpus", 2, "--measured", measured)
         self.assertEqual(len(report["measured"]), 1)
         entry = report["measured"][0]
         self.assertEqual(entry["gpus"], 2)
         self.assertAlmostEqual(entry["prediction"]["seconds_of"]["tasks"], predicted, delta=1e-9)
         self.assertIn("-20.0 %", text)
-        self.assertIn("measured, tasks", curve.read_text())
 
     def test_reports_of_runs_are_read(self):
         report = self.report_of(WATER, "--threads", 1)
@@ -218,7 +207,7 @@ class Usage(PlanTest):
         self.assert_usage(*SIZES, "--reference", "uhf", "--form", "spin-adapted", saying="RHF")
         self.assert_usage(*SIZES, "--assume", "speed=3", saying="rate-spin-adapted")
         self.assert_usage(*SIZES, "--memory", "much", saying="much")
-        self.assert_usage(*SIZES, "--gpus", 0, "--timeline", self.folder / "x", saying="--timeline")
+        self.assert_usage(*SIZES, "--gpus", 0, "--trace", self.folder / "x", saying="--trace")
         self.assert_usage("--occupied", 300, "--virtual", 3000, "--tile-size", 4, saying="--tile-size")
         for wrong in (("--gpus", -1), ("--ranks", 0), ("--gpu-model", "abacus"), ("--irreps", 3)):
             self.assertEqual(trifuse("plan", *SIZES, *wrong).code, 2)

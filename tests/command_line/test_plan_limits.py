@@ -43,11 +43,11 @@ class Limits(ProgramTest):
             self.assert_finite(value, where)
 
     def assert_ends_well(self, *options):
-        """A report and drawings of finite numbers, or one sentence about wrong options and nothing else."""
-        files = [self.folder / name for name in ("plan.json", "curve.svg", "timeline.svg")]
-        draws = "--gpus" not in options or str(options[options.index("--gpus") + 1]) != "0"
-        timeline = ("--timeline", files[2]) if draws else ()
-        outcome = self.end_of("plan", *options, "--json", files[0], "--svg", files[1], *timeline)
+        """A report and a trace of finite numbers, or one sentence about wrong options and nothing else."""
+        files = [self.folder / name for name in ("plan.json", "trace.json")]
+        has_gpus = "--gpus" not in options or str(options[options.index("--gpus") + 1]) != "0"
+        trace = ("--trace", files[1]) if has_gpus else ()
+        outcome = self.end_of("plan", *options, "--json", files[0], *trace)
         self.assertIn(outcome.code, (0, 2), outcome)
         if outcome.code == 2:
             self.assertNotEqual(outcome.err, "")

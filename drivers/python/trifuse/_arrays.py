@@ -1,0 +1,215 @@
+"""Arrays of the caller as the library reads them: by pointer where that is possible, else through a reader of boxes."""
+
+from __future__ import annotations
+
+import ctypes
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, NamedTuple, Protocol, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _library
+from .errors import UsageError
+
+REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
+KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
+NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir")
+
+
+def _spin_names() -> tuple[str, ...]:
+    names = [name + spin for name in ("eps_occ", "eps_vir", "t1", "fock", "irrep_occ", "irrep_vir") for spin in ("_a", "_b")]
+    names += ["t2" + spins for spins in ("_aa", "_ab", "_bb")]
+    for integral in ("ovvv", "ovoo", "ovov", "oovv"):
+        names += [integral + "_aaaa", integral + "_bbbb", f"asym_{integral}_aaaa", f"asym_{integral}_bbbb"]
+    return (*names, "ovvv_aabb", "ovvv_bbaa", "ovoo_aabb", "ovoo_bbaa", "ovov_aabb")
+
+
+SPIN_NAMES = _spin_names()
+
+Box = Tuple[slice, ...]
+
+
+class HasBoxes(Protocol):
+    """An array that is not in memory, such as an h5py.Dataset: it delivers boxes as NumPy arrays."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, box: Box, /) -> Any: ...
+
+
+class Amplitudes(NamedTuple):
+    """Amplitudes, integrals and orbital energies, and what belongs to them."""
+
+    arrays: Mapping[str, Any]
+    reference: str
+    kind: str = "ccsd"
+    omega2: float = 0.0
+    fock_in_triples: bool = False
+    correlation_energy: float | None = None
+    scf_energy: float | None = None
+    source: str = "the calling program"
+    program: str = ""
+    molecule: str = ""
+    basis: str = ""
+
+
+def reference_of(names: Sequence[str], stated: str | None) -> str:
+    """The reference of arrays with these names. Without `stated`: RHF, or UHF if the names contain spins."""
+    known = NAMES + SPIN_NAMES
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"the nearest name is {close[0]}." if close else "the names are those of the dump format."
+            raise UsageError(f"There is no array {name}; {hint}")
+    with_spins = any(name in SPIN_NAMES for name in names)
+    if with_spins and any(name in NAMES for name in names):
+        plain = next(name for name in names if name in NAMES)
+        raise UsageError(f"Some names of the arrays have spins, but {plain} has none; "
+                         "give either the arrays of an RHF reference or those of a UHF or ROHF reference.")
+    reference = (stated or ("UHF" if with_spins else "RHF")).upper()
+    if reference not in REFERENCES:
+        raise UsageError(f"reference is {stated}, but it must be RHF, UHF or ROHF.")
+    return reference
+
+
+class Description:
+    """trifuse_arrays of some amplitudes. It keeps everything alive that the library reads."""
+
+    def __init__(self, amplitudes: Amplitudes) -> None:
+        if amplitudes.reference not in REFERENCES:
+            raise UsageError(f"reference is {amplitudes.reference}, but it must be RHF, UHF or ROHF.")
+        if amplitudes.kind not in KINDS:
+            raise UsageError(f"The amplitudes are {amplitudes.kind}, but they must be ccsd, reg-ccsd or lambda.")
+        self.failures: list[BaseException] = []  # of readers, whose exceptions cannot pass through the library
+        self._kept: list[Any] = []
+        present = {name: values for name, values in amplitudes.arrays.items() if values is not None}
+        self._arrays = (_library.Array * max(1, len(present)))()
+        for array, (name, values) in zip(self._arrays, present.items()):
+            self._fill(array, name, values)
+        nan = math.nan
+        self.structure = _library.Arrays(
+            size=ctypes.sizeof(_library.Arrays), array_size=ctypes.sizeof(_library.Array), count=len(present),
+            arrays=self._arrays, reference=REFERENCES[amplitudes.reference], kind=KINDS[amplitudes.kind],
+            omega2=amplitudes.omega2, fock_in_triples=int(amplitudes.fock_in_triples),
+            correlation_energy=nan if amplitudes.correlation_energy is None else amplitudes.correlation_energy,
+            scf_energy=nan if amplitudes.scf_energy is None else amplitudes.scf_energy,
+            source=amplitudes.source.encode(), program=_text(amplitudes.program), molecule=_text(amplitudes.molecule),
+            basis=_text(amplitudes.basis))
+
+    def _fill(self, array: _library.Array, name: str, values: Any) -> None:
+        array.name = name.encode()
+        if _is_on_gpu(values):
+            if _library.library().has_cuda and self._fill_from_gpu(array, values):
+                return
+            values = _copied_to_host(name, values)
+        if _delivers_boxes(values):
+            self._set_shape(array, values.shape)
+            array.reader = _reader(values, self.failures)
+            self._kept.append(array.reader)
+            return
+        numbers = as_numbers(name, values)
+        self._kept.append(numbers)
+        array.data = numbers.ctypes.data
+        array.type = _library.FLOAT64 if numbers.dtype == np.float64 else _library.INT64
+        self._set_shape(array, numbers.shape)
+        if not numbers.flags.c_contiguous:
+            array.strides = self._integers(stride // numbers.itemsize for stride in numbers.strides)
+
+    def _fill_from_gpu(self, array: _library.Array, values: Any) -> bool:
+        """Gives the pointer of an array of a GPU. False if its layout or type does not allow this."""
+        interface = values.__cuda_array_interface__
+        if interface["typestr"] != "<f8" or interface.get("mask") is not None:
+            return False
+        strides = interface.get("strides")
+        if strides is not None and tuple(strides) != _c_strides(interface["shape"], 8):
+            return False
+        kind, number = values.__dlpack_device__() if hasattr(values, "__dlpack_device__") else (2, 0)
+        if kind != 2:  # kDLCUDA
+            return False
+        if hasattr(values, "device") and hasattr(values.device, "synchronize"):
+            values.device.synchronize()  # CuPy: the numbers may still be on their way
+        self._kept.append(values)
+        array.data = interface["data"][0]
+        array.type = _library.FLOAT64
+        array.location = number + 1
+        self._set_shape(array, interface["shape"])
+        return True
+
+    def _set_shape(self, array: _library.Array, shape: Sequence[int]) -> None:
+        array.rank = len(shape)
+        array.shape = self._integers(shape)
+
+    def _integers(self, numbers: Any) -> Any:
+        values = list(numbers)
+        integers = (ctypes.c_int64 * max(1, len(values)))(*values)
+        self._kept.append(integers)
+        return integers
+
+
+def _reader(values: HasBoxes, failures: list[BaseException]) -> Any:
+    """The function that the library calls for a box of `values`. It puts exceptions into `failures`."""
+    rank = len(values.shape)
+
+    def read(_context: int, offset: Any, count: Any, target: Any) -> int:
+        try:
+            box = tuple(slice(offset[n], offset[n] + count[n]) for n in range(rank))
+            np.ctypeslib.as_array(target, tuple(count[n] for n in range(rank)))[...] = values[box]
+            return 0
+        except BaseException as error:
+            failures.append(error)
+            return 1
+
+    return _library.BoxReader(read)
+
+
+def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
+    """A NumPy array of 64-bit floats, or of 64-bit integers for irreps. It is `values` itself where that is possible."""
+    if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
+        values = np.from_dlpack(values)
+    numbers = np.asarray(values)
+    if np.iscomplexobj(numbers):
+        raise UsageError(f"{name} is complex; only real orbitals are supported.")
+    if numbers.dtype.kind not in "fiub":
+        raise UsageError(f"{name} must be an array of numbers, but its type is {numbers.dtype}.")
+    wanted: npt.DTypeLike = np.float64
+    if name.startswith("irrep"):
+        if numbers.dtype.kind not in "iu":
+            raise UsageError(f"{name} must be an array of integers, but its type is {numbers.dtype}.")
+        wanted = np.int64
+    numbers = numbers.astype(wanted, copy=False)
+    if not numbers.flags.aligned or any(s % numbers.itemsize for s in numbers.strides):
+        numbers = np.array(numbers, dtype=wanted, order="C")
+    return numbers
+
+
+def _delivers_boxes(values: Any) -> bool:
+    """True for an array such as an h5py.Dataset, of which only boxes should be in memory."""
+    in_memory = isinstance(values, np.ndarray) or hasattr(values, "__array_interface__") or hasattr(values, "__dlpack__")
+    return not in_memory and hasattr(values, "__getitem__") and len(getattr(values, "shape", ())) > 1
+
+
+def _is_on_gpu(values: Any) -> bool:
+    return not isinstance(values, np.ndarray) and hasattr(values, "__cuda_array_interface__")
+
+
+def _copied_to_host(name: str, values: Any) -> Any:
+    copy: Callable[[], Any] | None = getattr(values, "get", None) or getattr(values, "cpu", None)
+    if copy is None:
+        raise UsageError(f"{name} is an array of a GPU that cannot be copied to the host; pass a NumPy array.")
+    return copy()
+
+
+def _c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    strides: list[int] = []
+    for n in reversed(shape):
+        strides.insert(0, itemsize)
+        itemsize *= n
+    return tuple(strides)
+
+
+def _text(value: str) -> bytes | None:
+    return value.encode() if value else None

@@ -1,0 +1,236 @@
+"""A run of the library: its options, its progress, its messages and its result."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, Union
+
+import numpy as np
+
+from . import _library
+from ._arrays import Amplitudes, Description
+from ._interrupt import interruptible
+from .errors import Error, InputWarning, UsageError
+from .result import Result
+
+LOGGER = logging.getLogger("trifuse")
+
+ProgressFunction = Callable[[float, float], Any]
+Progress = Union[None, bool, ProgressFunction]
+PathLike = Union[str, "os.PathLike[str]"]
+LogFunction = Callable[[bool, str], None]
+
+_DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
+_FORMS = {"auto": 0, "spin-orbital": 1, "spin-adapted": 2}
+_ROHF = {"nwchem": 0, "semicanonical": 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Options of a run, see trifuse.triples."""
+
+    omega2: float | Sequence[float] | None = None
+    device: str = "auto"
+    gpus: Sequence[int] | None = None
+    threads: int | None = None
+    memory: int | None = None
+    tile_size: int | None = None
+    form: str = "auto"
+    rohf: str = "nwchem"
+    journal: PathLike | None = None
+    check: bool = True
+    trust_input: bool = False
+    progress: Progress = None
+    log: LogFunction | None = None  # receives messages instead of the logger and warnings: (is a warning, line)
+
+
+def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options) -> Result:
+    """Computes the triples of amplitudes in memory."""
+
+    def compute(following: _Following) -> Result:
+        with Handles() as handles:
+            descriptions = [Description(each) for each in (right, left) if each is not None]
+            amplitudes = [handles.amplitudes("new_dense_amplitudes", ctypes.byref(each.structure)) for each in descriptions]
+            return _run(handles, amplitudes, options, following, descriptions)
+
+    return _followed(compute, options)
+
+
+def run_files(right: PathLike, left: PathLike | None, options: Options) -> Result:
+    """Computes the triples of amplitudes in files."""
+
+    def compute(following: _Following) -> Result:
+        with Handles() as handles:
+            amplitudes: list[int] = []
+            for path in (right, left):
+                if path is not None:
+                    amplitudes.append(handles.amplitudes("open_doubtful_amplitudes", os.fsencode(path),
+                                                         amplitudes[0] if amplitudes else None))
+            return _run(handles, amplitudes, options, following, [])
+
+    return _followed(compute, options)
+
+
+def _followed(compute: Callable[[_Following], Result], options: Options) -> Result:
+    """Calls `compute` so that Ctrl-C cancels it, with a progress bar, and gives the warnings of the result."""
+    bar, progress = _progress_of(options.progress)
+    following = _Following(progress)
+    try:
+        result = interruptible(lambda: compute(following), following.cancel)
+    finally:
+        if bar is not None:
+            bar.close()
+    if options.log is None:
+        for warning in result.warnings:
+            warnings.warn(warning, InputWarning, stacklevel=4)
+    return result
+
+
+class Handles:
+    """Handles of the library, which are deleted at the end of a `with` block."""
+
+    def __init__(self) -> None:
+        self._handles: list[tuple[str, int]] = []
+
+    def __enter__(self) -> Handles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._handles:
+            _library.library().delete(*self._handles.pop())
+
+    def amplitudes(self, function: str, *arguments: Any) -> int:
+        """Calls a function that returns amplitudes."""
+        return self._own("amplitudes", function, *arguments)
+
+    def calculation(self, right: int, left: int | None) -> int:
+        """Makes a calculation."""
+        return self._own("calculation", "new_calculation", right, left)
+
+    def _own(self, kind: str, function: str, *arguments: Any) -> int:
+        handle: int = _library.library().call(function, *arguments)
+        self._handles.append((kind, handle))
+        return handle
+
+
+class _Following:
+    """Follows a run for a function of the caller, and cancels it."""
+
+    def __init__(self, progress: ProgressFunction | None) -> None:
+        cancelled = threading.Event()
+        failures: list[BaseException] = []
+
+        def follow(_context: int, done: float, total: float) -> int:
+            if cancelled.is_set():
+                return 1
+            try:
+                return 1 if progress is not None and progress(done, total) is False else 0
+            except BaseException as error:  # cannot pass through the library
+                failures.append(error)
+                return 1
+
+        self.cancel = cancelled.set
+        self.failures = failures
+        self.callback = _library.Progress(follow)
+
+
+def _run(handles: Handles, amplitudes: list[int], options: Options, following: _Following,
+         descriptions: Sequence[Description]) -> Result:
+    library = _library.library()
+    calculation = handles.calculation(amplitudes[0], amplitudes[1] if len(amplitudes) > 1 else None)
+    _set(library, calculation, options)
+    library.call("set_progress", calculation, following.callback, None)
+    log = _log_of(options.log)
+    if log is not None:
+        library.call("set_log", calculation, log, None)
+    try:
+        library.call("run", calculation)
+    except Error as error:
+        for failures in (following.failures, *(each.failures for each in descriptions)):
+            if failures:
+                raise failures[0] from error
+        raise
+    return Result(_report(library, calculation))
+
+
+def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
+    size = library.call("get_report", calculation, 0, None)
+    text = ctypes.create_string_buffer(size)
+    library.call("get_report", calculation, size, text)
+    report: dict[str, Any] = json.loads(text.value)
+    return report
+
+
+def _set(library: _library.Library, calculation: int, options: Options) -> None:
+    if options.omega2 is not None:
+        values = np.atleast_1d(np.asarray(options.omega2, dtype=np.float64)).ravel()
+        library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
+    library.call("set_form", calculation, _choice("form", options.form, _FORMS))
+    library.call("set_rohf", calculation, _choice("rohf", options.rohf, _ROHF))
+    library.call("set_device", calculation, _choice("device", options.device, _DEVICES))
+    if options.gpus is not None:
+        gpus = list(options.gpus)
+        library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))
+    for name in ("threads", "memory", "tile_size"):
+        if (number := getattr(options, name)) is not None:
+            library.call("set_" + name, calculation, int(number))
+    if options.journal is not None:
+        library.call("set_journal", calculation, os.fsencode(options.journal))
+    library.call("set_trust_input", calculation, int(options.trust_input))
+    library.call("set_check", calculation, int(options.check))
+
+
+def _choice(name: str, value: str, choices: dict[str, int]) -> int:
+    if value not in choices:
+        raise UsageError(f"{name} is {value!r}, but it must be {_listed(choices)}.")
+    return choices[value]
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}"
+
+
+def _log_of(function: LogFunction | None) -> Any:
+    """The function that the library calls for each message, or None."""
+    if function is None:
+        if not LOGGER.isEnabledFor(logging.INFO):
+            return None
+        # Warnings are given to the module `warnings` after the run.
+        function = lambda is_warning, line: None if is_warning else LOGGER.info("%s", line)  # noqa: E731
+    receive = function
+
+    def log(_context: int, level: int, line: bytes) -> None:
+        receive(level == _library.LOG_WARNING, line.decode(errors="replace"))
+
+    return _library.Log(log)
+
+
+def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
+    """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
+    if callable(progress):
+        return None, progress
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        return None, None
+    try:
+        from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        if progress is None:
+            return None, None
+        raise UsageError("progress=True needs the package tqdm; install it, or pass a function.") from None
+    # A run of less than half a second shows no bar.
+    bar = tqdm(desc="(T)", unit="flop", unit_scale=True, leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True)
+
+    def follow(done: float, total: float) -> None:
+        bar.total = total or None
+        bar.update(done - bar.n)
+
+    return bar, follow

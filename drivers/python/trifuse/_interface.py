@@ -1,0 +1,183 @@
+"""trifuse.triples and trifuse.run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from ._arrays import Amplitudes, reference_of
+from ._calculation import Options, PathLike, Progress, run_arrays, run_files
+from .errors import UsageError
+from .result import Result
+
+
+def triples(
+    *,
+    t1: npt.ArrayLike | None = None,
+    t2: npt.ArrayLike | None = None,
+    ovvv: npt.ArrayLike | None = None,
+    ovoo: npt.ArrayLike | None = None,
+    ovov: npt.ArrayLike | None = None,
+    eps_occ: npt.ArrayLike | None = None,
+    eps_vir: npt.ArrayLike | None = None,
+    oovv: npt.ArrayLike | None = None,
+    fock: npt.ArrayLike | None = None,
+    reference: str | None = None,
+    left: Mapping[str, Any] | None = None,
+    left_kind: str = "ccsd",
+    left_omega2: float = 0.0,
+    fock_in_triples: bool = False,
+    correlation_energy: float | None = None,
+    scf_energy: float | None = None,
+    omega2: float | Sequence[float] | None = None,
+    device: str = "auto",
+    gpus: Sequence[int] | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    tile_size: int | None = None,
+    form: str = "auto",
+    rohf: str = "nwchem",
+    journal: PathLike | None = None,
+    check: bool = True,
+    trust_input: bool = False,
+    progress: Progress = None,
+    **arrays: npt.ArrayLike | None,
+) -> Result:
+    """Computes the triples correction of coupled cluster from dense arrays.
+
+    The arrays have the names, shapes and units of the Trifuse dump (tce_tiles/docs/dump-format.md): real orbitals,
+    C order (last index fastest), hartree; o occupied and v virtual orbitals, without frozen ones. (pq|rs) is a Mulliken
+    integral. An array of 64-bit floats is used where it lies, with any strides. Other types are converted. An
+    h5py.Dataset is read box by box. CuPy arrays and other arrays with the CUDA array interface are welcome.
+
+    Arrays of an RHF reference:
+
+    =============  ==============  ==================================================================
+    eps_occ        [o]             orbital energies
+    eps_vir        [v]
+    t1             [o,v]           t_i^a
+    t2             [o,o,v,v]       t_ij^ab; i, a have spin alpha and j, b spin beta
+    ovvv           [o,v,v,v]       (ia|bc), or packed as [o,v,v(v+1)/2] with b >= c
+    ovoo           [o,v,o,o]       (ia|jk)
+    ovov           [o,v,o,v]       (ia|jb)
+    oovv           [o,o,v,v]       (ij|ab), optional; makes the check of the input sharp
+    fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional
+    irrep_occ      [o]             irreps 0 to 7, ascending integers; optional, with irrep_vir
+    irrep_vir      [v]
+    =============  ==============  ==================================================================
+
+    Arrays of a UHF or ROHF reference have the spins in their names (a alpha, b beta): eps_occ_a, eps_occ_b, eps_vir_a,
+    eps_vir_b, t1_a, t1_b, t2_aa, t2_ab, t2_bb, ovvv_aaaa, ovvv_aabb, ovvv_bbaa, ovvv_bbbb, the same four of ovoo,
+    ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b and the irreps.
+
+    Parameters
+    ----------
+    reference
+        RHF, UHF or ROHF. Default: RHF, or UHF if the names contain spins.
+    left
+        Arrays t1, t2 (or those with spins) and optionally orbital energies of the left amplitudes. Default: the right
+        amplitudes.
+    left_kind, left_omega2
+        ccsd, reg-ccsd (solved with left_omega2, hartree) or lambda.
+    fock_in_triples
+        True: the disconnected triples have the term f_ov t2, as PySCF's. It needs the Fock matrix.
+    correlation_energy, scf_energy
+        Energies of the program that made the arrays, hartree. The first one is compared with the arrays.
+    omega2
+        One value or several values, hartree. One run computes all of them.
+    device, gpus
+        auto, cpu or cuda; the numbers of the GPUs.
+    threads, memory, tile_size
+        Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
+    form, rohf
+        auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
+    journal
+        File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
+    check
+        False: the numbers of the arrays are not checked. The result says so.
+    trust_input
+        True: the run continues after a failed check, with a warning.
+    progress
+        None: a progress bar if the output is a terminal and tqdm is installed. True, False: always, never. A function
+        progress(done, total) is called ten times in a second with floating-point operations; if it returns False, the
+        run ends with CancelledError.
+
+    Returns
+    -------
+    Result
+        The energies, hartree. float() gives E(T).
+
+    Raises
+    ------
+    InputError
+        The arrays are wrong or fail a check.
+    UsageError
+        The arguments are not possible.
+    ResourceError
+        There is no memory or disk space.
+
+    Examples
+    --------
+    A made-up molecule of one electron pair has no triples:
+
+    >>> import numpy as np, trifuse
+    >>> v = 2
+    >>> result = trifuse.triples(
+    ...     eps_occ=[-0.5], eps_vir=[0.3, 0.9], t1=np.zeros((1, v)), t2=np.zeros((1, 1, v, v)),
+    ...     ovvv=np.zeros((1, v, v, v)), ovoo=np.zeros((1, v, 1, 1)), ovov=np.zeros((1, v, 1, v)))
+    >>> float(result)
+    0.0
+    """
+    plain = {"eps_occ": eps_occ, "eps_vir": eps_vir, "t1": t1, "t2": t2, "ovvv": ovvv, "ovoo": ovoo, "ovov": ovov,
+             "oovv": oovv, "fock": fock}
+    given = {name: values for name, values in {**plain, **arrays}.items() if values is not None}
+    found = reference_of(list(given), reference)
+    right_amplitudes = Amplitudes(given, found, fock_in_triples=fock_in_triples, correlation_energy=correlation_energy,
+                                  scf_energy=scf_energy, source="the arrays")
+    left_amplitudes = None
+    if left is not None:
+        left_arrays = {**_energies(given), **{name: values for name, values in left.items() if values is not None}}
+        if reference_of(list(left_arrays), found) != found:
+            raise UsageError("The left arrays have another reference than the right ones.")
+        left_amplitudes = Amplitudes(left_arrays, found, left_kind, left_omega2, source="the left arrays")
+    options = Options(omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress)
+    return run_arrays(right_amplitudes, left_amplitudes, options)
+
+
+def run(
+    path: PathLike,
+    *,
+    left: PathLike | None = None,
+    omega2: float | Sequence[float] | None = None,
+    device: str = "auto",
+    gpus: Sequence[int] | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    tile_size: int | None = None,
+    form: str = "auto",
+    rohf: str = "nwchem",
+    journal: PathLike | None = None,
+    check: bool = True,
+    trust_input: bool = False,
+    progress: Progress = None,
+) -> Result:
+    """Computes the triples correction of amplitudes in files.
+
+    Parameters
+    ----------
+    path
+        A Trifuse dump, or the prefix or the folder of NWChem's files.
+    left
+        Left amplitudes of the same kinds. Default: the right amplitudes.
+
+    The other parameters, the result and the exceptions are those of `triples`.
+    """
+    options = Options(omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress)
+    return run_files(path, left, options)
+
+
+def _energies(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The orbital energies and irreps, which the left amplitudes share."""
+    return {name: values for name, values in arrays.items() if name.startswith(("eps_", "irrep_"))}

@@ -1,0 +1,122 @@
+"""The program `trifuse`, which comes with the package: trifuse.plan, and the command `trifuse`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._calculation import PathLike
+from ._places import program_path
+from .errors import Error, InputError, InternalError, ResourceError, UsageError
+
+_ERRORS: dict[int, type[Error]] = {1: InputError, 2: UsageError, 3: ResourceError}
+
+
+class Plan:
+    """A predicted job: memory, bytes moved, time, efficiency. It prints itself."""
+
+    def __init__(self, text: str, report: Mapping[str, Any]) -> None:
+        self._text, self._report = text, dict(report)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the whole job, seconds."""
+        value: float = self._report["prediction"]["seconds"]
+        return value
+
+    @property
+    def efficiency(self) -> float:
+        """Share of the GPUs' time in which a kernel runs, 0 to 1."""
+        value: float = self._report["prediction"]["schedule"]["efficiency"]
+        return value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report as a dictionary, with the members of drivers/docs/report.schema.json."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._report))
+        return copy
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<trifuse.Plan of {self.seconds:.2f} s>"
+
+
+def plan(
+    path: PathLike | None = None,
+    *,
+    occupied: int | None = None,
+    virtual: int | None = None,
+    irreps: int | None = None,
+    reference: str | None = None,
+    gpus: int | None = None,
+    ranks: int | None = None,
+    nodes: int | None = None,
+    gpu_model: str | None = None,
+    memory: str | None = None,
+    form: str | None = None,
+    tile_size: int | None = None,
+    assume: Mapping[str, float] | None = None,
+    measured: Sequence[PathLike] = (),
+    trace: PathLike | None = None,
+) -> Plan:
+    """Predicts memory, bytes moved, time and efficiency of a job, as `trifuse plan` does (drivers/docs/planning.md).
+
+    Parameters
+    ----------
+    path
+        Amplitudes: a Trifuse dump or NWChem's files. Without them give occupied and virtual.
+    occupied, virtual, irreps, reference
+        Numbers of orbitals of each spin, number of irreps (1, 2, 4, 8), rhf or uhf.
+    gpus, ranks, nodes
+        Numbers of all nodes together. gpus=0: only CPU cores.
+    gpu_model, memory
+        h200, h100, h100-pcie, a100 or a100-40gb; memory to use on each GPU, for example "40GiB".
+    form, tile_size
+        auto, spin-orbital or spin-adapted; the largest tile.
+    assume
+        Numbers of the machine model, for example {"network": 100e9}.
+    measured
+        JSON reports of measured runs, to compare with their predictions.
+    trace
+        File that gets the predicted timeline as a Chrome trace, for ui.perfetto.dev and trifuse.plot.timeline.
+
+    Examples
+    --------
+    >>> import trifuse
+    >>> job = trifuse.plan(occupied=10, virtual=60, gpus=2)
+    >>> 0 < job.efficiency <= 1
+    True
+    """
+    arguments = [] if path is None else [os.fspath(path)]
+    options = {"occupied": occupied, "virtual": virtual, "irreps": irreps, "reference": reference, "gpus": gpus,
+               "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
+               "tile-size": tile_size, "trace": None if trace is None else os.fspath(trace)}
+    for name, value in options.items():
+        if value is not None:
+            arguments += ["--" + name, str(value)]
+    for name, number in (assume or {}).items():
+        arguments += ["--assume", f"{name}={number!r}"]
+    for each in measured:
+        arguments += ["--measured", os.fspath(each)]
+    with tempfile.TemporaryDirectory(prefix="trifuse-") as folder:
+        report = os.path.join(folder, "plan.json")
+        command = [str(program_path()), "plan", *arguments, "--json", report]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sentence = done.stderr.strip().split("\n")[0].removeprefix("trifuse: ")
+            raise _ERRORS.get(done.returncode, InternalError)(
+                sentence or f"The program {command[0]} ended with exit code {done.returncode}.")
+        with open(report, encoding="utf-8") as file:
+            return Plan(done.stdout, json.load(file))
+
+
+def main() -> None:
+    """The command `trifuse` of an installed package: becomes the program."""
+    path = str(program_path())
+    os.execv(path, [path, *sys.argv[1:]])

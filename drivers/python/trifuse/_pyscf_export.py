@@ -1,0 +1,1 @@
+../../pyscf_export.py

@@ -1,0 +1,277 @@
+"""The triples of PySCF's RCCSD and UCCSD objects, without files.
+
+>>> import pyscf.cc, pyscf.gto, pyscf.scf
+>>> import trifuse.pyscf
+>>> mol = pyscf.gto.M(atom="O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587", basis="6-31g", verbose=0)
+>>> mycc = pyscf.cc.CCSD(pyscf.scf.RHF(mol).run()).run()
+>>> round(trifuse.pyscf.ccsd_t(mycc), 6)
+-0.000996
+>>> with trifuse.pyscf.patch():          # mycc.ccsd_t() computes with Trifuse
+...     energy = mycc.ccsd_t()
+>>> round(energy, 6)
+-0.000996
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
+
+import numpy as np
+
+from ._arrays import Amplitudes, Box
+from ._calculation import Options, PathLike, Progress, run_arrays
+from .errors import UsageError
+from .result import Result
+
+# drivers/pyscf_export.py, the file that users without this package copy.
+_export: Any = importlib.import_module(f"{__package__}._pyscf_export")
+
+__all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
+
+_KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
+_originals: dict[str, Any] = {}
+
+
+def triples(
+    mycc: Any,
+    t1: Any = None,
+    t2: Any = None,
+    eris: Any = None,
+    *,
+    left: Any = None,
+    omega2: float | Sequence[float] | None = None,
+    device: str = "auto",
+    gpus: Sequence[int] | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    tile_size: int | None = None,
+    form: str = "auto",
+    rohf: str = "nwchem",
+    journal: PathLike | None = None,
+    check: bool = True,
+    trust_input: bool = False,
+    allow_unconverged: bool = False,
+    progress: Progress = None,
+    verbose: Any = None,
+) -> Result:
+    """Computes the triples correction of a CCSD object of PySCF. Writes no file.
+
+    Parameters
+    ----------
+    mycc
+        RCCSD (both classes of PySCF) or UCCSD on a real RHF, UHF or ROHF reference; with frozen orbitals, frozen
+        natural orbitals, density fitting, symmetry.
+    t1, t2
+        Amplitudes in PySCF's layout: [o,v] and [o,o,v,v], for UCCSD tuples (a, b) and (aa, ab, bb). Default: those of
+        mycc.
+    eris
+        Integrals of mycc.ao2mo(). Default: they are transformed here, once. Datasets of HDF5 are read box by box.
+    left
+        Left amplitudes. "lambda": those of mycc.l1 and mycc.l2, for Lambda-CCSD(T); the Lambda equations are solved if
+        this has not been done. An object of solve_regularized_ccsd: two-sided Reg-CCSD(T). Default: the right ones.
+    rohf
+        "nwchem" gives PySCF's number for an ROHF reference, "semicanonical" the standard ROHF-CCSD(T).
+    allow_unconverged
+        True: amplitudes of mycc that are not converged are no error here. A check of the input may still fail.
+    verbose
+        Verbosity of the messages to mycc.stdout. Default: mycc.verbose. Warnings come from 2 on, the energy from 3, the
+        checks and the plan from 5.
+
+    The other parameters, the result and the exceptions are those of `trifuse.triples`.
+    """
+    logger = importlib.import_module("pyscf.lib.logger")
+    log = logger.new_logger(mycc, verbose)
+    started = (logger.process_clock(), logger.perf_counter())
+    name = type(mycc).__name__
+    options = Options(
+        omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress,
+        log=lambda is_warning, line: log.warn("%s", line) if is_warning else log.debug("%s", line))
+    with _own_errors():
+        _export._check_supported(mycc)
+        own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
+        if own:
+            _export._check_converged(mycc, allow_unconverged)
+        t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
+        if t1 is None or t2 is None:
+            raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
+        eris = _integrals(mycc, eris)
+        right, orbitals = _right(mycc, t1, t2, eris, own)
+        left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
+    result = run_arrays(right, left_amplitudes, options)
+    log.timer(f"{name}(T)", *started)
+    for each in result.energies:
+        omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
+        log.note("%s correction%s = %.15g", each.method.replace("CCSD", name, 1), omega, each.e_t)
+    return result
+
+
+def ccsd_t(mycc: Any, t1: Any = None, t2: Any = None, eris: Any = None, **options: Any) -> float:
+    """E(T) in hartree, as mycc.ccsd_t(t1, t2, eris) gives it. The options are those of `triples`.
+
+    With several values of omega2 the result is that of the first one.
+    """
+    return float(triples(mycc, t1, t2, eris, **options))
+
+
+def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
+    """E(T) in hartree, with the signature of pyscf.cc.ccsd_t.kernel and pyscf.cc.uccsd_t.kernel."""
+    return float(triples(mycc, t1, t2, eris, verbose=verbose))
+
+
+class patch(contextlib.AbstractContextManager["patch"]):
+    """Makes mycc.ccsd_t() of PySCF's RCCSD and UCCSD objects compute here.
+
+    A call patch() lasts until unpatch() or the end of the program; `with patch():` undoes it at the end of the block.
+    Options are those of `triples`, for example patch(device="cuda"). Objects that Trifuse does not support, such as
+    periodic ones, use PySCF's own (T), with a warning.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._before = {name: importlib.import_module(name).kernel for name in _KERNELS}
+        for name in _KERNELS:
+            module = importlib.import_module(name)
+            _originals.setdefault(name, module.kernel)
+            setattr(module, "kernel", _replacement(_originals[name], options))
+
+    def __exit__(self, *_: object) -> None:
+        for name, before in self._before.items():
+            setattr(importlib.import_module(name), "kernel", before)
+
+
+def unpatch() -> None:
+    """Gives PySCF its own triples back."""
+    for name, original in _originals.items():
+        setattr(importlib.import_module(name), "kernel", original)
+
+
+def _replacement(original: Callable[..., float], options: dict[str, Any]) -> Callable[..., float]:
+    """A function that takes the place of a `kernel` of PySCF."""
+
+    def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
+        try:
+            _export._check_supported(mycc)
+        except _export.ExportError as error:
+            log = importlib.import_module("pyscf.lib.logger").new_logger(mycc, verbose)
+            log.warn("Trifuse leaves this (T) to PySCF: %s", error)
+            return original(mycc, eris, t1, t2, verbose)
+        return float(triples(mycc, t1, t2, eris, **{"verbose": verbose, **options}))
+
+    return kernel
+
+
+def solve_regularized_ccsd(mycc: Any, omega2: float, eris: Any = None) -> Any:
+    """Solves the CCSD equations with omega2 (hartree) added to the virtual orbital energies.
+
+    Returns a CCSD object, which `triples` takes as left amplitudes for two-sided Reg-CCSD(T).
+    """
+    with _own_errors():
+        return _export.solve_regularized_ccsd(mycc, omega2, eris=eris)
+
+
+class _Ordered:
+    """An array of PySCF whose orbitals the dump has in another order, or an array that PySCF unpacks."""
+
+    def __init__(self, array: Any, orders: list[Any]) -> None:
+        self._values, self._orders = array.values, orders
+        packed = len(self._values.shape) < len(orders)
+        self._orders_read = orders[:2] if packed else orders
+        self._pairs = orders[2] if packed else None
+        self.shape = tuple(len(order) for order in orders)
+
+    def __getitem__(self, box: Box) -> Any:
+        chosen = [order[part] for order, part in zip(self._orders, box)]
+        if self._pairs is None:
+            return _elements(self._values, chosen)
+        b, c = np.maximum.outer(chosen[2], chosen[3]), np.minimum.outer(chosen[2], chosen[3])
+        pairs = b * (b + 1) // 2 + c
+        return _elements(self._values, [*chosen[:2], pairs.reshape(-1)]).reshape(*map(len, chosen))
+
+
+def _elements(values: Any, indices: list[Any]) -> Any:
+    """values[ix_(indices)]. Of an array that is not in memory, the smallest enclosing box is read first."""
+    if not isinstance(values, np.ndarray):
+        if any(len(index) == 0 for index in indices):
+            return np.empty([len(index) for index in indices])
+        first = [int(index.min()) for index in indices]
+        values = np.asarray(values[tuple(slice(n, int(index.max()) + 1) for n, index in zip(first, indices))])
+        indices = [index - n for n, index in zip(first, indices)]
+    return values[np.ix_(*indices)]
+
+
+def _integrals(mycc: Any, eris: Any) -> Any:
+    """The integrals. gpu4pyscf has no (ia|bc), so PySCF transforms the integrals of its objects again."""
+    if eris is None and not type(mycc).__module__.startswith("gpu4pyscf"):
+        eris = mycc.ao2mo(mycc.mo_coeff)
+    if getattr(eris, "ovvv", None) is None:
+        eris = importlib.import_module("pyscf.cc.ccsd").CCSD.ao2mo(mycc, mycc.mo_coeff)
+    return eris
+
+
+def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitudes, Any]:
+    """The right amplitudes with integrals, and the orbitals of the dump."""
+    orbitals = _export._orbitals(mycc, eris, t1, t2)
+    omega2 = _export._omega2(mycc) if own else None
+    kind = "ccsd" if omega2 is None else "reg-ccsd"
+    arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
+    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *_export.integral_arrays(orbitals, eris)]:
+        arrays[array.name] = _in_order(array, orbitals)
+    energy = float(mycc.energy(t1, t2, eris)) if _has_numpy(t2) else None
+    scf_energy = mycc._scf.e_tot if getattr(mycc, "e_hf", None) is None else mycc.e_hf
+    return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,
+                      scf_energy=float(scf_energy), source=f"the {type(mycc).__name__} object",
+                      **_export._provenance(mycc)), orbitals
+
+
+def _left(mycc: Any, left: Any, orbitals: Any, eris: Any, right: Amplitudes, allow_unconverged: bool) -> Amplitudes:
+    """The left amplitudes."""
+    if isinstance(left, str):
+        if left != "lambda":
+            raise UsageError(f"left is {left!r}, but it must be \"lambda\" or an object of solve_regularized_ccsd.")
+        if mycc.l1 is None or mycc.l2 is None:
+            mycc.solve_lambda(eris=eris)
+        if not mycc.converged_lambda and not allow_unconverged:
+            raise UsageError("The Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
+        kind, omega2, t1, t2 = "lambda", 0.0, mycc.l1, mycc.l2
+    else:
+        _export._check_supported(left)
+        solved = _export._omega2(left)
+        if solved is None:
+            raise UsageError("The left amplitudes do not come from solve_regularized_ccsd; pass the object that it returns.")
+        _export._check_converged(left, allow_unconverged)
+        kind, omega2, t1, t2 = "reg-ccsd", solved, left.t1, left.t2
+    arrays = {name: values for name, values in right.arrays.items() if name.startswith(("eps_", "irrep_"))}
+    for array in _export.amplitude_arrays(orbitals, t1, t2):
+        arrays[array.name] = _in_order(array, orbitals)
+    return right._replace(arrays=arrays, kind=kind, omega2=omega2, fock_in_triples=False, correlation_energy=None,
+                          scf_energy=None, source="the left amplitudes")
+
+
+def _in_order(array: Any, orbitals: Any) -> Any:
+    """An array in the order of the dump: PySCF's array itself if the order is the same and the library can read it."""
+    values = array.values
+    orders = [orbitals.order[c] for c in array.classes]
+    if all(np.array_equal(order, np.arange(len(order))) for order in orders):
+        return values
+    if len(orders) == 2 and isinstance(values, np.ndarray):
+        return values[np.ix_(*orders)]
+    if hasattr(values, "__cuda_array_interface__"):
+        values = values.get()
+        array = array._replace(values=values)
+    return _Ordered(array, orders)
+
+
+def _has_numpy(t2: Any) -> bool:
+    return isinstance(t2[0] if isinstance(t2, (tuple, list)) else t2, np.ndarray)
+
+
+@contextlib.contextmanager
+def _own_errors() -> Iterator[None]:
+    """Turns the exceptions of the exporter into those of this package."""
+    try:
+        yield
+    except _export.ExportError as error:
+        sentence = str(error)
+        raise UsageError(sentence[:1].upper() + sentence[1:]) from error

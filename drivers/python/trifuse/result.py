@@ -1,0 +1,137 @@
+"""Results: energies with their methods, spin cases, checks and warnings."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+SPIN_CASES = ("aaa", "aab", "abb", "bbb")
+
+
+class Energy(NamedTuple):
+    """The energies of one value of omega2, in hartree."""
+
+    omega2: float
+    """Value of omega2."""
+    e_bracket_t: float
+    """E[T], without the disconnected triples."""
+    e_t: float
+    """E(T)."""
+    method: str
+    """Name of the energy, for example CCSD(T) or Reg-CCSD(T)."""
+    e_tot: float | None
+    """E(SCF) + E(CCSD) + E(T). None if one of them is not known."""
+    spin_cases: Mapping[str, tuple[float, float]]
+    """E[T] and E(T) of the spin cases aaa, aab, abb and bbb. They add up to the energies above."""
+
+
+class Check(NamedTuple):
+    """A check of the input by a relation that correct amplitudes satisfy."""
+
+    name: str
+    status: str
+    """passed, not known or failed."""
+    value: float | None
+    limit: float | None
+    note: str
+
+
+class Result:
+    """The result of a run. It prints itself, and float() gives E(T) in hartree.
+
+    >>> result = Result({"energies": [{"omega2": 0.0, "E[T]": -0.0031, "E(T)": -0.0030, "method": "CCSD(T)",
+    ...                                "ccsd_t_energy": None, "spin_cases": {}}]})
+    >>> float(result)
+    -0.003
+    >>> result.method
+    'CCSD(T)'
+    """
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self._report = dict(report)
+        self.energies: tuple[Energy, ...] = tuple(_energy(each) for each in report["energies"])
+        """The energies of each value of omega2, in the order of the option omega2."""
+        self.warnings: tuple[str, ...] = tuple(report.get("warnings", ()))
+        """Sentences about values that are possible but rare, about trusted input, or about failed GPUs."""
+        self.checks: tuple[Check, ...] = tuple(_check(each) for each in report.get("checks", ()))
+        """The checks of the input."""
+
+    def __float__(self) -> float:
+        return self.e_t
+
+    @property
+    def e_t(self) -> float:
+        """E(T) of the first value of omega2, hartree."""
+        return self.energies[0].e_t
+
+    @property
+    def e_bracket_t(self) -> float:
+        """E[T] of the first value of omega2, hartree."""
+        return self.energies[0].e_bracket_t
+
+    @property
+    def e_tot(self) -> float | None:
+        """E(SCF) + E(CCSD) + E(T) of the first value of omega2, hartree. None if one of them is not known."""
+        return self.energies[0].e_tot
+
+    @property
+    def method(self) -> str:
+        """Name of the energy of the first value of omega2, for example CCSD(T)."""
+        return self.energies[0].method
+
+    @property
+    def spin_cases(self) -> Mapping[str, tuple[float, float]]:
+        """E[T] and E(T) of each spin case for the first value of omega2, hartree."""
+        return self.energies[0].spin_cases
+
+    @property
+    def e_ccsd(self) -> float | None:
+        """CCSD correlation energy, recomputed from the amplitudes, hartree. None if it is not known."""
+        value: float | None = self._report.get("ccsd_correlation_energy")
+        return value
+
+    @property
+    def seconds(self) -> float | None:
+        """Time from the opening of the input to the energies, seconds. None if it is not known."""
+        value: float | None = self._report.get("timings", {}).get("whole_seconds")
+        return value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report as a dictionary, with the members of drivers/docs/report.schema.json."""
+        return copy.deepcopy(self._report)
+
+    def __repr__(self) -> str:
+        return f"<trifuse.Result {self.method} E(T) = {self.e_t:.12f} Eh>"
+
+    def __str__(self) -> str:
+        lines = [f"{'omega2':>8}  {'E[T] / Eh':>20}  {'E(T) / Eh':>20}  method"]
+        for each in self.energies:
+            lines.append(f"{each.omega2:8g}  {each.e_bracket_t:20.15f}  {each.e_t:20.15f}  {each.method}")
+        if self.e_ccsd is not None:
+            lines.append(f"E(CCSD) correlation  {self.e_ccsd:.12f} Eh")
+        if self.e_tot is not None:
+            lines.append(f"E({self.method})  {self.e_tot:.12f} Eh")
+        lines += [f"{each.name}: {each.status}{_numbers(each)}" for each in self.checks]
+        lines += ["Warning: " + each for each in self.warnings]
+        if self.seconds is not None:
+            lines.append(f"{self.seconds:.2f} s")
+        return "\n".join(lines)
+
+
+def _energy(report: Mapping[str, Any]) -> Energy:
+    cases = {name: (float(each["E[T]"]), float(each["E(T)"])) for name, each in report["spin_cases"].items()}
+    return Energy(float(report["omega2"]), float(report["E[T]"]), float(report["E(T)"]), str(report["method"]),
+                  report["ccsd_t_energy"], cases)
+
+
+def _check(report: Mapping[str, Any]) -> Check:
+    return Check(str(report["name"]), str(report["status"]), report.get("value"), report.get("limit"),
+                 str(report.get("note") or ""))
+
+
+def _numbers(check: Check) -> str:
+    if check.value is None:
+        return f" ({check.note})" if check.note else ""
+    limit = "" if check.limit is None else f", limit {check.limit:.2g}"
+    return f" ({check.value:.2g}{limit})"

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""trifuse.triples, trifuse.run, dumps, errors, progress and Ctrl-C, with arrays of PySCF and its (T)."""
+
+import gc
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import unittest.mock
+import warnings
+import weakref
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import h5py
+import numpy as np
+
+import trifuse
+from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
+
+DATA = os.environ["TRIFUSE_TEST_DATA"]
+TOLERANCE = 1e-10
+USER_VARIABLES = set(os.environ)
+CC = {}
+
+
+def setUpModule():
+    CC["rhf"], CC["uhf"] = water(), hydroxyl()
+    CC["E"] = {name: CC[name].ccsd_t() for name in ("rhf", "uhf")}
+    CC["arrays"] = {"rhf": restricted_arrays(CC["rhf"]), "uhf": unrestricted_arrays(CC["uhf"])}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name="dump.h5"):
+        return os.path.join(self.folder, name)
+
+    def arrays(self, name="rhf", **changes):
+        return {**CC["arrays"][name], **changes}
+
+    def triples(self, name="rhf", **changes):
+        return trifuse.triples(fock_in_triples=True, **self.arrays(name, **changes))
+
+    def assert_energy(self, result, name="rhf"):
+        self.assertLess(abs(float(result) - CC["E"][name]), TOLERANCE)
+
+
+class Energies(Case):
+    def test_restricted_and_unrestricted(self):
+        for name in ("rhf", "uhf"):
+            result = self.triples(name, correlation_energy=CC[name].e_corr, scf_energy=CC[name]._scf.e_tot)
+            self.assert_energy(result, name)
+            self.assertEqual(result.method, "CCSD(T)")
+            self.assertLess(abs(result.e_ccsd - CC[name].e_corr), TOLERANCE)
+            self.assertLess(abs(result.e_tot - CC[name].e_tot - CC["E"][name]), TOLERANCE)
+            for n in (0, 1):
+                total = (result.e_bracket_t, result.e_t)[n]
+                self.assertLess(abs(sum(case[n] for case in result.spin_cases.values()) - total), 1e-14)
+            self.assertIn("passed", {check.status for check in result.checks})
+            self.assertNotIn("failed", {check.status for check in result.checks})
+            self.assertEqual(result.to_dict()["energies"][0]["E(T)"], float(result))
+            self.assertIn(f"{result.e_t:.15f}", str(result))
+            self.assertIn("E(T)", repr(result))
+
+    def test_layouts(self):
+        """Every layout of the same numbers gives the same bits, and none is changed."""
+        expected = float(self.triples())
+        arrays = self.arrays()
+        swapped = {name: np.asarray(values).astype(">f8") for name, values in arrays.items()}
+        fortran = {name: np.asfortranarray(values) for name, values in arrays.items()}
+        strided = {}
+        for name, values in arrays.items():
+            wide = np.full([2 * n for n in np.shape(values)], np.nan)
+            strided[name] = wide[tuple(slice(None, None, 2) for _ in np.shape(values))]
+            strided[name][...] = values
+        backward = {name: np.ascontiguousarray(np.flip(values)) for name, values in arrays.items()}
+        flipped = {name: np.flip(values) for name, values in backward.items()}
+        unaligned = {}
+        for name, values in arrays.items():
+            raw = np.zeros(np.asarray(values).nbytes + 1, np.uint8)
+            unaligned[name] = raw[1:].view(np.float64).reshape(np.shape(values))
+            unaligned[name][...] = values
+        for layout in (swapped, fortran, strided, flipped, unaligned):
+            before = {name: np.array(values) for name, values in layout.items()}
+            self.assertEqual(float(trifuse.triples(fock_in_triples=True, **layout)), expected)
+            for name, values in layout.items():
+                np.testing.assert_array_equal(values, before[name])
+
+    def test_packed(self):
+        ovvv = self.arrays()["ovvv"]
+        b, c = np.tril_indices(ovvv.shape[2])
+        self.assertEqual(float(self.triples(ovvv=np.ascontiguousarray(ovvv[:, :, b, c]))), float(self.triples()))
+
+    def test_lists_and_single_precision(self):
+        arrays = self.arrays()
+        lists = {name: np.asarray(arrays[name]).tolist() for name in ("eps_occ", "t1", "ovoo")}
+        self.assertEqual(float(self.triples(**lists)), float(self.triples()))
+        single = {name: np.asarray(values, np.float32) for name, values in arrays.items()}
+        self.assertLess(abs(float(trifuse.triples(fock_in_triples=True, trust_input=True, **single)) - CC["E"]["rhf"]), 1e-6)
+
+    def test_no_copy(self):
+        """Arrays that are not touched by a copy stay where they are: read-only pages are enough."""
+        arrays = {name: np.array(values) for name, values in self.arrays().items()}
+        for values in arrays.values():
+            values.flags.writeable = False
+        self.assert_energy(trifuse.triples(fock_in_triples=True, **arrays))
+
+    def test_datasets(self):
+        """Arrays in an HDF5 file are read in boxes."""
+        for name in ("rhf", "uhf"):
+            with h5py.File(self.path(name), "w") as file:
+                for array, values in self.arrays(name).items():
+                    file[array] = values
+            with h5py.File(self.path(name)) as file:
+                self.assert_energy(trifuse.triples(fock_in_triples=True, **file), name)
+
+    def test_arrays_of_a_gpu(self):
+        """A library without CUDA gets a copy of the host."""
+        class OnGpu:
+            def __init__(self, values):
+                self.values = np.asarray(values)
+                self.__cuda_array_interface__ = {**self.values.__array_interface__, "data": (0, False), "version": 3}
+
+            def get(self):
+                return self.values
+
+        if trifuse._library.library().has_cuda:
+            self.skipTest("the pointers would be read")
+        result = trifuse.triples(fock_in_triples=True, **{name: OnGpu(values) for name, values in self.arrays().items()})
+        self.assert_energy(result)
+
+    def test_omega2_and_left(self):
+        several = self.triples(omega2=[0.0, 0.1])
+        self.assertEqual([each.omega2 for each in several.energies], [0.0, 0.1])
+        self.assert_energy(several)
+        self.assertEqual(several.energies[1].e_t, float(self.triples(omega2=0.1)))
+        arrays = self.arrays()
+        same = self.triples(left={"t1": arrays["t1"], "t2": arrays["t2"]}, left_kind="lambda")
+        self.assert_energy(same)
+        self.assertEqual(same.method, "Lambda-CCSD(T)")
+
+    def test_threads_of_python(self):
+        """Several threads compute at once, and get the bits of one."""
+        expected = {name: float(self.triples(name)) for name in ("rhf", "uhf")}
+        found = []
+        threads = [threading.Thread(target=lambda name=name: found.append((name, float(self.triples(name)))))
+                   for name in ("rhf", "uhf") * 3]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 6)
+        for name, energy in found:
+            self.assertEqual(energy, expected[name])
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class ManyCalls(Case):
+    def test_memory_is_flat(self):
+        arrays = {name: np.array(values) for name, values in self.arrays().items()}
+        collected = gc.isenabled()
+        gc.disable()  # nothing may wait for it
+        try:
+            for calls in (50, 200):
+                before = resident_bytes()
+                for _ in range(calls):
+                    trifuse.triples(fock_in_triples=True, threads=1, **arrays)
+            self.assertLess(resident_bytes() - before, 2e6)
+        finally:
+            if collected:
+                gc.enable()
+
+    def test_arrays_are_let_go(self):
+        """No cycle keeps the arrays of a call alive, also after an exception."""
+        arrays = {name: np.array(values) for name, values in self.arrays().items()}
+        ovvv = weakref.ref(arrays["ovvv"])
+        gc.disable()
+        try:
+            trifuse.triples(fock_in_triples=True, **arrays)
+            with self.assertRaises(trifuse.InputError):
+                trifuse.triples(fock_in_triples=True, correlation_energy=-0.1, **arrays)
+            arrays.clear()
+            self.assertIsNone(ovvv())
+        finally:
+            gc.enable()
+
+
+class Refusals(Case):
+    def refused(self, kind, words, **changes):
+        with self.assertRaisesRegex(kind, words) as caught:
+            self.triples(**changes)
+        self.assertTrue(str(caught.exception).endswith("."), str(caught.exception))
+
+    def test_arguments(self):
+        self.refused(trifuse.UsageError, "the nearest name is ovvv", ovv=np.zeros(1))
+        self.refused(trifuse.UsageError, "have spins", t1_a=np.zeros((1, 1)))
+        self.refused(trifuse.UsageError, "must be RHF, UHF or ROHF", reference="GHF")
+        self.refused(trifuse.UsageError, "device is 'gpu'", device="gpu")
+        self.refused(trifuse.UsageError, "rohf is", rohf="standard")
+        self.refused(trifuse.UsageError, "complex", t2=self.arrays()["t2"] + 0j)
+        self.refused(trifuse.UsageError, "array of numbers", t1=np.full((5, 8), "x"))
+        self.refused(trifuse.UsageError, "", threads=0)
+        self.refused(trifuse.UsageError, "", omega2=-1.0)
+        self.refused(trifuse.UsageError, "", left={"t1": self.arrays()["t1"], "t2": self.arrays()["t2"]}, left_kind="x")
+
+    def test_arrays(self):
+        arrays = self.arrays()
+        spoiled = np.array(arrays["ovvv"])
+        spoiled[0, 1, 2, 3] = np.nan
+        self.refused(trifuse.InputError, "ovvv", ovvv=spoiled)
+        self.refused(trifuse.InputError, "t2", t2=arrays["t2"][:, :, :-1])
+        self.refused(trifuse.InputError, "ovov", ovov=None)
+        self.refused(trifuse.InputError, "CCSD correlation energy", correlation_energy=-0.1)
+        self.refused(trifuse.InputError, "", t1=-np.asarray(arrays["t1"]))
+
+    def test_trusted_input(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = self.triples(t1=-np.asarray(self.arrays()["t1"]), trust_input=True)
+        self.assertIn("failed", {check.status for check in result.checks})
+        self.assertTrue(result.warnings)
+        self.assertEqual([str(each.message) for each in caught], list(result.warnings))
+        self.assertTrue(all(each.category is trifuse.InputWarning for each in caught))
+        self.assertEqual({each.filename for each in caught}, {__file__})
+
+    def test_unchecked_input(self):
+        with self.assertWarns(trifuse.InputWarning):
+            result = self.triples(check=False)
+        self.assert_energy(result)
+
+    def test_failing_datasets(self):
+        class Broken:
+            shape = np.shape(self.arrays()["ovvv"])
+
+            def __getitem__(self, box):
+                raise ZeroDivisionError("in the reader")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "in the reader"):
+            self.triples(ovvv=Broken())
+
+
+class FollowedRuns(Case):
+    def large(self):
+        """Made-up arrays that take seconds."""
+        o, v = 10, 80
+        return dict(eps_occ=np.linspace(-2, -1, o), eps_vir=np.linspace(1, 2, v), t1=np.zeros((o, v)),
+                    t2=np.zeros((o, o, v, v)), ovvv=np.zeros((o, v, v * (v + 1) // 2)), ovoo=np.zeros((o, v, o, o)),
+                    ovov=np.zeros((o, v, o, v)), threads=1, form="spin-orbital", check=False)
+
+    def test_progress(self):
+        seen = []
+        self.triples(progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(seen[-1][0], seen[-1][1])
+        with self.assertRaisesRegex(ZeroDivisionError, "in progress"):
+            def fail(done, total):
+                raise ZeroDivisionError("in progress")
+            self.triples(progress=fail)
+        with self.assertRaises(trifuse.CancelledError):
+            trifuse.triples(progress=lambda done, total: False, **self.large())
+
+    def test_no_bar_without_a_terminal(self):
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as output:
+            self.triples()
+        self.assertEqual(output.getvalue(), "")
+
+    def test_interrupt(self):
+        """Ctrl-C ends a run within a second; the process goes on."""
+        script = ("import signal, sys, time, trifuse; sys.path.insert(0, sys.argv[1]); import test_triples\n"
+                  "arrays = test_triples.FollowedRuns().large()\n"
+                  "print('ready', flush=True)\n"
+                  "try:\n    trifuse.triples(progress=lambda d, t: print('run', flush=True), **arrays)\n"
+                  "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
+                  "print(float(trifuse.triples(eps_occ=[-1.], eps_vir=[1.], t1=[[0.]], t2=[[[[0.]]]], ovvv=[[[[0.]]]],"
+                  " ovoo=[[[[0.]]]], ovov=[[[[0.]]]])))\n")
+        process = subprocess.Popen([sys.executable, "-c", script, os.path.dirname(os.path.abspath(__file__))],
+                                   stdout=subprocess.PIPE, text=True)
+        with process:
+            while process.stdout.readline().strip() != "run":
+                self.assertIsNone(process.poll())
+            time.sleep(0.3)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            for line in process.stdout:
+                if line.strip() == "interrupted":
+                    seconds = time.monotonic() - start
+                    break
+            else:
+                self.fail("The run was not interrupted.")
+            rest = process.stdout.read().split()
+        self.assertLess(seconds, 1.0)
+        self.assertEqual((rest, process.returncode), (["0.0"], 0))
+
+
+class Files(Case):
+    def test_run(self):
+        result = trifuse.run(os.path.join(DATA, "nwchem", "h2o_ccpvdz_c2v_rhf_t8_2eorb", "c"))
+        self.assertLess(abs(float(result) + 0.003060022293168), 1e-12)
+        self.assertLess(abs(result.e_tot + 76.243168928453), 1e-10)
+        with self.assertRaisesRegex(trifuse.InputError, "absent"):
+            trifuse.run(self.path("absent"))
+
+    def test_dumps(self):
+        for name in ("rhf", "uhf"):
+            trifuse.write_dump(self.path(), fock_in_triples=True, correlation_energy=CC[name].e_corr, molecule="x",
+                               overwrite=True, **self.arrays(name))
+            self.assert_energy(trifuse.run(self.path()), name)
+            with trifuse.Dump(self.path()) as dump:
+                self.assertEqual((dump.reference, dump.kind, dump.damaged()), (name.upper(), "ccsd", []))
+                self.assertEqual(set(dump), set(self.arrays(name)))
+                self.assertEqual(dump.attributes["correlation_energy"], CC[name].e_corr)
+                self.assert_energy(trifuse.triples(fock_in_triples=True, **dump), name)
+            with h5py.File(self.path(), "r+") as file:
+                first = sorted(set(file) - {"seal"})[0]
+                file[first][0] = 0.0
+            with trifuse.Dump(self.path()) as dump:
+                self.assertEqual(dump.damaged(), [first])
+
+    def test_files_are_kept(self):
+        with open(self.path(), "w") as file:
+            file.write("precious\n")
+        with self.assertRaisesRegex(trifuse.UsageError, "exists already"):
+            trifuse.write_dump(self.path(), **self.arrays())
+        with self.assertRaisesRegex(trifuse.InputError, "HDF5"):
+            trifuse.Dump(self.path())
+        self.assertEqual(os.listdir(self.folder), ["dump.h5"])
+        trifuse.write_dump(self.path("own.h5"), **self.arrays())
+        trifuse.write_dump(self.path("own.h5"), comment="again", **self.arrays())
+        with trifuse.Dump(self.path("own.h5")) as dump:
+            self.assertEqual(dump.attributes["comment"], "again")
+
+
+class Package(Case):
+    def test_import_is_light(self):
+        """The import loads no library, writes nothing and needs nothing but NumPy."""
+        script = ("import sys; import trifuse; wrong = {'h5py', 'pyscf', 'tqdm', 'matplotlib'} & set(sys.modules);"
+                  "maps = open('/proc/self/maps').read(); print(sorted(wrong), 'trifuse.so' in maps)")
+        done = subprocess.run([sys.executable, "-c", script], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.stdout, "[] False\n", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_openblas_has_the_kernels_of_the_program(self):
+        """OpenBLAS that is older than the processor chooses slow kernels when a library is loaded."""
+        program = subprocess.run([trifuse._places.program_path(), "--version"], capture_output=True, text=True).stdout
+        result = trifuse.run(os.path.join(DATA, "nwchem", "h2o_ccpvdz_c2v_rhf_t8_2eorb", "c"))
+        self.assertIn("BLAS: " + result.to_dict()["machine"]["blas"], program)
+        self.assertNotIn("OPENBLAS_CORETYPE", set(os.environ) - USER_VARIABLES)
+
+    def test_pictures(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("needs matplotlib")
+        matplotlib.use("agg")
+        import trifuse.plot
+
+        plan = trifuse.plan(occupied=10, virtual=40, gpus=4, trace=self.path("trace.json"))
+        ax = trifuse.plot.scaling(plan)
+        self.assertIn("%", ax.get_ylabel())
+        curve = plan.to_dict()["curve"]
+        np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
+        np.testing.assert_array_equal(ax.lines[1].get_ydata(), [100 * point["scaling"] for point in curve])
+        ax = trifuse.plot.timeline(self.path("trace.json"))
+        self.assertEqual([text.get_text() for text in ax.get_yticklabels()], [f"GPU {n}" for n in range(4)])
+        ax = trifuse.plot.energies([1.0, 1.1], {"CCSD(T)": [-1.0, self.triples()]}, xlabel="r / angstrom")
+        self.assertAlmostEqual(ax.lines[0].get_ydata()[1], CC["E"]["rhf"], 10)
+        with self.assertRaisesRegex(trifuse.InputError, "--json"):
+            trifuse.plot.scaling(self.path("trace.json"))
+        self.assertEqual(trifuse.plot.main(["timeline", self.path("trace.json"), "-o", self.path("x.svg")]), 0)
+        with open(self.path("x.svg")) as file:
+            self.assertIn("GPU 3", file.read())
+
+    def test_plan(self):
+        plan = trifuse.plan(occupied=10, virtual=40, gpus=2)
+        self.assertIn("efficiency", str(plan))
+        self.assertGreater(plan.seconds, 0.0)
+        self.assertEqual(plan.to_dict()["prediction"]["gpus"], 2)
+        with self.assertRaisesRegex(trifuse.UsageError, "^Give amplitudes"):
+            trifuse.plan()
+
+
+if __name__ == "__main__":
+    unittest.main()
