@@ -6,7 +6,8 @@ Prints a line for each source file that is too long, for each function of C++, C
 that includes too many headers of Trifuse, directly or through other headers. It exits with status 1 if it prints a line. Public headers are
 the file sets HEADERS of the CMakeLists.txt files: these headers are installed.
 
-Functions are found by their braces. A function inside a function counts as a part of the outer one.
+Functions are found by their braces. A function inside a function counts as a part of the outer one. The docstring of a Python function does
+not count.
 """
 
 import ast
@@ -79,12 +80,19 @@ def name_of(before):
     return names[0] if names else before
 
 
+def lines_of_docstring(function):
+    """The number of lines of the docstring of a Python function."""
+    if ast.get_docstring(function, clean=False) is None:
+        return 0
+    return function.body[0].end_lineno - function.body[0].lineno + 1
+
+
 def check_functions(path, source):
     if path.suffix in CPP:
         all_functions = [(line, length, name_of(before)) for line, length, before in functions(source)]
     elif path.suffix == ".py":
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        all_functions = [(node.lineno, node.end_lineno - node.lineno + 1, node.name)
+        all_functions = [(node.lineno, node.end_lineno - node.lineno + 1 - lines_of_docstring(node), node.name)
                          for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
     else:
         return
@@ -115,7 +123,7 @@ def check(root):
     """The sentences about everything that is wrong."""
     problems = []
     files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))
-             if path.suffix in SUFFIXES and path.is_file() and "tests/data" not in path.as_posix()]
+             if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink() and "tests/data" not in path.as_posix()]
     long_files = set()
     for path in files:
         source, name = path.read_text(encoding="utf-8"), path.relative_to(root)
