@@ -63,7 +63,7 @@ typedef struct trifuse_arrays {
   int64_t size;                /* sizeof(trifuse_arrays): tells the library the version of this header */
   int64_t array_size;          /* sizeof(trifuse_array): the same */
   int64_t count;               /* number of arrays, 1 to 1000 */
-  const trifuse_array* arrays; /* arrays[count] in any order; the library ignores arrays with unknown names */
+  const trifuse_array* arrays; /* arrays[count] in any order; an unknown name is an error */
   int32_t reference;           /* one of trifuse_reference; RHF: arrays without spins in their names */
   int32_t kind;                /* one of trifuse_kind; left amplitudes may have any kind */
   double omega2;               /* parameter of regularised CCSD, hartree, 0 to 1e6; 0 for other kinds */

@@ -1,13 +1,33 @@
 #include "tce_tiles/array_source.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "cxx/base/error.hpp"
 #include "tce_tiles/caller_arrays.hpp"
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/dump_source.hpp"
 
 namespace trifuse {
+namespace {
+
+/// A misspelt name of an optional array would make the checks weaker, and nobody would notice.
+void check_names(const SourceInfo& info, const std::vector<CallerArray>& arrays) {
+  const std::vector<std::string> known = array_names(info.reference == Reference::rhf);
+  for (const CallerArray& array : arrays) {
+    if (std::find(known.begin(), known.end(), array.name) != known.end()) continue;
+    throw InputError(fmt::format("{}: the array name '{}' is unknown; the names for the reference {} are {}.",
+                                 info.path, array.name, to_string(info.reference), fmt::join(known, ", ")));
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays) {
+  check_names(info, arrays);
   auto input = std::make_shared<DenseInput>();
   input->arrays = std::make_shared<CallerArrays>(info.path, std::move(arrays));
   input->header = read_dump_header(*input->arrays, std::move(info));

@@ -31,10 +31,10 @@ struct CallerArray {
 /// Makes a source of dense arrays in memory. `info`: the facts that a dump has as attributes; `path` names the caller
 /// in messages. The source reads the arrays in place and copies none as a whole, except t1, the Fock matrix, the
 /// orbital energies and the irreps. So the numbers must stay valid and unchanged until the source is destroyed. It has
-/// the blocks and the checks of a dump, gives the same bits, and is thread-safe. It ignores arrays with unknown names.
+/// the blocks and the checks of a dump, gives the same bits, and is thread-safe.
 ///
-/// Throws UsageError if the description of an array is not possible, and InputError if an array is missing, has a wrong
-/// shape, or if orbital energies, irreps, t1 or the Fock matrix are wrong.
+/// Throws UsageError if the description of an array is not possible, and InputError if an array is missing, has an
+/// unknown name or a wrong shape, or if orbital energies, irreps, t1 or the Fock matrix are wrong.
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays);
 
 }  // namespace trifuse

@@ -126,4 +126,23 @@ std::string fock_dataset(Spin spin, bool restricted) {
   return restricted ? "fock" : std::string("fock_") + letter(spin);
 }
 
+std::vector<std::string> array_names(bool restricted) {
+  std::vector<std::string> names;
+  for (const auto& arrays : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted)}) {
+    for (const ArraySpec& spec : arrays) {
+      names.push_back(spec.name);
+      const bool integrals = spec.kind != ArrayKind::t1 && spec.kind != ArrayKind::t2;
+      if (const auto other = antisymmetrised_alternative(spec); other && integrals) names.push_back(other->name);
+    }
+  }
+  for (const Spin spin : spins) {
+    if (restricted && spin == Spin::beta) break;
+    names.push_back(fock_dataset(spin, restricted));
+    for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
+      for (const char* stem : {"eps", "irrep"}) names.push_back(class_dataset(stem, c, restricted));
+    }
+  }
+  return names;
+}
+
 }  // namespace trifuse

@@ -49,4 +49,7 @@ std::string class_dataset(const std::string& stem, OrbitalClass c, bool restrict
 /// The name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
 std::string fock_dataset(Spin spin, bool restricted);
 
+/// The names of all arrays that a dump may have, optional ones too.
+std::vector<std::string> array_names(bool restricted);
+
 }  // namespace trifuse

@@ -170,6 +170,21 @@ TEST_F(CallerArraysValidation, MissingArrays) {
   expect_refused(dump, "array 'irrep_occ_b' is missing although 'irrep_occ_a' is present", Reference::uhf);
 }
 
+TEST_F(CallerArraysValidation, UnknownNames) {
+  RawDump dump = rhf();
+  dump.datasets["oovvv"] = dump.datasets["t2"];
+  expect_refused(
+      dump,
+      "the array name 'oovvv' is unknown; the names for the reference RHF are t1, t2, ovvv, ovoo, ovov, oovv, "
+      "fock, eps_occ, irrep_occ, eps_vir, irrep_vir");
+  dump = uhf();
+  dump.datasets["t2"] = dump.datasets["t2_ab"];
+  expect_refused(dump, "the array name 't2' is unknown; the names for the reference UHF are t1_a,", Reference::uhf);
+  dump = uhf();
+  dump.datasets["asym_t2_aa"] = dump.datasets["t2_aa"];
+  expect_refused(dump, "the array name 'asym_t2_aa' is unknown", Reference::uhf);
+}
+
 TEST_F(CallerArraysValidation, Shapes) {
   RawDump dump = rhf();
   dump.datasets["ovvv"] = {{2, 3, 3, 4}, std::vector<double>(72, 0.0)};
