@@ -38,6 +38,7 @@ trifuse_test_needs=(
   "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
   "command ip|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
   "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"
+  "command psi4|psi4|Psi4: test of the example with its arrays"
 )
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
