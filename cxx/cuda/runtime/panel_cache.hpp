@@ -93,7 +93,8 @@ class PanelCache {
   PanelSourceList sources_;  ///< the same providers; what they have produced is guarded by `state_`
   std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<std::byte> memory_, owned_;  ///< of the arena, of owned panels
+  DeviceArray<std::byte> memory_;   ///< of the arena
+  ExportedArray<std::byte> owned_;  ///< owned panels
   mutable std::mutex state_;               ///< guards entries, arena and statistics
   std::mutex acquiring_;                   ///< held by the worker that acquires panels
   std::condition_variable released_;
