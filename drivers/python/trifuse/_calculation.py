@@ -155,11 +155,13 @@ def _set(library: _library.Library, calculation: int, options: Options) -> None:
     if (omega2 := value("omega2")) is not None:
         values = np.atleast_1d(np.asarray(omega2, dtype=np.float64)).ravel()
         library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
-    for name, choices in (("form", _FORMS), ("rohf", _ROHF), ("device", _DEVICES)):
+    for name, choices in (("form", _FORMS), ("rohf", _ROHF)):
         library.call("set_" + name, calculation, _choice(name, value(name), choices))
     if (numbers := value("gpus")) is not None:
         gpus = list(numbers)
         library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))
+    if "gpus" not in options or "device" in options:  # GPUs imply cuda, unless the caller names a device
+        library.call("set_device", calculation, _choice("device", value("device"), _DEVICES))
     for name in ("threads", "memory", "tile_size"):
         if (number := value(name)) is not None:
             library.call("set_" + name, calculation, int(number))
@@ -195,20 +197,27 @@ def _log_of(function: LogFunction | None) -> Any:
     return _library.Log(log)
 
 
-def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
-    """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
-    if callable(progress):
-        return None, progress
+def progress_bar(progress: bool | None, **settings: Any) -> Any:
+    """A bar of tqdm, or None. `progress`: None shows it if the output is a terminal and tqdm is installed."""
     if progress is False or (progress is None and not sys.stderr.isatty()):
-        return None, None
+        return None
     try:
         from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         if progress is None:
-            return None, None
+            return None
         raise UsageError("progress=True needs the package tqdm; install it, or pass a function.") from None
     # A run of less than half a second shows no bar.
-    bar = tqdm(desc="(T)", unit="flop", unit_scale=True, leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True)
+    return tqdm(leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True, **settings)
+
+
+def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
+    """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
+    if callable(progress):
+        return None, progress
+    bar = progress_bar(progress, desc="(T)", unit="flop", unit_scale=True)
+    if bar is None:
+        return None, None
 
     def follow(done: float, total: float) -> None:
         bar.total = total or None

@@ -88,7 +88,8 @@ def triples(
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
-        auto, cpu or cuda; the numbers of the GPUs.
+        auto, cpu or cuda; the numbers of the GPUs, which imply cuda unless a device is named, too. auto: GPUs for molecules
+        that are large enough.
     threads, memory, tile_size
         Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
     form, rohf
