@@ -24,7 +24,7 @@ module trifuse
   private
 
   public :: trifuse_amplitudes, trifuse_calculation
-  public :: trifuse_version, trifuse_features, trifuse_message
+  public :: trifuse_version, trifuse_features, trifuse_gpu_count, trifuse_release_memory, trifuse_message
   public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
   public :: trifuse_new_amplitudes, trifuse_set_block, trifuse_get_block
   public :: trifuse_block_count, trifuse_get_block_tiles, trifuse_tile_count, trifuse_get_tile
@@ -74,6 +74,13 @@ contains
     integer(c_int64_t) :: bits
     bits = c_features()
   end function trifuse_features
+
+  !> Gets the number of GPUs that can be used: supported ones that CUDA sees. 0 without CUDA.
+  subroutine trifuse_gpu_count(status, count)
+    type(trifuse_status), intent(inout) :: status
+    integer(c_int64_t), intent(out) :: count
+    count = c_gpu_count(status)
+  end subroutine trifuse_gpu_count
 
   !> Returns the sentence of a status; empty on success.
   function trifuse_message(status) result(text)

@@ -128,6 +128,11 @@ enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 const char* trifuse_version(void);
 /* Returns the compiled-in features, the sum of their bits. */
 int64_t trifuse_features(void);
+/* Returns the number of GPUs that can be used: supported ones that CUDA sees. 0 without CUDA. */
+int64_t trifuse_gpu_count(trifuse_status* status);
+/* Returns the memory that the process keeps for its next run on GPUs to the system: at most 2 GiB of each GPU and 512
+ * MiB of the host. Does not disturb runs that compute. */
+void trifuse_release_memory(trifuse_status* status);
 
 /* Opens amplitudes with integrals in files, and verifies them: all numbers are finite and have the symmetry that they
  * should have, and no witness fails (see trifuse_witness). Returns their handle, or null on failure.
@@ -227,7 +232,8 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
  * amplitudes. TRIFUSE_ROHF_SEMICANONICAL: the standard ROHF-CCSD(T); needs an ROHF reference and the Fock matrix. */
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
 /* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
- * tasks are large enough, else CPU cores. TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
+ * tasks are large enough, else CPU cores; if trifuse_set_gpus was called before, only these GPUs.
+ * TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
  *
  * With TRIFUSE_DEVICE_CUDA, a GPU that fails before the first task is an error. With TRIFUSE_DEVICE_AUTO, and after the
  * first task, CPU cores take over the work of a failed GPU. */

@@ -111,6 +111,15 @@ module trifuse_c
       import :: c_int64_t
       integer(c_int64_t) :: bits
     end function c_features
+    function c_gpu_count(status) bind(c, name="trifuse_gpu_count") result(count)
+      import :: c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      integer(c_int64_t) :: count
+    end function c_gpu_count
+    subroutine trifuse_release_memory(status) bind(c)
+      import :: trifuse_status
+      type(trifuse_status), intent(inout) :: status
+    end subroutine trifuse_release_memory
     function c_open(status, path) bind(c, name="trifuse_open_amplitudes") result(handle)
       import :: c_ptr, c_char, trifuse_status
       type(trifuse_status), intent(inout) :: status

@@ -2,6 +2,7 @@
 """trifuse.triples, trifuse.run, dumps, errors, progress and Ctrl-C, with arrays of PySCF and its (T)."""
 
 import gc
+import inspect
 import io
 import os
 import signal
@@ -21,6 +22,7 @@ import h5py
 import numpy as np
 
 import trifuse
+import trifuse.pyscf
 from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
 
 DATA = os.environ["TRIFUSE_TEST_DATA"]
@@ -215,6 +217,29 @@ class Refusals(Case):
         self.refused(trifuse.UsageError, "", threads=0)
         self.refused(trifuse.UsageError, "", omega2=-1.0)
         self.refused(trifuse.UsageError, "", left={"t1": self.arrays()["t1"], "t2": self.arrays()["t2"]}, left_kind="x")
+
+    def test_options(self):
+        """Each function lists the same options with the same default values, and refuses others."""
+        def listed(function):
+            parameters = inspect.signature(function).parameters.values()
+            return {each.name: (each.default, each.annotation) for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+        options = listed(trifuse.run)
+        self.assertEqual(options.pop("left"), (None, "PathLike | None"))
+        self.assertEqual(options["device"], ("auto", "str"))
+        self.assertEqual(options["check"], (True, "bool"))
+        self.assertEqual(options["omega2"], (None, "float | Sequence[float] | None"))
+        for function in (trifuse.triples, trifuse.pyscf.triples, trifuse.pyscf.ccsd_t, trifuse.pyscf.patch):
+            self.assertEqual(options.items() & listed(function).items(), options.items())
+        self.assertIn("**arrays", str(inspect.signature(trifuse.triples)))
+        self.assertEqual(listed(trifuse.pyscf.ccsd_t)["allow_unconverged"], (False, "bool"))
+        self.refused(trifuse.UsageError, "no array or option thread; the nearest name is threads", thread=1)
+        for function in (trifuse.run, trifuse.pyscf.ccsd_t):
+            with self.assertRaisesRegex(trifuse.UsageError, "no option devise; the nearest name is device"):
+                function(None, devise="cpu")
+        with self.assertRaisesRegex(trifuse.UsageError, "no option t1; the options are omega2, device, "):
+            trifuse.pyscf.patch(t1=None)
+        self.assertEqual(float(self.triples(device="auto", omega2=None, gpus=None, journal=None)), float(self.triples()))
 
     def test_arrays(self):
         arrays = self.arrays()

@@ -33,8 +33,8 @@ class BusyTime {
   std::vector<std::pair<double, double>> spans_;
 };
 
-/// The properties of a GPU. They do not change, and the driver is asked once, because it needs milliseconds. Makes no CUDA
-/// context. `number`: as CUDA counts, from 0.
+/// The properties of a GPU. They do not change, and the driver is asked once, because it needs milliseconds. Makes no
+/// CUDA context. `number`: as CUDA counts, from 0.
 const cudaDeviceProp& device_properties(int number);
 
 /// One GPU, and what all its workers share.

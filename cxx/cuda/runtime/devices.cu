@@ -53,6 +53,10 @@ std::int64_t free_device_memory(int number) {
   return gpu::device_memory_now().free;
 }
 
+void release_kept_device_memory() {
+  gpu::release_idle_memory();
+}
+
 std::string why_no_devices() {
   const Count count;
   if (count.devices > 0) return {};

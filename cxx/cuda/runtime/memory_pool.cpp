@@ -14,8 +14,8 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// The memory pool of one GPU, and the stream on which it allocates. CUDA orders allocations by streams. All of them are
-/// on this stream, and each is complete before it is used, so any stream may use the memory.
+/// The memory pool of one GPU, and the stream on which it allocates. CUDA orders allocations by streams. All of them
+/// are on this stream, and each is complete before it is used, so any stream may use the memory.
 class DevicePool {
  public:
   /// Belongs to GPU `device`, which must be the current one.
@@ -45,9 +45,7 @@ class DevicePool {
     return data;
   }
 
-  void free(void* data) const {
-    static_cast<void>(pool_ == nullptr ? cudaFree(data) : cudaFreeAsync(data, stream_));
-  }
+  void free(void* data) const { static_cast<void>(pool_ == nullptr ? cudaFree(data) : cudaFreeAsync(data, stream_)); }
 
   /// Bytes that the pool holds and nobody uses.
   std::int64_t idle_bytes() const {

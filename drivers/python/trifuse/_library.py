@@ -70,6 +70,8 @@ class Arrays(ctypes.Structure):
 
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "gpu_count": (c_int64, []),
+    "release_memory": (None, []),
     "open_doubtful_amplitudes": (c_void_p, [c_char_p, c_void_p]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
@@ -136,6 +138,16 @@ class Library:
     def has_cuda(self) -> bool:
         """True if the library can use GPUs."""
         return bool(self._library.trifuse_features() & FEATURE_CUDA)
+
+    def gpu_count(self) -> int:
+        """The number of GPUs that can be used."""
+        count: int = self.call("gpu_count")
+        return count
+
+
+def release_memory() -> None:
+    """Returns the memory that the process keeps for its next run on GPUs, at most 2 GiB of each GPU, to the system."""
+    library().call("release_memory")
 
 
 @functools.lru_cache(maxsize=None)

@@ -16,15 +16,19 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from ._arrays import Amplitudes, Box
-from ._calculation import Options, PathLike, Progress, run_arrays
+from ._calculation import run_arrays
+from ._options import ObjectOptions, refuse_unknown, taking
 from .errors import UsageError
 from .result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # drivers/pyscf_export.py, the file that users without this package copy.
 _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
@@ -35,27 +39,13 @@ _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
 
 
+@taking(ObjectOptions)
 def triples(
     mycc: Any,
     t1: Any = None,
     t2: Any = None,
     eris: Any = None,
-    *,
-    left: Any = None,
-    omega2: float | Sequence[float] | None = None,
-    device: str = "auto",
-    gpus: Sequence[int] | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    tile_size: int | None = None,
-    form: str = "auto",
-    rohf: str = "nwchem",
-    journal: PathLike | None = None,
-    check: bool = True,
-    trust_input: bool = False,
-    allow_unconverged: bool = False,
-    progress: Progress = None,
-    verbose: Any = None,
+    **options: Unpack[ObjectOptions],
 ) -> Result:
     """Computes the triples correction of a CCSD object of PySCF. Writes no file.
 
@@ -82,13 +72,12 @@ def triples(
 
     The other parameters, the result and the exceptions are those of `trifuse.triples`.
     """
+    refuse_unknown(options, ObjectOptions)
+    left, allow_unconverged = options.pop("left", None), options.pop("allow_unconverged", False)
     logger = importlib.import_module("pyscf.lib.logger")
-    log = logger.new_logger(mycc, verbose)
+    log = logger.new_logger(mycc, options.pop("verbose", None))
     started = (logger.process_clock(), logger.perf_counter())
     name = type(mycc).__name__
-    options = Options(
-        omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress,
-        log=lambda is_warning, line: log.warn("%s", line) if is_warning else log.debug("%s", line))
     with _own_errors():
         _export._check_supported(mycc)
         own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
@@ -100,7 +89,8 @@ def triples(
         eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
-    result = run_arrays(right, left_amplitudes, options)
+    result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
+        log.warn("%s", line) if is_warning else log.debug("%s", line)))
     log.timer(f"{name}(T)", *started)
     for each in result.energies:
         omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
@@ -108,7 +98,8 @@ def triples(
     return result
 
 
-def ccsd_t(mycc: Any, t1: Any = None, t2: Any = None, eris: Any = None, **options: Any) -> float:
+@taking(ObjectOptions)
+def ccsd_t(mycc: Any, t1: Any = None, t2: Any = None, eris: Any = None, **options: Unpack[ObjectOptions]) -> float:
     """E(T) in hartree, as mycc.ccsd_t(t1, t2, eris) gives it. The options are those of `triples`.
 
     With several values of omega2 the result is that of the first one.
@@ -129,7 +120,9 @@ class patch(contextlib.AbstractContextManager["patch"]):
     periodic ones, use PySCF's own (T), with a warning.
     """
 
-    def __init__(self, **options: Any) -> None:
+    @taking(ObjectOptions)
+    def __init__(self, **options: Unpack[ObjectOptions]) -> None:
+        refuse_unknown(options, ObjectOptions)
         self._before = {name: importlib.import_module(name).kernel for name in _KERNELS}
         for name in _KERNELS:
             module = importlib.import_module(name)
@@ -147,7 +140,7 @@ def unpatch() -> None:
         setattr(importlib.import_module(name), "kernel", original)
 
 
-def _replacement(original: Callable[..., float], options: dict[str, Any]) -> Callable[..., float]:
+def _replacement(original: Callable[..., float], options: ObjectOptions) -> Callable[..., float]:
     """A function that takes the place of a `kernel` of PySCF."""
 
     def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
