@@ -80,8 +80,9 @@ std::int64_t version_of(const Hdf5File& file) {
   }
   const auto version = file.attributes().integer("version");
   if (!version || *version < 1) {
-    throw InputError(fmt::format("{}: attribute 'version' of the root group is {} instead of {}; write the dump again.",
-                                 file.path(), version ? fmt::to_string(*version) : "absent", dump_version));
+    throw InputError(fmt::format(
+        "{}: attribute 'version' of the root group is {} instead of {} or {}; write the dump again.", file.path(),
+        version ? fmt::to_string(*version) : "absent", stored_integrals_version, dump_version));
   }
   if (*version > dump_version) {
     throw InputError(

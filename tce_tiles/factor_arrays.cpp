@@ -13,7 +13,9 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/free_memory.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/dump_arrays.hpp"
@@ -40,6 +42,7 @@ class Factors {
   Factors(const DenseArray& array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
       : symmetric_(symmetric), auxiliary_(array.shape()[0]), p_count_(p_count), q_count_(q_count) {
     const std::int64_t rows = symmetric ? p_count * (p_count + 1) / 2 : p_count * q_count;
+    require_memory(rows, array.label());
     rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
     const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
     constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
@@ -70,6 +73,14 @@ class Factors {
   }
 
  private:
+  /// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
+  void require_memory(std::int64_t rows, const ArrayLabel& label) const {
+    const double need = 8.0 * static_cast<double>(rows) * static_cast<double>(auxiliary_), free = free_memory();
+    if (need <= free) return;
+    throw SystemError(fmt::format("{} takes {} of memory, but {} are free; use a machine with more memory.",
+                                  label.text(), format_bytes(need), format_bytes(free)));
+  }
+
   std::int64_t number_of(std::int64_t p, std::int64_t q) const {
     if (!symmetric_) return p * q_count_ + q;
     const auto [low, high] = std::minmax(p, q);

@@ -103,15 +103,15 @@ TEST_F(DumpValidation, FormatAndVersion) {
   expect_refused(dump, "attribute 'format' of the root group is absent");
 
   dump = rhf();
-  dump.attributes["version"] = std::int64_t{2};
+  dump.attributes["version"] = std::int64_t{3};
   expect_refused(dump,
-                 "this dump was written by a newer program (dump version 2, known here up to 1); use a newer Trifuse");
+                 "this dump was written by a newer program (dump version 3, known here up to 2); use a newer Trifuse");
   dump.attributes["version"] = std::int64_t{0};
-  expect_refused(dump, "attribute 'version' of the root group is 0 instead of 1");
+  expect_refused(dump, "attribute 'version' of the root group is 0 instead of 1 or 2");
   dump.attributes["version"] = std::string("one");
   expect_refused(dump, "attribute 'version' holds strings, but an integer is needed");
   dump.attributes.erase("version");
-  expect_refused(dump, "is absent instead of 1");
+  expect_refused(dump, "is absent instead of 1 or 2");
 }
 
 TEST_F(DumpValidation, OtherAttributes) {
