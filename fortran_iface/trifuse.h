@@ -118,8 +118,8 @@ typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 
-/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun. The functions of this header compute in one
- * process. */
+/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun, and trifuse_mpi.h accepts a communicator.
+ * Without that header a calculation is one of one process. */
 #define TRIFUSE_FEATURE_CUDA INT64_C(1)
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)
@@ -280,7 +280,8 @@ typedef void (*trifuse_log)(void* context, int32_t level, const char* line);
  * null removes the function. context: passed to `log`. */
 void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context);
 
-/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. */
+/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. Collective
+ * after trifuse_set_communicator of trifuse_mpi.h. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
 /* Returns the number of warnings of the last run. A warning is a sentence about a value that is possible but rare,
  * about trusted input, or about a failed GPU. */
