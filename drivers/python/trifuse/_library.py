@@ -70,7 +70,7 @@ class Arrays(ctypes.Structure):
 
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
-    "open_doubtful_amplitudes": (c_void_p, [c_char_p, c_void_p]),
+    "open_unverified_amplitudes": (c_void_p, [c_char_p, c_int32]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
     "set_omega2": (None, [c_void_p, c_int64, POINTER(c_double)]),
