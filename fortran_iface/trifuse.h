@@ -145,6 +145,11 @@ trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const ch
  * trifuse_set_trust_input. Otherwise it does the same as trifuse_open_amplitudes if `right` is null, and as
  * trifuse_open_left_amplitudes if it is not. */
 trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
+/* Opens amplitudes and leaves their verification to their first use. So trifuse_run verifies them with the threads of
+ * the calculation, and the function of trifuse_set_progress can cancel it. Returns null on failure.
+ *
+ * path: as in trifuse_open_amplitudes. is_left: 1: left amplitudes, which need no integrals; 0: with integrals. */
+trifuse_amplitudes trifuse_open_unverified_amplitudes(trifuse_status* status, const char* path, int32_t is_left);
 /* Makes amplitudes from blocks of the calling program. They are verified before their first use, as files are. Returns
  * null on failure.
  *

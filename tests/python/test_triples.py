@@ -337,6 +337,18 @@ class Files(Case):
         with self.assertRaisesRegex(trifuse.InputError, "absent"):
             trifuse.run(self.path("absent"))
 
+    def test_checks_of_files(self):
+        """The check of a file is a part of the run: progress can cancel it, and check=False leaves it out."""
+        arrays = self.arrays(t1=-np.asarray(self.arrays()["t1"]))
+        trifuse.write_dump(self.path(), fock_in_triples=True, **arrays)
+        with self.assertRaises(trifuse.InputError):
+            trifuse.run(self.path())
+        with self.assertRaisesRegex(trifuse.CancelledError, "before its first task"):
+            trifuse.run(self.path(), progress=lambda done, total: False)
+        with self.assertWarnsRegex(trifuse.InputWarning, "not checked"):
+            self.assertEqual(float(trifuse.run(self.path(), check=False)),
+                             float(trifuse.triples(fock_in_triples=True, check=False, **arrays)))
+
     def test_dumps(self):
         for name in ("rhf", "uhf"):
             trifuse.write_dump(self.path(), fock_in_triples=True, correlation_energy=CC[name].e_corr, molecule="x",

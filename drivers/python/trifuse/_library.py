@@ -71,7 +71,7 @@ class Arrays(ctypes.Structure):
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "gpu_count": (c_int64, []),
-    "open_doubtful_amplitudes": (c_void_p, [c_char_p, c_void_p]),
+    "open_unverified_amplitudes": (c_void_p, [c_char_p, c_int32]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
     "set_omega2": (None, [c_void_p, c_int64, POINTER(c_double)]),
