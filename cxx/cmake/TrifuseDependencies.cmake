@@ -1,3 +1,5 @@
+include("${CMAKE_CURRENT_LIST_DIR}/TrifuseBlas.cmake")
+
 # The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5,
 # trifuse::xxhash and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: who
 # links a static Trifuse needs the same targets.
@@ -30,30 +32,56 @@ function(_trifuse_import target header library)
   set(TRIFUSE_PC_LIBS "${TRIFUSE_PC_LIBS}" PARENT_SCOPE)
 endfunction()
 
-# BLAS with its C interface, and LAPACK: OpenBLAS, which has all of it, unless BLA_VENDOR asks for others.
-function(_trifuse_import_blas)
-  if(NOT BLA_VENDOR)
-    _trifuse_import(trifuse::blas cblas.h openblas openblas)
+# Sets `result` to the libraries that `target`, made by one of these functions, stands for.
+function(trifuse_libraries_of result target)
+  set(libraries "")
+  get_target_property(entries ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(entry ${entries})
+    if(entry MATCHES "^PkgConfig::")
+      get_target_property(entry ${entry} INTERFACE_LINK_LIBRARIES)
+    endif()
+    list(APPEND libraries ${entry})
+  endforeach()
+  set(${result} "${libraries}" PARENT_SCOPE)
+endfunction()
+
+# HDF5 with its C interface. The user chooses one by HDF5_ROOT or HDF5_DIR, or a parallel one by HDF5_PREFER_PARALLEL=ON, as FindHDF5 says.
+# Otherwise pkg-config comes first, because it names no library that HDF5 only needs itself.
+function(_trifuse_import_hdf5)
+  if(NOT (HDF5_ROOT OR HDF5_DIR OR HDF5_PREFER_PARALLEL OR DEFINED ENV{HDF5_ROOT} OR DEFINED ENV{HDF5_DIR}))
+    _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
   endif()
-  if(NOT TARGET trifuse::blas)
-    find_package(LAPACK QUIET) # finds BLAS, too
-    find_path(TRIFUSE_CBLAS_HEADER cblas.h PATH_SUFFIXES cblas openblas)
-    find_library(TRIFUSE_CBLAS_LIBRARY cblas) # where the C interface is a library of its own
-    mark_as_advanced(TRIFUSE_CBLAS_HEADER TRIFUSE_CBLAS_LIBRARY)
-    if(LAPACK_FOUND AND TRIFUSE_CBLAS_HEADER)
-      set(libraries ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES})
-      if(TRIFUSE_CBLAS_LIBRARY)
-        list(PREPEND libraries "${TRIFUSE_CBLAS_LIBRARY}")
-      endif()
-      list(REMOVE_DUPLICATES libraries)
-      add_library(trifuse::blas INTERFACE IMPORTED)
-      target_include_directories(trifuse::blas INTERFACE "${TRIFUSE_CBLAS_HEADER}")
-      target_link_libraries(trifuse::blas INTERFACE ${libraries} ${BLAS_LINKER_FLAGS})
-      list(APPEND TRIFUSE_PC_LIBS ${libraries})
+  if(NOT TARGET trifuse::hdf5)
+    find_package(HDF5 QUIET COMPONENTS C)
+    if(HDF5_FOUND)
+      add_library(trifuse::hdf5 INTERFACE IMPORTED)
+      target_include_directories(trifuse::hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+      target_link_libraries(trifuse::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+      list(APPEND TRIFUSE_PC_LIBS ${HDF5_C_LIBRARIES})
     endif()
   endif()
+  # Some systems have only a parallel HDF5.
+  _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-openmpi hdf5-mpich)
   set(TRIFUSE_PC_REQUIRES "${TRIFUSE_PC_REQUIRES}" PARENT_SCOPE)
   set(TRIFUSE_PC_LIBS "${TRIFUSE_PC_LIBS}" PARENT_SCOPE)
+endfunction()
+
+# The header of a parallel HDF5 includes that of MPI.
+function(trifuse_complete_parallel_hdf5)
+  include(CheckCXXSourceCompiles)
+  unset(TRIFUSE_HDF5_IS_PARALLEL CACHE)
+  set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_LIBRARIES trifuse::hdf5)
+  check_cxx_source_compiles("#include <H5pubconf.h>\n#ifndef H5_HAVE_PARALLEL\n#error serial\n#endif\nint main() {}" TRIFUSE_HDF5_IS_PARALLEL)
+  if(TRIFUSE_HDF5_IS_PARALLEL)
+    set(MPI_CXX_SKIP_MPICXX ON)
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(NOT MPI_CXX_FOUND)
+      message(FATAL_ERROR "The HDF5 that was found is a parallel one, and no MPI was found: install MPI, or choose a serial HDF5 with HDF5_ROOT.")
+    endif()
+    target_link_libraries(trifuse::hdf5 INTERFACE MPI::MPI_CXX)
+    message(STATUS "HDF5 is a parallel one; Trifuse uses it without MPI.")
+  endif()
 endfunction()
 
 # Finds all; `missing` receives what was not found and the Debian package that has it. A macro, so that find_package is
@@ -66,7 +94,7 @@ macro(trifuse_find_dependencies missing)
   find_package(OpenMP QUIET COMPONENTS CXX)
   find_package(fmt QUIET)
   _trifuse_import_blas()
-  _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
+  _trifuse_import_hdf5()
   _trifuse_import(trifuse::xxhash xxhash.h xxhash libxxhash)
   _trifuse_import(trifuse::zlib zlib.h z zlib)
   list(APPEND TRIFUSE_PC_REQUIRES fmt)
@@ -74,8 +102,12 @@ macro(trifuse_find_dependencies missing)
   foreach(system_library ${CMAKE_DL_LIBS})
     list(APPEND TRIFUSE_PC_LIBS -l${system_library})
   endforeach()
+  set(TRIFUSE_BLAS_TEXT "BLAS with its C interface and LAPACK (Debian: libopenblas-dev)")
+  if(TRIFUSE_BLAS_PROBLEM)
+    string(APPEND TRIFUSE_BLAS_TEXT ", there is ${TRIFUSE_BLAS_PROBLEM}")
+  endif()
   foreach(requirement "OpenMP::OpenMP_CXX|OpenMP for the C++ compiler" "fmt::fmt|fmt (Debian: libfmt-dev)"
-          "trifuse::blas|BLAS with its C interface and LAPACK (Debian: libopenblas-dev)"
+          "trifuse::blas|${TRIFUSE_BLAS_TEXT}"
           "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::xxhash|xxHash (Debian: libxxhash-dev)"
           "trifuse::zlib|zlib (Debian: zlib1g-dev)")
     string(REPLACE "|" ";" requirement "${requirement}")

@@ -18,6 +18,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/generated/trifuseConfigV
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/generated/trifuseConfig.cmake"
               "${PROJECT_BINARY_DIR}/generated/trifuseConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cxx/cmake/TrifuseBlas.cmake"
               "${PROJECT_SOURCE_DIR}/cxx/cmake/TrifuseDependencies.cmake"
         DESTINATION "${config_folder}")
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# try.sh CASE SOURCE FOLDER: configures Trifuse in FOLDER with other libraries than the usual ones, and checks what comes of it. Compiles
+# only the sources that include the headers of these libraries.
+set -euo pipefail
+case=$1 root=$2 folder=$3
+here=$(cd "$(dirname "$0")" && pwd)
+
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# configure [-DNAME=VALUE ...]: writes FOLDER/log.
+configure() {
+  local features=() feature
+  for feature in CUDA MPI FORTRAN TESTS GLOBAL_ARRAYS BENCHMARKS; do
+    features+=("-DTRIFUSE_ENABLE_$feature=OFF")
+  done
+  rm -rf "$folder/build"
+  cmake -G Ninja -S "$root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug "${features[@]}" "$@" >"$folder/log" 2>&1
+}
+
+compile() {
+  ninja -C "$folder/build" "${@/#/CMakeFiles/trifuse.dir/}" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "$* does not compile."; }
+}
+
+# unpack PACKAGE...: Debian packages in FOLDER/debian, without installing them. Exit status 77: they cannot be had here.
+unpack() {
+  local package
+  mkdir -p "$folder/debian"
+  for package in "$@"; do
+    [[ -e $folder/debian/.$package ]] && continue
+    (cd "$folder/debian" && apt-get -qq download "$package" 2>/dev/null && dpkg -x "${package}"_*.deb .) ||
+      { echo "Skipped: apt-get does not get $package here." >&2; exit 77; }
+    touch "$folder/debian/.$package"
+  done
+}
+
+mkdir -p "$folder"
+case $case in
+  ilp64)
+    "${CC:-cc}" -shared -fPIC -o "$folder/libilp64.so" "$here/ilp64.c"
+    ! configure "-DBLAS_LIBRARIES=$folder/libilp64.so" || fail "A BLAS with 64-bit integers was accepted."
+    tr -s ' \n' ' ' <"$folder/log" | grep -q "has 64-bit integers (ILP64): $folder/libilp64.so[.] Trifuse needs" ||
+      { cat "$folder/log" >&2; fail "The refusal does not say why."; }
+    ;;
+  blis)
+    unpack libblis4-serial libblis-serial-dev
+    libraries=$(dirname "$folder"/debian/usr/lib/*/blis-serial/libblis.so)
+    configure -DBLA_VENDOR=FLAME "-DCMAKE_LIBRARY_PATH=$libraries" || { cat "$folder/log" >&2; fail "BLIS was not accepted."; }
+    compile cxx/base/blas.cpp.o cxx/rotation/orbital_rotation.cpp.o
+    grep -q "blis-serial/cblas.h" <(ninja -C "$folder/build" -t deps CMakeFiles/trifuse.dir/cxx/base/blas.cpp.o) ||
+      fail "The header is not that of BLIS."
+    ;;
+  parallel_hdf5)
+    unpack libhdf5-openmpi-103-1 libhdf5-openmpi-dev
+    hdf5=$(dirname "$folder"/debian/usr/lib/*/hdf5/openmpi/libhdf5.so)
+    configure "-DHDF5_ROOT=$hdf5" || { cat "$folder/log" >&2; fail "A parallel HDF5 was not accepted."; }
+    grep -q "HDF5 is a parallel one" "$folder/log" || fail "The parallel HDF5 was not taken."
+    compile tce_tiles/hdf5_file.cpp.o
+    ;;
+  *) fail "There is no case $case." ;;
+esac
