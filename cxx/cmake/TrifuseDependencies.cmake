@@ -1,8 +1,8 @@
 include("${CMAKE_CURRENT_LIST_DIR}/TrifuseBlas.cmake")
 
-# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5,
-# trifuse::xxhash and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: who
-# links a static Trifuse needs the same targets.
+# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5
+# and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: programs that link a
+# static Trifuse need the same targets.
 
 # Makes `target` of the first pkg-config module that exists among ARGN, else of a header and a library. Sets in the caller
 # TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, what trifuse.pc has to say about it.
@@ -84,18 +84,57 @@ function(trifuse_complete_parallel_hdf5)
   endif()
 endfunction()
 
-# Finds all; `missing` receives what was not found and the Debian package that has it. A macro, so that find_package is
-# called in the scope of the caller, as packages expect.
+# The OpenMP library of the compilers that the project has enabled: Fortran and C programs link Trifuse, too.
+macro(_trifuse_find_openmp)
+  if(CMAKE_CXX_COMPILER_LOADED)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+  elseif(NOT TARGET OpenMP::OpenMP_CXX)
+    foreach(_trifuse_language C Fortran)
+      if(CMAKE_${_trifuse_language}_COMPILER_LOADED AND NOT TARGET OpenMP::OpenMP_CXX)
+        find_package(OpenMP QUIET COMPONENTS ${_trifuse_language})
+        if(TARGET OpenMP::OpenMP_${_trifuse_language})
+          add_library(OpenMP::OpenMP_CXX INTERFACE IMPORTED)
+          target_link_libraries(OpenMP::OpenMP_CXX INTERFACE ${OpenMP_${_trifuse_language}_LIBRARIES})
+        endif()
+      endif()
+    endforeach()
+  endif()
+endmacro()
+
+# For programs that link an installed Trifuse: makes trifuse::<name> of the libraries that this Trifuse was linked with, if they are there.
+function(_trifuse_import_recorded)
+  foreach(name blas hdf5 zlib)
+    set(files ${TRIFUSE_LIBRARIES_OF_${name}})
+    list(FILTER files INCLUDE REGEX "^/")
+    set(complete "${TRIFUSE_LIBRARIES_OF_${name}}")
+    foreach(file ${files})
+      if(NOT EXISTS "${file}")
+        set(complete "")
+      endif()
+    endforeach()
+    if(complete AND NOT TARGET trifuse::${name})
+      add_library(trifuse::${name} INTERFACE IMPORTED)
+      target_link_libraries(trifuse::${name} INTERFACE ${complete})
+    endif()
+  endforeach()
+endfunction()
+
+# Finds the libraries that a program links with; `missing` receives what was not found and the Debian package that has it. A macro, so
+# that find_package is called in the scope of the caller, as packages expect.
 macro(trifuse_find_dependencies missing)
   set(TRIFUSE_PC_REQUIRES "")
   set(TRIFUSE_PC_LIBS "")
   set(${missing} "")
   find_package(PkgConfig QUIET)
-  find_package(OpenMP QUIET COMPONENTS CXX)
+  _trifuse_find_openmp()
   find_package(fmt QUIET)
-  _trifuse_import_blas()
-  _trifuse_import_hdf5()
-  _trifuse_import(trifuse::xxhash xxhash.h xxhash libxxhash)
+  _trifuse_import_recorded()
+  if(NOT TARGET trifuse::blas)
+    _trifuse_import_blas()
+  endif()
+  if(NOT TARGET trifuse::hdf5)
+    _trifuse_import_hdf5()
+  endif()
   _trifuse_import(trifuse::zlib zlib.h z zlib)
   list(APPEND TRIFUSE_PC_REQUIRES fmt)
   list(APPEND TRIFUSE_PC_LIBS ${OpenMP_CXX_FLAGS})
@@ -106,10 +145,8 @@ macro(trifuse_find_dependencies missing)
   if(TRIFUSE_BLAS_PROBLEM)
     string(APPEND TRIFUSE_BLAS_TEXT ", there is ${TRIFUSE_BLAS_PROBLEM}")
   endif()
-  foreach(requirement "OpenMP::OpenMP_CXX|OpenMP for the C++ compiler" "fmt::fmt|fmt (Debian: libfmt-dev)"
-          "trifuse::blas|${TRIFUSE_BLAS_TEXT}"
-          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::xxhash|xxHash (Debian: libxxhash-dev)"
-          "trifuse::zlib|zlib (Debian: zlib1g-dev)")
+  foreach(requirement "OpenMP::OpenMP_CXX|OpenMP" "fmt::fmt|fmt (Debian: libfmt-dev)" "trifuse::blas|${TRIFUSE_BLAS_TEXT}"
+          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::zlib|zlib (Debian: zlib1g-dev)")
     string(REPLACE "|" ";" requirement "${requirement}")
     list(GET requirement 0 requirement_target)
     if(NOT TARGET ${requirement_target})
@@ -117,4 +154,21 @@ macro(trifuse_find_dependencies missing)
       list(APPEND ${missing} "${requirement_text}")
     endif()
   endforeach()
+endmacro()
+
+# Finds the headers that only the sources of Trifuse need; appends to `missing`. xxHash is compiled in, so no program links its library.
+macro(trifuse_find_headers missing)
+  find_package(nlohmann_json QUIET)
+  if(NOT TARGET nlohmann_json::nlohmann_json)
+    list(APPEND ${missing} "JSON for Modern C++ (Debian: nlohmann-json3-dev)")
+  endif()
+  find_path(TRIFUSE_XXHASH_HEADER xxhash.h)
+  mark_as_advanced(TRIFUSE_XXHASH_HEADER)
+  if(TRIFUSE_XXHASH_HEADER)
+    add_library(trifuse::xxhash INTERFACE IMPORTED)
+    target_include_directories(trifuse::xxhash INTERFACE "${TRIFUSE_XXHASH_HEADER}")
+    target_compile_definitions(trifuse::xxhash INTERFACE XXH_INLINE_ALL)
+  else()
+    list(APPEND ${missing} "xxHash (Debian: libxxhash-dev)")
+  endif()
 endmacro()
