@@ -17,11 +17,11 @@ configure() {
     features+=("-DTRIFUSE_ENABLE_$feature=OFF")
   done
   rm -rf "$folder/build"
-  cmake -G Ninja -S "$root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug "${features[@]}" "$@" >"$folder/log" 2>&1
+  cmake -G Ninja -S "$root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 "${features[@]}" "$@" >"$folder/log" 2>&1
 }
 
 compile() {
-  ninja -C "$folder/build" "${@/#/CMakeFiles/trifuse.dir/}" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "$* does not compile."; }
+  ninja -C "$folder/build" "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "$* does not compile."; }
 }
 
 # unpack PACKAGE...: Debian packages in FOLDER/debian, without installing them. Exit status 77: they cannot be had here.
@@ -48,7 +48,7 @@ case $case in
     unpack libblis4-serial libblis-serial-dev
     libraries=$(dirname "$folder"/debian/usr/lib/*/blis-serial/libblis.so)
     configure -DBLA_VENDOR=FLAME "-DCMAKE_LIBRARY_PATH=$libraries" || { cat "$folder/log" >&2; fail "BLIS was not accepted."; }
-    compile cxx/base/blas.cpp.o cxx/rotation/orbital_rotation.cpp.o
+    compile CMakeFiles/trifuse.dir/cxx/base/blas.cpp.o CMakeFiles/trifuse.dir/cxx/rotation/orbital_rotation.cpp.o
     grep -q "blis-serial/cblas.h" <(ninja -C "$folder/build" -t deps CMakeFiles/trifuse.dir/cxx/base/blas.cpp.o) ||
       fail "The header is not that of BLIS."
     ;;
@@ -57,7 +57,35 @@ case $case in
     hdf5=$(dirname "$folder"/debian/usr/lib/*/hdf5/openmpi/libhdf5.so)
     configure "-DHDF5_ROOT=$hdf5" || { cat "$folder/log" >&2; fail "A parallel HDF5 was not accepted."; }
     grep -q "HDF5 is a parallel one" "$folder/log" || fail "The parallel HDF5 was not taken."
-    compile tce_tiles/hdf5_file.cpp.o
+    compile CMakeFiles/trifuse.dir/tce_tiles/hdf5_file.cpp.o
+    ;;
+  fetch)
+    # Archives like those that TRIFUSE_FETCH downloads, of the headers that are installed here, and their list.
+    archives=$folder/archives
+    rm -rf "$archives"
+    mkdir -p "$archives"
+    for entry in fmt:include:fmt CLI11:include:CLI nlohmann_json:include:nlohmann xxHash:.:xxhash.h; do
+      IFS=: read -r name place header <<<"$entry"
+      [[ -e /usr/include/$header ]] || { echo "Skipped: there is no /usr/include/$header." >&2; exit 77; }
+      mkdir -p "$archives/$name/$place"
+      cp -r "/usr/include/$header" "$archives/$name/$place"
+      tar -C "$archives" -czf "$archives/$name-1.0.tar.gz" "$name"
+      read -r hash _ <<<"$(sha256sum "$archives/$name-1.0.tar.gz")"
+      echo "$name 1.0 $place $hash https://localhost/$name.tar.gz" >>"$archives/list"
+    done
+    hidden=(-DTRIFUSE_XXHASH_HEADER=OFF)
+    for name in fmt CLI11 nlohmann_json; do
+      hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$name=ON")
+    done
+    ! configure "${hidden[@]}" || fail "Trifuse was configured without its libraries."
+    tr -s ' \n' ' ' <"$folder/log" | grep -q "fmt.*JSON.*xxHash.*CLI11.*TRIFUSE_FETCH=ON downloads" || { cat "$folder/log" >&2; fail "Nothing says that TRIFUSE_FETCH helps."; }
+    fetch=("${hidden[@]}" -DTRIFUSE_FETCH=ON "-DTRIFUSE_FETCH_ARCHIVES=$archives" "-DTRIFUSE_FETCH_LIST=$archives/list")
+    configure "${fetch[@]}" || { cat "$folder/log" >&2; fail "The libraries were not fetched from archives."; }
+    compile CMakeFiles/trifuse.dir/cxx/parallel/journal_file.cpp.o drivers/CMakeFiles/trifuse_program_parts.dir/source_options.cpp.o
+    ninja -C "$folder/build" -t deps CMakeFiles/trifuse.dir/cxx/parallel/journal_file.cpp.o | grep -q "_deps/xxhash-src/xxhash.h" || fail "The header of xxHash is not the fetched one."
+    echo damage >>"$archives/fmt-1.0.tar.gz"
+    ! configure "${fetch[@]}" || fail "An archive with a wrong checksum was accepted."
+    grep -qi "does not match expected value\|hash mismatch" "$folder/log" || { cat "$folder/log" >&2; fail "Nothing says that the checksum is wrong."; }
     ;;
   *) fail "There is no case $case." ;;
 esac
