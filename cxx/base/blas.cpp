@@ -42,6 +42,13 @@ Function* symbol(const char* name, Function* linked) {
   return shared ? reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name)) : nullptr;
 }
 
+template <typename First, typename Second>
+bool in_same_library(First* first, Second* second) {
+  Dl_info of_first, of_second;
+  return dladdr(reinterpret_cast<void*>(first), &of_first) != 0 &&
+         dladdr(reinterpret_cast<void*>(second), &of_second) != 0 && of_first.dli_fbase == of_second.dli_fbase;
+}
+
 int blas_int(std::int64_t n) {
   if (n > std::numeric_limits<int>::max()) throw SystemError("A matrix is too large for this BLAS library.");
   return static_cast<int>(n);
@@ -97,8 +104,9 @@ void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
 }
 
 void set_blas_threads(int threads) {
-  if (auto* set = symbol("openblas_set_num_threads", linked_openblas_set_num_threads)) return set(threads);
-  if (auto* set = symbol("MKL_Set_Num_Threads", linked_mkl_set_num_threads)) return set(threads);
+  // There may be more than one library: BLIS, and the OpenBLAS of LAPACK.
+  if (auto* set = symbol("openblas_set_num_threads", linked_openblas_set_num_threads)) set(threads);
+  if (auto* set = symbol("MKL_Set_Num_Threads", linked_mkl_set_num_threads)) set(threads);
   if (auto* set = symbol("bli_thread_set_num_threads", linked_bli_thread_set_num_threads)) set(threads);
 }
 
@@ -157,6 +165,8 @@ std::string better_openblas_kernels() {
 }
 
 std::string blas_name() {
+  const auto of_blis = symbol("bli_thread_set_num_threads", linked_bli_thread_set_num_threads);
+  if (of_blis != nullptr && in_same_library(of_blis, &cblas_dgemm)) return "BLIS";
   if (auto* config = symbol("openblas_get_config", linked_openblas_get_config)) {
     const std::string text = config();
     const std::string version = text.substr(0, text.find(' ', text.find(' ') + 1));
@@ -164,7 +174,6 @@ std::string blas_name() {
     return core != nullptr ? version + " (" + core() + " kernels)" : version;
   }
   if (symbol("MKL_Set_Num_Threads", linked_mkl_set_num_threads) != nullptr) return "MKL";
-  if (symbol("bli_thread_set_num_threads", linked_bli_thread_set_num_threads) != nullptr) return "BLIS";
   return "BLAS";
 }
 
