@@ -152,6 +152,27 @@ void check_size(double largest, double limit, const ArrayLabel& array) {
       array.path, array.words.array, array.name, largest, array.words.place));
 }
 
+/// Throws for two numbers that break the symmetry of an array: `value` of `element` and `other` of the related element.
+[[noreturn]] void throw_asymmetric(const ArrayLabel& array, const ArraySpec& spec, const ArraySymmetry& symmetry,
+                                   const BoxIndex& element, double value, double other) {
+  const BoxIndex partner = image(symmetry, element);
+  const std::string found =
+      partner == element
+          ? fmt::format("element {} is {:.10g}, but it must be zero", element_text(element), value)
+          : fmt::format("element {} is {:.10g} and element {} is {:.10g}, but {} are needed", element_text(element),
+                        value, element_text(partner), other, symmetry.sign > 0 ? "equal numbers" : "opposite numbers");
+  // The other storage of the same integrals is a likely cause.
+  std::string storage;
+  if (spec.antisymmetrised) {
+    storage = fmt::format(" (integrals that are not antisymmetrised have the name '{}')",
+                          array_spec(spec.kind, false, spec.first, spec.second, false).name);
+  } else if (const auto alternative = antisymmetrised_alternative(spec); alternative && spec.kind != ArrayKind::t2) {
+    storage = fmt::format(" (antisymmetrised integrals have the name '{}')", alternative->name);
+  }
+  throw InputError(fmt::format("{} breaks its symmetry: {}{}; check the order of its indices and {} it again.",
+                               array.text(), found, storage, array.words.write));
+}
+
 CheckedArray::CheckedArray(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec,
                            std::int64_t box_doubles)
     : spec_(spec), array_(open_array(arrays, header, spec)), symmetries_(array_symmetries(spec, header.restricted)) {
@@ -276,11 +297,7 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];
-                throw InputError(fmt::format(
-                    "{} breaks its symmetry: element {} is {:.10g} and element {} is {:.10g}, but {} are "
-                    "needed; check the order of its indices and {} it again.",
-                    array_->label().text(), element_text(element), a[k], element_text(image(symmetry, element)), b[k],
-                    symmetry.sign > 0 ? "equal numbers" : "opposite numbers", array_->label().words.write));
+                throw_asymmetric(array_->label(), spec_, symmetry, element, a[k], b[k]);
               }
             }
           }

@@ -60,7 +60,8 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
       !(std::abs(printed - found) <= limit), name, std::abs(printed - found), limit,
       fmt::format(
           "The numbers in {} give a CCSD correlation energy of {:.12f} hartree, but the program that made them printed "
-          "{:.12f}; amplitudes, integrals and output do not belong together (for example T1 of another run).",
+          "{:.12f}; amplitudes, integrals and output do not belong together: one of them is of another run (other "
+          "geometry, basis, frozen orbitals or convergence), or SCF ran again in between and changed the orbitals.",
           files_of(amplitudes, integrals), found, printed));
 }
 

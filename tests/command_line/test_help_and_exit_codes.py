@@ -1,5 +1,6 @@
 """What the program says about itself, and how it ends."""
 
+import re
 import unittest
 
 from trifuse_program import DATA, ProgramTest, sanitized, trifuse
@@ -68,7 +69,21 @@ class ExitCodes(ProgramTest):
             self.assertIn(part, trifuse(*arguments).err)
 
     def test_an_absent_file_ends_with_1(self):
-        self.assert_refused(self.folder / "absent", naming=self.folder / "absent")
+        for name in ("absent", "absent.h5"):
+            path = self.folder / name
+            outcome = self.assert_refused(path, naming=f"There is no file {path}")
+            self.assertEqual("NWChem" in outcome.err, name == "absent")
+
+    def test_an_unknown_command_names_the_nearest_one(self):
+        for word, nearest in (("runn", "run"), ("covnert", "convert"), ("selftests", "selftest")):
+            self.assert_one_sentence(trifuse(word, WATER), 2, f"'{word}'; did you mean '{nearest}'?")
+        self.assert_one_sentence(trifuse("frobnicate"), 2, "'frobnicate'; the commands are run, info, plan,")
+
+    def test_the_memory_that_a_message_names_is_enough(self):
+        refused = trifuse("run", WATER, "--memory", "1KiB")
+        self.assert_one_sentence(refused, 2, "--memory allows 1.0 KiB")
+        enough = re.search(r"give --memory (\S+) or more", refused.err)[1]
+        self.succeed("run", WATER, "--memory", enough)
 
     def test_an_unwritable_report_ends_with_3_before_anything_is_read(self):
         for place in (self.folder / "no" / "such" / "folder.json", self.folder, "/dev/null", "/dev/full"):

@@ -298,6 +298,13 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
       dump,
       "dataset 'ovvv' breaks its symmetry: element [0,0,0,1] is 0.5 and element [0,0,1,0] is 0.25, but equal numbers "
       "are needed; check the order of its indices and write it again.");
+  // The integrals of another storage, and a number that must be opposite to itself.
+  dump = uhf();
+  dump.datasets["ovvv_aaaa"].values[1] += 0.5;
+  expect_check(dump, "needed (antisymmetrised integrals have the name 'asym_ovvv_aaaa'); check the order", true);
+  dump = uhf();
+  dump.datasets["t2_aa"].values[1] = 0.5;
+  expect_check(dump, "dataset 't2_aa' breaks its symmetry: element [0,0,0,1] is 0.5, but it must be zero; check");
   dump = rhf();
   dump.datasets["fock"] = {{5, 5}, Values(25, 0.0)};
   dump.datasets["fock"].values[1] = 0.5;
@@ -358,7 +365,8 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
     H5Dclose(dataset);
     H5Fclose(file);
     for (const std::int64_t box : {1, 30, 1 << 20}) {
-      expect(std::string("dataset '") + name + "' breaks its symmetry",
+      const std::string plain = std::string(name).substr(5);
+      expect("needed (integrals that are not antisymmetrised have the name '" + plain + "'); check",
              [&] { check_dump(path_, {.box_doubles = box}); });
     }
   }
