@@ -11,6 +11,11 @@
  * Arrays have C order: the last index is the fastest. A shape such as tiles[tile_count] gives the number of elements.
  * Energies and integrals are in hartree. All indices start at 0.
  *
+ * Speed on cores. An OpenBLAS that is older than the processor chooses slow kernels, often by a factor of two or more.
+ * OpenBLAS chooses when it is loaded, so the library cannot correct the choice. Start the program with the environment
+ * variable OPENBLAS_CORETYPE=SkylakeX (processors with AVX-512) or OPENBLAS_CORETYPE=Haswell (AVX2). A message of
+ * trifuse_set_log and the entry `blas_advice` of trifuse_get_report name the value if it is needed.
+ *
  * A forked process does not inherit threads. If a process has computed or opened amplitudes with this library and then
  * forks, every function that computes gives TRIFUSE_BAD_SYSTEM in the child. The parent is not affected. Start the
  * child as a program of its own (Python: multiprocessing with the start method "spawn"), or fork before the process
