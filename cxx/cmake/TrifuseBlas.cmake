@@ -1,7 +1,8 @@
 # Finds BLAS with its C interface, and LAPACK, and makes the target trifuse::blas. The choice of the user:
 #
 #   nothing               OpenBLAS by pkg-config or in the usual folders, else the first library that FindBLAS finds
-#   BLA_VENDOR=NAME       the libraries of that vendor, as FindBLAS names them; NVPL with every version of CMake
+#   BLA_VENDOR=NAME       the libraries of that vendor, as FindBLAS names them; NVPL with every version of CMake; LibSci: those that Cray's
+#                         compilers link without being told
 #   BLAS_LIBRARIES=...    these libraries, with LAPACK_LIBRARIES=... if LAPACK is in libraries of its own
 
 # Sets `result` to whether a program that calls `function` links with the libraries ARGN. ARGN may be empty: the compilers of Cray name
@@ -15,8 +16,8 @@ function(_trifuse_links result function)
   unset(TRIFUSE_BLAS_LINKS CACHE)
 endfunction()
 
-# Sets TRIFUSE_BLAS_FOUND_LIBRARIES in the caller: libraries with BLAS, its C interface and LAPACK. Empty and
-# TRIFUSE_BLAS_PROBLEM set if there are none.
+# Sets TRIFUSE_BLAS_FOUND_LIBRARIES in the caller: libraries with BLAS, its C interface and LAPACK; empty if the compiler names them itself.
+# Sets TRIFUSE_BLAS_PROBLEM instead if there are none.
 function(_trifuse_find_blas_libraries)
   include(CheckCXXSourceCompiles)
   set(vendor "${BLA_VENDOR}")
@@ -32,10 +33,10 @@ function(_trifuse_find_blas_libraries)
       endif()
     endforeach()
   endif()
-  if(NOT blas)
+  if(NOT blas AND NOT vendor STREQUAL "LibSci")
     find_package(BLAS QUIET)
     if(NOT BLAS_FOUND)
-      set(TRIFUSE_BLAS_PROBLEM "no BLAS" PARENT_SCOPE)
+      set(TRIFUSE_BLAS_PROBLEM "CMake found none" PARENT_SCOPE)
       return()
     endif()
     set(blas ${BLAS_LIBRARIES} ${BLAS_LINKER_FLAGS})
@@ -43,7 +44,7 @@ function(_trifuse_find_blas_libraries)
   _trifuse_links(has_blas ddot_ ${blas})
   if(NOT has_blas)
     list(JOIN blas " " blas)
-    set(TRIFUSE_BLAS_PROBLEM "BLAS (${blas}), but a program that calls ddot_ does not link with it" PARENT_SCOPE)
+    set(TRIFUSE_BLAS_PROBLEM "a program that calls ddot_ does not link with: ${blas}" PARENT_SCOPE)
     return()
   endif()
   # Libraries such as MKL and OpenBLAS contain LAPACK. BLIS does not: any LAPACK goes with it.
@@ -57,7 +58,7 @@ function(_trifuse_find_blas_libraries)
         endif()
       endforeach()
       if(NOT LAPACK_FOUND)
-        set(TRIFUSE_BLAS_PROBLEM "BLAS (${blas}), but no LAPACK" PARENT_SCOPE)
+        set(TRIFUSE_BLAS_PROBLEM "there is no LAPACK for ${blas}" PARENT_SCOPE)
         return()
       endif()
       set(lapack ${LAPACK_LIBRARIES})
@@ -71,7 +72,7 @@ function(_trifuse_find_blas_libraries)
     mark_as_advanced(TRIFUSE_CBLAS_LIBRARY)
     if(NOT TRIFUSE_CBLAS_LIBRARY)
       list(JOIN libraries " " libraries)
-      set(TRIFUSE_BLAS_PROBLEM "BLAS (${libraries}), but not its C interface" PARENT_SCOPE)
+      set(TRIFUSE_BLAS_PROBLEM "there is no C interface for ${libraries}" PARENT_SCOPE)
       return()
     endif()
     list(PREPEND libraries "${TRIFUSE_CBLAS_LIBRARY}")
@@ -127,10 +128,10 @@ function(_trifuse_import_blas)
   endif()
   if(NOT TARGET trifuse::blas)
     _trifuse_find_blas_libraries()
-    if(TRIFUSE_BLAS_FOUND_LIBRARIES)
+    if(NOT TRIFUSE_BLAS_PROBLEM)
       _trifuse_find_cblas_header(${TRIFUSE_BLAS_FOUND_LIBRARIES})
       if(NOT TRIFUSE_CBLAS_NAME)
-        set(TRIFUSE_BLAS_PROBLEM "BLAS, but not the header of its C interface")
+        set(TRIFUSE_BLAS_PROBLEM "there is no header of the C interface")
       endif()
     endif()
     if(TRIFUSE_CBLAS_NAME)

@@ -6,6 +6,9 @@ set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/trifuse")
 get_target_property(TRIFUSE_LIBRARY_TYPE trifuse TYPE)
 foreach(name blas hdf5 zlib)
   trifuse_libraries_of(TRIFUSE_LIBRARIES_OF_${name} trifuse::${name})
+  if(NOT TRIFUSE_LIBRARIES_OF_${name})
+    set(TRIFUSE_LIBRARIES_OF_${name} m) # the compiler names them itself
+  endif()
 endforeach()
 
 # What C++ programs are linked with beyond C programs, for projects that do not know C++.
