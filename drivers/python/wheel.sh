@@ -72,4 +72,6 @@ licences=(libhdf5="$hdf5/COPYING")
 for package in nlohmann-json3-dev libcli11-dev; do # headers, which are compiled in
   [[ ! -e /usr/share/doc/$package/copyright ]] || licences+=("$package=/usr/share/doc/$package/copyright")
 done
+# The CUDA run time is linked statically.
+[[ $cuda == OFF || ! -e /usr/local/cuda/EULA.txt ]] || licences+=("cuda=/usr/local/cuda/EULA.txt")
 AUDITWHEEL_LD_LIBRARY_PATH=$hdf5/lib "$python" drivers/python/repair_wheel.py "$build"/raw/*.whl "$folder" "${licences[@]}"
