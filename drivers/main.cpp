@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -34,9 +33,10 @@ void expect_command(const CLI::App& app, int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "";
   if (word.empty() || word.front() == '-') return;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return;
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
   const std::string nearest = nearest_name(word, names);
   throw UsageError(nearest.empty()
                        ? fmt::format("There is no command '{}'; the commands are {}.", word, fmt::join(names, ", "))
@@ -64,6 +64,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);
+  add_describe(app);
   expect_command(app, argc, argv);
   // An empty value often comes from a script variable that is not set. It must not be ignored.
   const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "an empty value" : ""; }, "");

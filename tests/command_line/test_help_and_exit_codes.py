@@ -1,6 +1,7 @@
 """What the program says about itself, and how it ends."""
 
 import re
+import subprocess
 import unittest
 
 from trifuse_program import DATA, ProgramTest, sanitized, trifuse
@@ -34,6 +35,24 @@ class Help(ProgramTest):
         for feature in ("CPU", "CUDA", "MPI", "Fortran"):
             self.assertRegex(text, rf"{feature} (yes|no)")
         self.assertRegex(text, r"\nBLAS: \S")
+
+
+class Descriptions(ProgramTest):
+    def test_bash_completes_commands_options_and_values(self):
+        script = self.folder / "completion"
+        script.write_text(self.succeed("describe", "bash").out)
+        for words, found in (("trifuse se", "selftest"), ("trifuse run --omeg", "--omega2"),
+                             ("trifuse run --form spin", "spin-orbital spin-adapted"), ("trifuse convert --overw", "--overwrite")):
+            process = subprocess.run(["bash", "-c", f'. {script}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _trifuse;'
+                                      'echo "${COMPREPLY[@]}"'], capture_output=True, text=True, check=True)
+            self.assertEqual((process.stdout.strip(), process.stderr), (found, ""), words)
+
+    def test_man_page_and_zsh_completion_have_every_option(self):
+        man, zsh = self.succeed("describe", "man").out, self.succeed("describe", "zsh").out
+        self.assertTrue(man.startswith(".TH TRIFUSE 1"))
+        for option in ("--omega2", "--journal", "--overwrite", "--gpus", "--repeats"):
+            self.assertIn(option.replace("-", "\\-"), man)
+            self.assertIn(f"'{option}[", zsh)
 
 
 class ExitCodes(ProgramTest):
