@@ -4,6 +4,7 @@ Breathe reads declarations as C++, so it cannot show Fortran.
 """
 
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -14,6 +15,16 @@ from sphinx.util.docutils import SphinxDirective
 
 def text_of(element):
     return " ".join("".join(element.itertext()).split()) if element is not None else ""
+
+
+def declaration_of(argument, location):
+    """What stands before :: in the declaration of an argument, which Doxygen leaves out."""
+    lines = Path(location.get("bodyfile") or location.get("file")).read_text().splitlines()[int(location.get("bodystart", 1)) - 1:int(location.get("bodyend", 0))]
+    for line in lines:
+        declared, colons, names = line.partition("::")
+        if colons and re.search(rf"\b{argument}\b", re.sub(r"\(.*?\)", "", names)):
+            return declared.strip()
+    return ""  # the declaration may stand in an interface
 
 
 def paragraphs(member):
@@ -41,12 +52,12 @@ class FortranModule(SphinxDirective, Directive):
     def procedure(self, member):
         name = text_of(member.find("name"))
         kind = text_of(member.find("type")).replace(", public", "")
-        arguments = [(text_of(each.find("defname")) or text_of(each.find("declname")), text_of(each.find("type")))
+        arguments = [(text_of(each.find("defname")), declaration_of(text_of(each.find("defname")), member.find("location")))
                      for each in member.iterfind("param")]
         section = nodes.section(ids=[f"{self.arguments[0]}-{name}"])
         section += nodes.title("", "", nodes.literal("", name))
         lines = [f"{kind} {name}({', '.join(argument for argument, _ in arguments)})"]
-        lines += [f"  {declared} :: {argument}" for argument, declared in arguments]
+        lines += [f"  {declared} :: {argument}" for argument, declared in arguments if declared]
         block = nodes.literal_block("\n".join(lines), "\n".join(lines))
         block["language"] = "fortran"
         section += block
