@@ -19,12 +19,12 @@ def text_of(element):
 
 def declaration_of(argument, location):
     """What stands before :: in the declaration of an argument, which Doxygen leaves out."""
-    lines = Path(location.get("file")).read_text().splitlines()[int(location.get("bodystart")) - 1:int(location.get("bodyend"))]
+    lines = Path(location.get("bodyfile") or location.get("file")).read_text().splitlines()[int(location.get("bodystart", 1)) - 1:int(location.get("bodyend", 0))]
     for line in lines:
         declared, colons, names = line.partition("::")
         if colons and re.search(rf"\b{argument}\b", re.sub(r"\(.*?\)", "", names)):
             return declared.strip()
-    raise ValueError(f"{location.get('file')} does not declare {argument}.")
+    return ""  # the declaration may stand in an interface
 
 
 def paragraphs(member):
@@ -57,7 +57,7 @@ class FortranModule(SphinxDirective, Directive):
         section = nodes.section(ids=[f"{self.arguments[0]}-{name}"])
         section += nodes.title("", "", nodes.literal("", name))
         lines = [f"{kind} {name}({', '.join(argument for argument, _ in arguments)})"]
-        lines += [f"  {declared} :: {argument}" for argument, declared in arguments]
+        lines += [f"  {declared} :: {argument}" for argument, declared in arguments if declared]
         block = nodes.literal_block("\n".join(lines), "\n".join(lines))
         block["language"] = "fortran"
         section += block
