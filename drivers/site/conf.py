@@ -8,16 +8,16 @@ import re
 import sys
 from pathlib import Path
 
-root = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(root / "docs"), str(root / "drivers" / "python")]
+root = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(root / "drivers" / "site"), str(root / "drivers" / "python")]
 
 project = "Trifuse"
 author = copyright = "The Trifuse developers"
 release = version = re.search(r"project\(trifuse VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
 
 extensions = ["myst_parser", "breathe", "doxygen_fortran", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-root_doc = "docs/index"
-include_patterns = ["docs/*.md", "*/docs/*.md", "inputs/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+root_doc = "drivers/site/index"
+include_patterns = ["drivers/site/*.md", "*/docs/*.md", "inputs/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 myst_heading_anchors = 3
 # A struct of C is also the type of this name, and several headers declare parts of one C++ namespace.
 suppress_warnings = ["duplicate_declaration.cpp"]
