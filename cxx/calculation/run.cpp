@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "cxx/base/address_space.hpp"
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -126,6 +127,8 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
 std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelExecutor* reader,
                                                                     std::optional<DistributedOperands>& shared) const {
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
+  constexpr std::int64_t large = std::int64_t{64} << 20;
+  if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {

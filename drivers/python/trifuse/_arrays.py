@@ -17,7 +17,8 @@ from .errors import UsageError
 
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
-NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir")
+NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir",
+         "factors_oo", "factors_ov", "factors_vv")
 
 
 class SpinArrays(TypedDict, total=False):
@@ -53,6 +54,12 @@ class SpinArrays(TypedDict, total=False):
     asym_ovov_bbbb: npt.ArrayLike | None
     asym_oovv_aaaa: npt.ArrayLike | None
     asym_oovv_bbbb: npt.ArrayLike | None
+    factors_oo_a: npt.ArrayLike | None
+    factors_oo_b: npt.ArrayLike | None
+    factors_ov_a: npt.ArrayLike | None
+    factors_ov_b: npt.ArrayLike | None
+    factors_vv_a: npt.ArrayLike | None
+    factors_vv_b: npt.ArrayLike | None
     fock_a: npt.ArrayLike | None
     fock_b: npt.ArrayLike | None
     irrep_occ_a: npt.ArrayLike | None

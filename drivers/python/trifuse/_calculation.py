@@ -48,11 +48,8 @@ def run_files(right: PathLike, left: PathLike | None, options: Options) -> Resul
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
-            amplitudes: list[int] = []
-            for path in (right, left):
-                if path is not None:
-                    amplitudes.append(handles.amplitudes("open_doubtful_amplitudes", os.fsencode(path),
-                                                         amplitudes[0] if amplitudes else None))
+            paths = [path for path in (right, left) if path is not None]
+            amplitudes = [handles.amplitudes("open_unverified_amplitudes", os.fsencode(path), n) for n, path in enumerate(paths)]
             return _run(handles, amplitudes, options, following, [], None)
 
     return _followed(compute, options, None)

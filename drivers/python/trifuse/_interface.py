@@ -22,6 +22,9 @@ class _Others(Options, SpinArrays, total=False):
 
     irrep_occ: npt.ArrayLike | None
     irrep_vir: npt.ArrayLike | None
+    factors_oo: npt.ArrayLike | None
+    factors_ov: npt.ArrayLike | None
+    factors_vv: npt.ArrayLike | None
 
 
 @taking(Options, rest="arrays")
@@ -71,6 +74,15 @@ def triples(
     Arrays of a UHF or ROHF reference have the spins in their names (a alpha, b beta): eps_occ_a, eps_occ_b, eps_vir_a,
     eps_vir_b, t1_a, t1_b, t2_aa, t2_ab, t2_bb, ovvv_aaaa, ovvv_aabb, ovvv_bbaa, ovvv_bbbb, the same four of ovoo,
     ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b and the irreps.
+
+    Density fitting and Cholesky decomposition: instead of ovvv, ovoo, ovov and oovv the factors B with
+    (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s] (UHF and ROHF: with the suffixes _a and _b):
+
+    =============  ==============  ==================================================================
+    factors_oo     [naux,o,o]
+    factors_ov     [naux,o,v]
+    factors_vv     [naux,v,v]      or packed as [naux,v(v+1)/2], lower triangle by rows
+    =============  ==============  ==================================================================
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class Arrays(ctypes.Structure):
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "gpu_count": (c_int64, []),
     "release_memory": (None, []),
-    "open_doubtful_amplitudes": (c_void_p, [c_char_p, c_void_p]),
+    "open_unverified_amplitudes": (c_void_p, [c_char_p, c_int32]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
     "set_omega2": (None, [c_void_p, c_int64, POINTER(c_double)]),

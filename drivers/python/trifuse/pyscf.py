@@ -86,7 +86,8 @@ def triples(
         t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
         if t1 is None or t2 is None:
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
-        eris = _integrals(mycc, eris)
+        if not _export.is_density_fitted(mycc):
+            eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
     result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
@@ -204,13 +205,21 @@ def _integrals(mycc: Any, eris: Any) -> Any:
 
 
 def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitudes, Any]:
-    """The right amplitudes with integrals, and the orbitals of the dump."""
+    """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump."""
+    fitted = _export.is_density_fitted(mycc)
+    if eris is None:
+        eris = _export._fock_only(mycc)
     orbitals = _export._orbitals(mycc, eris, t1, t2)
     omega2 = _export._omega2(mycc) if own else None
     kind = "ccsd" if omega2 is None else "reg-ccsd"
     arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
-    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *_export.integral_arrays(orbitals, eris)]:
+    factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
+    stored = [] if fitted else _export.integral_arrays(orbitals, eris)
+    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
         arrays[array.name] = _in_order(array, orbitals)
+    arrays.update(factors)
+    if fitted:
+        eris = _export.integrals_of_energy(factors, orbitals, eris)
     energy = float(mycc.energy(t1, t2, eris)) if _has_numpy(t2) else None
     scf_energy = mycc._scf.e_tot if getattr(mycc, "e_hf", None) is None else mycc.e_hf
     return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,
