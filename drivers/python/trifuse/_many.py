@@ -91,9 +91,8 @@ def triples_many(
     calls = _Calls(workers, options, total)
     outcomes: dict[int, Outcome] = {}
     with _progress(options.get("progress"), total) as tell, calls.running():
-        numbered = enumerate(molecules)
         pending: dict[Future[Result], int] = {}
-        for number, molecule in numbered:
+        for number, molecule in enumerate(molecules):
             pending[calls.start(molecule)] = number
             if len(pending) > calls.workers:
                 _collect(pending, outcomes, return_errors)
