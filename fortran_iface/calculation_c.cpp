@@ -53,6 +53,10 @@ int64_t trifuse_gpu_count(trifuse_status* status) {
   });
 }
 
+void trifuse_release_memory(trifuse_status* status) {
+  guarded(status, [] { trifuse::release_kept_device_memory(); });
+}
+
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left) {
   return guarded(status, trifuse_calculation{}, [&] {
     auto setup = std::make_shared<CalculationSetup>();

@@ -24,7 +24,7 @@ module trifuse
   private
 
   public :: trifuse_amplitudes, trifuse_calculation
-  public :: trifuse_version, trifuse_features, trifuse_gpu_count, trifuse_message
+  public :: trifuse_version, trifuse_features, trifuse_gpu_count, trifuse_release_memory, trifuse_message
   public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
   public :: trifuse_new_amplitudes, trifuse_set_block, trifuse_get_block
   public :: trifuse_block_count, trifuse_get_block_tiles, trifuse_tile_count, trifuse_get_tile

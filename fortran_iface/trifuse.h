@@ -135,6 +135,9 @@ const char* trifuse_version(void);
 int64_t trifuse_features(void);
 /* Returns the number of GPUs that can be used: supported ones that CUDA sees. 0 without CUDA. */
 int64_t trifuse_gpu_count(trifuse_status* status);
+/* Returns the memory that the process keeps for its next run on GPUs to the system: at most 2 GiB of each GPU and 512
+ * MiB of the host. Does not disturb runs that compute. */
+void trifuse_release_memory(trifuse_status* status);
 
 /* Opens amplitudes with integrals in files, and verifies them: all numbers are finite and have the symmetry that they
  * should have, and no witness fails (see trifuse_witness). Returns their handle, or null on failure.

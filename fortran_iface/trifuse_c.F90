@@ -116,6 +116,10 @@ module trifuse_c
       type(trifuse_status), intent(inout) :: status
       integer(c_int64_t) :: count
     end function c_gpu_count
+    subroutine trifuse_release_memory(status) bind(c)
+      import :: trifuse_status
+      type(trifuse_status), intent(inout) :: status
+    end subroutine trifuse_release_memory
     function c_open(status, path) bind(c, name="trifuse_open_amplitudes") result(handle)
       import :: c_ptr, c_char, trifuse_status
       type(trifuse_status), intent(inout) :: status

@@ -12,7 +12,7 @@ namespace trifuse::gpu {
 
 void MemoryBudget::take(std::size_t bytes, const char* what) {
   // Memory that is left to the driver, bytes.
-  constexpr std::size_t reserve = std::size_t{64} << 20;
+  constexpr std::int64_t reserve = std::int64_t{64} << 20;
   const auto wanted = static_cast<std::int64_t>(bytes);
   if (limit_ && wanted > *limit_ - taken_) {
     throw DeviceMemoryError(
@@ -21,14 +21,13 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
                     what, format_bytes(static_cast<double>(wanted)),
                     format_bytes(static_cast<double>(*limit_ - taken_)), format_bytes(static_cast<double>(*limit_))));
   }
-  std::size_t free = 0, total = 0;
-  TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-  if (bytes + reserve > free) {
+  const DeviceMemoryState memory = device_memory_now();
+  if (wanted + reserve > memory.free) {
     throw DeviceMemoryError(
         fmt::format("{} of a task need {} more on the GPU, but only {} of its {} are free; give a smaller "
                     "tile size, or let fewer processes share the GPU.",
-                    what, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(free)),
-                    format_bytes(static_cast<double>(total))));
+                    what, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(memory.free)),
+                    format_bytes(static_cast<double>(memory.total))));
   }
   taken_ += wanted;
 }

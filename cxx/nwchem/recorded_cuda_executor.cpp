@@ -55,7 +55,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
  public:
   RecordedCudaExecutor(int device, std::optional<std::int64_t> memory)
       : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
-        properties_(properties_of(device)),
+        properties_(device_properties(device)),
         kernels_(choose_kernels({}, properties_)),
         selector_(shapes_of(kernels_)),
         buffers_(scratch_doubles(kernels_, 1, properties_)),
@@ -64,17 +64,17 @@ class RecordedCudaExecutor final : public RecordedExecutor {
     for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, formulation, false);
   }
 
+  // Copies of operands may still be on the way if a task was not executed.
+  ~RecordedCudaExecutor() override { static_cast<void>(cudaStreamSynchronize(buffers_.stream)); }
+  RecordedCudaExecutor(const RecordedCudaExecutor&) = delete;
+  RecordedCudaExecutor& operator=(const RecordedCudaExecutor&) = delete;
+
   OperandStore& operands() override { return operands_; }
   void release() override;
   Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
 
  private:
   static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
-  static cudaDeviceProp properties_of(int device) {
-    cudaDeviceProp properties{};
-    TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, device));
-    return properties;
-  }
 
   /// True if the kernels can compute a task. A task of NWChem always fits; a task of another program may be too large.
   static bool fits(const RecordedTask& task);
@@ -86,7 +86,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   KernelParameters pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
 
   int device_;
-  cudaDeviceProp properties_;
+  const cudaDeviceProp& properties_;
   std::vector<const Kernel*> kernels_;
   ShapeSelector selector_;
   LaunchBuffers buffers_;
@@ -125,8 +125,10 @@ bool RecordedCudaExecutor::fits(const RecordedTask& task) {
 }
 
 void RecordedCudaExecutor::release() {
+  TRIFUSE_CUDA(cudaStreamSynchronize(buffers_.stream));
   operands_.release();
   packed_ = {};
+  release_idle_memory();
   budget_.give_all_back();
 }
 

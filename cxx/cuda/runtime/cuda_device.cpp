@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
@@ -30,6 +31,17 @@ double BusyTime::seconds() const {
     end = std::max(end, to);
   }
   return total;
+}
+
+const cudaDeviceProp& device_properties(int number) {
+  static std::mutex mutex;
+  static std::map<int, cudaDeviceProp> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(number);
+  if (found != known.end()) return found->second;
+  cudaDeviceProp properties{};
+  TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
+  return known.emplace(number, properties).first->second;
 }
 
 std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device) {

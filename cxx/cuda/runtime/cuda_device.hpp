@@ -33,12 +33,19 @@ class BusyTime {
   std::vector<std::pair<double, double>> spans_;
 };
 
+/// The properties of a GPU. They do not change, and the driver is asked once, because it needs milliseconds. Makes no
+/// CUDA context. `number`: as CUDA counts, from 0.
+const cudaDeviceProp& device_properties(int number);
+
 /// One GPU, and what all its workers share.
 struct Device {
+  /// `device`: number of the GPU.
+  explicit Device(int device) : number(device), properties(device_properties(device)) {}
+
   int number;  ///< as CUDA counts, from 0
-  cudaDeviceProp properties;
+  const cudaDeviceProp& properties;
   std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
-  std::int64_t budget;                             ///< bytes that Trifuse may use on the device
+  std::int64_t budget = 0;                         ///< bytes that Trifuse may use on the device
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish

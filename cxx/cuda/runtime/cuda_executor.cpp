@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -53,11 +55,7 @@ DeviceLeases& device_leases() {
 /// Bytes that a run may use on the current device `number` if the user sets no limit. `beside_others`: as if no other
 /// run of this process used the device.
 std::int64_t available_bytes(int number, bool beside_others) {
-  const auto ask = [] {
-    std::size_t free = 0, total = 0;
-    TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-    return device_budget(static_cast<std::int64_t>(free), 0);
-  };
+  const auto ask = [] { return device_budget(device_memory_now().free, 0); };
   return beside_others ? device_leases().free_bytes(number, ask) : ask();
 }
 
@@ -68,10 +66,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), max_worker_bytes = 0;
     for (const int number : options.devices) {
-      Device& device = devices_.emplace_back();
-      device.number = number;
       TRIFUSE_CUDA(cudaSetDevice(number));
-      TRIFUSE_CUDA(cudaGetDeviceProperties(&device.properties, number));
+      Device& device = devices_.emplace_back(number);
       device.kernels = choose_kernels(options.kernel, device.properties);
       for (const Kernel* kernel : device.kernels)
         set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
@@ -340,9 +336,30 @@ void load(CudaExecutor& executor, const Problem& problem) {
   executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
 }
 
+/// The self-tests that GPUs of this process have passed.
+class PassedSelfTests {
+ public:
+  /// `kernel`: option of the user.
+  bool contains(int device, SpinFormulation formulation, const std::string& kernel) const {
+    const std::lock_guard lock(mutex_);
+    return passed_.contains({device, formulation, kernel});
+  }
+  void add(int device, SpinFormulation formulation, const std::string& kernel) {
+    const std::lock_guard lock(mutex_);
+    passed_.emplace(device, formulation, kernel);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::tuple<int, SpinFormulation, std::string>> passed_;
+};
+
 /// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
-/// the devices that pass. `like`: its form is tested.
+/// the devices that pass, now or earlier in this process. `like`: its form is tested.
 std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
+  static PassedSelfTests passed;
+  const auto has_passed = [&](int number) { return passed.contains(number, like.formulation, options.kernel); };
+  if (std::all_of(options.devices.begin(), options.devices.end(), has_passed)) return options.devices;
   const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
@@ -366,7 +383,8 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
   std::vector<int> sound;
   for (const int number : options.devices) {
     try {
-      check(number);
+      if (!has_passed(number)) check(number);
+      passed.add(number, like.formulation, options.kernel);
       sound.push_back(number);
     } catch (const DeviceError& error) {
       const bool last = number == options.devices.back() && sound.empty();

@@ -4,31 +4,30 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/memory_pool.hpp"
 
 /// Owners of memory, streams and events of the CUDA runtime. Each belongs to the device that is current when it is
 /// made.
 namespace trifuse::gpu {
 
 namespace detail {
-struct FreeDevice {
-  void operator()(void* p) const { static_cast<void>(cudaFree(p)); }
-};
-struct FreePinned {
-  void operator()(void* p) const { static_cast<void>(cudaFreeHost(p)); }
-};
 struct DestroyStream {
-  void operator()(cudaStream_t s) const { static_cast<void>(cudaStreamDestroy(s)); }
+  // Memory that work on the stream still uses may be freed next, and memory of a pool does not wait for that work.
+  void operator()(cudaStream_t s) const {
+    static_cast<void>(cudaStreamSynchronize(s));
+    static_cast<void>(cudaStreamDestroy(s));
+  }
 };
 struct DestroyEvent {
   void operator()(cudaEvent_t e) const { static_cast<void>(cudaEventDestroy(e)); }
 };
 }  // namespace detail
 
-/// Uninitialised memory that grows on demand. Growing loses its contents.
-template <typename T, cudaError_t (*allocate)(void**, std::size_t), typename Free>
+/// Uninitialised memory that grows on demand. Growing loses its contents. No work that uses the memory may be pending
+/// when it grows or is destroyed. `Block`, `allocate`, `release`: a kind of memory, see memory_pool.hpp.
+template <typename T, typename Block, Block (*allocate)(std::size_t), void (*release)(const Block&)>
 class GrowingArray {
  public:
   GrowingArray() = default;
@@ -38,25 +37,32 @@ class GrowingArray {
     if (count <= size_) return;
     memory_.reset();
     size_ = 0;
-    void* p = nullptr;
-    TRIFUSE_CUDA(allocate(&p, count * sizeof(T)));
-    memory_.reset(p);
+    const Block block = allocate(count * sizeof(T));
+    memory_ = Memory(block.data, Release{block});
     size_ = count;
   }
   T* data() const { return static_cast<T*>(memory_.get()); }
   std::size_t size() const { return size_; }
 
  private:
-  std::unique_ptr<void, Free> memory_;
+  struct Release {
+    Block block;
+    void operator()(void*) const { release(block); }
+  };
+  using Memory = std::unique_ptr<void, Release>;
+  Memory memory_;
   std::size_t size_ = 0;
 };
 
 /// Device memory.
 template <typename T>
-using DeviceArray = GrowingArray<T, cudaMalloc, detail::FreeDevice>;
+using DeviceArray = GrowingArray<T, DeviceBlock, allocate_device, free_device>;
+/// Device memory that other processes and other GPUs may open.
+template <typename T>
+using ExportedArray = GrowingArray<T, DeviceBlock, allocate_exported, free_exported>;
 /// Pinned host memory, which devices read and write directly.
 template <typename T>
-using PinnedArray = GrowingArray<T, cudaMallocHost, detail::FreePinned>;
+using PinnedArray = GrowingArray<T, PinnedBlock, allocate_pinned, free_pinned>;
 
 class Stream {
  public:

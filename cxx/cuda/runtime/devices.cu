@@ -1,6 +1,8 @@
 #include "cxx/cuda/runtime/devices.hpp"
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/memory_pool.hpp"
 
 namespace trifuse {
 
@@ -35,8 +37,7 @@ std::vector<DeviceInfo> visible_devices() {
   std::vector<DeviceInfo> devices;
   const int count = visible_device_count();
   for (int number = 0; number < count; ++number) {
-    cudaDeviceProp properties{};
-    TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
+    const cudaDeviceProp& properties = gpu::device_properties(number);
     devices.push_back({number, properties.name, properties.major, properties.minor,
                        static_cast<std::int64_t>(properties.totalGlobalMem), text_of(properties.uuid)});
   }
@@ -49,9 +50,11 @@ int visible_device_count() {
 
 std::int64_t free_device_memory(int number) {
   TRIFUSE_CUDA(cudaSetDevice(number));
-  std::size_t free = 0, total = 0;
-  TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-  return static_cast<std::int64_t>(free);
+  return gpu::device_memory_now().free;
+}
+
+void release_kept_device_memory() {
+  gpu::release_idle_memory();
 }
 
 std::string why_no_devices() {

@@ -26,6 +26,10 @@ int visible_device_count();
 /// only for a GPU that will be used. Throws DeviceError; without CUDA, UsageError.
 std::int64_t free_device_memory(int number);
 
+/// Returns the memory of GPUs and the pinned memory that this process keeps for its next run (memory_pool.hpp) to the
+/// driver. Does not disturb runs that compute. Throws DeviceError.
+void release_kept_device_memory();
+
 /// One sentence that says why visible_devices() is empty. Returns an empty string if there are such devices.
 std::string why_no_devices();
 

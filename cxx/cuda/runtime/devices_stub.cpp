@@ -16,6 +16,8 @@ std::int64_t free_device_memory(int) {
   throw UsageError(why_no_devices());
 }
 
+void release_kept_device_memory() {}
+
 std::string why_no_devices() {
   return "This Trifuse was built without CUDA.";
 }

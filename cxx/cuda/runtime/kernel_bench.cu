@@ -81,11 +81,9 @@ std::vector<double> settled_times(int repeats, Function once) {
   return seconds;
 }
 
-cudaDeviceProp use_device(int number) {
+const cudaDeviceProp& use_device(int number) {
   TRIFUSE_CUDA(cudaSetDevice(number));
-  cudaDeviceProp properties{};
-  TRIFUSE_CUDA(cudaGetDeviceProperties(&properties, number));
-  return properties;
+  return device_properties(number);
 }
 
 std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {

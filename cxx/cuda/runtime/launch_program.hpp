@@ -36,7 +36,6 @@ struct LaunchBuffers {
   /// `scratch`: doubles of scratch memory, see scratch_doubles().
   explicit LaunchBuffers(std::int64_t scratch);
 
-  Stream stream;
   Event kernel_begin, kernel_end;
   Event done{cudaEventDisableTiming | cudaEventBlockingSync};
   DeviceArray<double> scratch, warp_sums, task_sums;
@@ -45,6 +44,7 @@ struct LaunchBuffers {
   PinnedArray<char> host_program;
   PinnedArray<double> host_sums;
   double seconds_waiting = 0.0;  ///< that the host has waited for the device so far
+  Stream stream;                 ///< destroyed first, so that no work uses the memory
 };
 
 /// Returns parameters in which only some members are set: those that depend only on the formulation and on the numbers

@@ -93,9 +93,10 @@ class PanelCache {
   PanelSourceList sources_;  ///< the same providers; what they have produced is guarded by `state_`
   std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<std::byte> memory_, owned_;  ///< of the arena, of owned panels
-  mutable std::mutex state_;               ///< guards entries, arena and statistics
-  std::mutex acquiring_;                   ///< held by the worker that acquires panels
+  DeviceArray<std::byte> memory_;   ///< of the arena
+  ExportedArray<std::byte> owned_;  ///< owned panels
+  mutable std::mutex state_;        ///< guards entries, arena and statistics
+  std::mutex acquiring_;            ///< held by the worker that acquires panels
   std::condition_variable released_;
   /// Offsets of panels in the arena; owned panels lie behind its end. A panel has one pin for each list that uses it.
   /// An owned panel has one more pin, which is never removed.

@@ -71,6 +71,7 @@ class Arrays(ctypes.Structure):
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "gpu_count": (c_int64, []),
+    "release_memory": (None, []),
     "open_unverified_amplitudes": (c_void_p, [c_char_p, c_int32]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
@@ -142,6 +143,11 @@ class Library:
         """The number of GPUs that can be used."""
         count: int = self.call("gpu_count")
         return count
+
+
+def release_memory() -> None:
+    """Returns the memory that the process keeps for its next run on GPUs, at most 2 GiB of each GPU, to the system."""
+    library().call("release_memory")
 
 
 @functools.lru_cache(maxsize=None)

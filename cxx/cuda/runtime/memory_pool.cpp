@@ -1,0 +1,185 @@
+#include "cxx/cuda/runtime/memory_pool.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "cxx/cuda/kernel/check.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+/// The memory pool of one GPU, and the stream on which it allocates. CUDA orders allocations by streams. All of them
+/// are on this stream, and each is complete before it is used, so any stream may use the memory.
+class DevicePool {
+ public:
+  /// Belongs to GPU `device`, which must be the current one.
+  explicit DevicePool(int device) {
+    int supported = 0;
+    TRIFUSE_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
+    if (supported == 0) return;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device};
+    TRIFUSE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    TRIFUSE_CUDA(cudaMemPoolCreate(&pool_, &properties));
+    std::size_t free = 0, total = 0;
+    TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+    std::uint64_t kept = std::min(kept_device_bytes, total / kept_part);
+    TRIFUSE_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+  }
+
+  void* allocate(std::size_t bytes) const {
+    void* data = nullptr;
+    if (pool_ == nullptr) {
+      TRIFUSE_CUDA(cudaMalloc(&data, bytes));
+      return data;
+    }
+    TRIFUSE_CUDA(cudaMallocFromPoolAsync(&data, bytes, pool_, stream_));
+    TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
+    return data;
+  }
+
+  void free(void* data) const { static_cast<void>(pool_ == nullptr ? cudaFree(data) : cudaFreeAsync(data, stream_)); }
+
+  /// Bytes that the pool holds and nobody uses.
+  std::int64_t idle_bytes() const {
+    if (pool_ == nullptr) return 0;
+    std::uint64_t held = 0, used = 0;
+    TRIFUSE_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &held));
+    TRIFUSE_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+    return static_cast<std::int64_t>(held - used);
+  }
+
+  void release_idle() const {
+    if (pool_ == nullptr) return;
+    TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
+    TRIFUSE_CUDA(cudaMemPoolTrimTo(pool_, 0));
+  }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;  ///< null: this GPU has no memory pools, and memory comes from cudaMalloc
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Pinned blocks that nobody uses, by size in bytes.
+struct PinnedPool {
+  std::mutex mutex;
+  std::multimap<std::size_t, void*> idle;
+  std::size_t idle_bytes = 0;
+};
+
+/// The pools of this process. They are never destroyed, because at the end of a process CUDA may be gone before them.
+struct Pools {
+  std::mutex mutex;
+  std::map<int, DevicePool> devices;  ///< by number of the GPU
+  PinnedPool pinned;
+};
+
+Pools& pools() {
+  static auto* const all = new Pools;
+  return *all;
+}
+
+const DevicePool& pool_of(int device) {
+  const std::lock_guard lock(pools().mutex);
+  auto& devices = pools().devices;
+  const auto found = devices.find(device);
+  return found != devices.end() ? found->second : devices.emplace(device, DevicePool(device)).first->second;
+}
+
+int current_device() {
+  int device = 0;
+  TRIFUSE_CUDA(cudaGetDevice(&device));
+  return device;
+}
+
+void release_idle_pinned() {
+  std::multimap<std::size_t, void*> idle;
+  {
+    const std::lock_guard lock(pools().pinned.mutex);
+    idle = std::exchange(pools().pinned.idle, {});
+    pools().pinned.idle_bytes = 0;
+  }
+  for (const auto& [bytes, data] : idle) static_cast<void>(cudaFreeHost(data));
+}
+
+}  // namespace
+
+DeviceBlock allocate_device(std::size_t bytes) {
+  const int device = current_device();
+  return {pool_of(device).allocate(bytes), device};
+}
+
+void free_device(const DeviceBlock& block) {
+  pool_of(block.device).free(block.data);
+}
+
+DeviceBlock allocate_exported(std::size_t bytes) {
+  const int device = current_device();
+  pool_of(device).release_idle();
+  void* data = nullptr;
+  TRIFUSE_CUDA(cudaMalloc(&data, bytes));
+  return {data, device};
+}
+
+void free_exported(const DeviceBlock& block) {
+  static_cast<void>(cudaFree(block.data));
+}
+
+PinnedBlock allocate_pinned(std::size_t bytes) {
+  PinnedPool& pool = pools().pinned;
+  {
+    const std::lock_guard lock(pool.mutex);
+    const auto found = pool.idle.lower_bound(bytes);
+    // A block that is much larger is left to a larger array.
+    constexpr std::size_t small = std::size_t{1} << 20;
+    if (found != pool.idle.end() && found->first <= 2 * bytes + small) {
+      const PinnedBlock block{found->second, found->first};
+      pool.idle.erase(found);
+      pool.idle_bytes -= block.bytes;
+      return block;
+    }
+  }
+  PinnedBlock block{nullptr, bytes};
+  TRIFUSE_CUDA(cudaMallocHost(&block.data, bytes));
+  return block;
+}
+
+void free_pinned(const PinnedBlock& block) {
+  PinnedPool& pool = pools().pinned;
+  {
+    const std::lock_guard lock(pool.mutex);
+    if (pool.idle_bytes + block.bytes <= kept_pinned_bytes) {
+      pool.idle.emplace(block.bytes, block.data);
+      pool.idle_bytes += block.bytes;
+      return;
+    }
+  }
+  static_cast<void>(cudaFreeHost(block.data));
+}
+
+DeviceMemoryState device_memory_now() {
+  std::size_t free = 0, total = 0;
+  TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+  return {static_cast<std::int64_t>(free) + pool_of(current_device()).idle_bytes(), static_cast<std::int64_t>(total)};
+}
+
+void release_idle_memory() {
+  release_idle_pinned();
+  int before = 0;
+  if (cudaGetDevice(&before) != cudaSuccess) return;
+  const std::lock_guard lock(pools().mutex);
+  for (const auto& [device, pool] : pools().devices) {
+    TRIFUSE_CUDA(cudaSetDevice(device));
+    pool.release_idle();
+  }
+  TRIFUSE_CUDA(cudaSetDevice(before));
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Memory of GPUs and pinned memory for `DeviceArray` and `PinnedArray`. Memory that a calculation has freed stays with
+/// the process for a while, because the driver needs milliseconds to provide new memory: without this, the memory of a
+/// small molecule takes longer than its tasks.
+namespace trifuse::gpu {
+
+/// The most idle memory that the process keeps, in bytes: device memory of each GPU, though at most one
+/// `kept_part` of the GPU's memory, and pinned memory.
+inline constexpr std::size_t kept_device_bytes = std::size_t{2} << 30, kept_part = 16;
+inline constexpr std::size_t kept_pinned_bytes = std::size_t{512} << 20;
+
+/// A block of device memory.
+struct DeviceBlock {
+  void* data = nullptr;
+  int device = 0;  ///< number of the GPU to which the block belongs
+};
+/// Allocates device memory on the current GPU. Throws DeviceMemoryError if there is not enough.
+DeviceBlock allocate_device(std::size_t bytes);
+/// Frees a block. No work that uses it may be pending. Ignores errors: a GPU that has failed frees its memory itself.
+void free_device(const DeviceBlock& block);
+
+/// Allocates device memory on the current GPU that other processes and other GPUs may open. It does not stay with the
+/// process when it is freed. Throws DeviceMemoryError if there is not enough.
+DeviceBlock allocate_exported(std::size_t bytes);
+/// Frees a block of allocate_exported(). As free_device().
+void free_exported(const DeviceBlock& block);
+
+/// A block of pinned memory, which all GPUs read and write directly.
+struct PinnedBlock {
+  void* data = nullptr;
+  std::size_t bytes = 0;  ///< size of the block
+};
+/// Allocates at least `bytes` of pinned memory. Throws DeviceMemoryError if there is not enough.
+PinnedBlock allocate_pinned(std::size_t bytes);
+/// Frees a block. No work that uses it may be pending.
+void free_pinned(const PinnedBlock& block);
+
+/// Memory of a GPU, in bytes.
+struct DeviceMemoryState {
+  std::int64_t free;   ///< that calculations of this process can allocate: free memory and idle memory
+  std::int64_t total;  ///< of the GPU
+};
+/// The memory of the current GPU now.
+DeviceMemoryState device_memory_now();
+
+/// Returns all idle memory to the driver.
+void release_idle_memory();
+
+}  // namespace trifuse::gpu

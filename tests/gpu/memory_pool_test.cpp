@@ -1,0 +1,96 @@
+#include "cxx/cuda/runtime/memory_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+#include "tests/gpu/gpu_test_support.hpp"
+
+/// Memory that outlives a calculation.
+namespace trifuse::gpu {
+namespace {
+
+using namespace trifuse::testing;
+
+std::int64_t free_for_others() {
+  std::size_t free = 0, total = 0;
+  TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(free);
+}
+
+class KeptMemory : public OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
+    TRIFUSE_CUDA(cudaSetDevice(0));
+    release_idle_memory();
+  }
+  void TearDown() override {
+    if (!IsSkipped()) release_idle_memory();
+  }
+};
+
+TEST_F(KeptMemory, OfADeviceIsFreeForTheNextRunAndReleasedOnDemand) {
+  const DeviceArray<double> keeps_the_context_busy(1);
+  const std::int64_t others = free_for_others(), own = device_memory_now().free;
+  { const DeviceArray<double> array(std::size_t{1} << 27); }  // 1 GiB
+  EXPECT_GE(device_memory_now().free, own - 4 * mebibyte) << "idle memory counts as free";
+  release_idle_memory();
+  EXPECT_GE(free_for_others(), others - 4 * mebibyte);
+}
+
+TEST_F(KeptMemory, HasALimit) {
+  const std::int64_t others = free_for_others();
+  { const DeviceArray<double> array(std::size_t{1} << 30); }  // 8 GiB
+  TRIFUSE_CUDA(cudaDeviceSynchronize());
+  EXPECT_GE(free_for_others(), others - static_cast<std::int64_t>(kept_device_bytes) - 64 * mebibyte);
+}
+
+TEST_F(KeptMemory, OfTheHostIsUsedAgain) {
+  double* first = nullptr;
+  {
+    const PinnedArray<double> array(std::size_t{1} << 20);
+    first = array.data();
+  }
+  const PinnedArray<double> same_size(std::size_t{1} << 20);
+  EXPECT_EQ(same_size.data(), first);
+  const PinnedArray<double> other(std::size_t{1} << 20);
+  EXPECT_NE(other.data(), first);
+}
+
+TEST_F(KeptMemory, HoldsWhatIsWrittenToIt) {
+  const std::vector<int> numbers{3, 1, 4, 1, 5, 9};
+  for (int round = 0; round < 3; ++round) {
+    const DeviceArray<int> array(numbers.size());
+    TRIFUSE_CUDA(cudaMemcpy(array.data(), numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice));
+    std::vector<int> back(numbers.size());
+    TRIFUSE_CUDA(cudaMemcpy(back.data(), array.data(), numbers.size() * sizeof(int), cudaMemcpyDeviceToHost));
+    EXPECT_EQ(back, numbers);
+  }
+}
+
+TEST_F(KeptMemory, IsFlatOverManyRunsOfTheSameBits) {
+  const auto source = make_synthetic_source({Reference::rhf, 5, 5, 20, 20, 1, 5, 20, 1});
+  CalculationOptions options;
+  options.executor = ExecutorKind::cuda;
+  options.devices = {0};
+  std::vector<double> energies;
+  for (int round = 0; round < 20; ++round) {
+    energies.push_back(Calculation(*source, nullptr, options).run().energies.front().total.e_paren_t);
+  }
+  EXPECT_EQ(std::count(energies.begin(), energies.end(), energies.front()), std::ssize(energies));
+  const std::int64_t after_twenty = free_for_others();
+  for (int round = 0; round < 200; ++round) static_cast<void>(Calculation(*source, nullptr, options).run());
+  EXPECT_GE(free_for_others(), after_twenty - 4 * mebibyte) << "memory is flat";
+}
+
+}  // namespace
+}  // namespace trifuse::gpu
