@@ -4,18 +4,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/free_memory.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
-#include "cxx/parallel/free_memory.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/commands.hpp"
@@ -77,7 +78,7 @@ struct BenchCommand {
       formulations.push_back(SpinFormulation::spin_adapted);
     if (formulation == "spin-orbital" || formulation == "both" || formulations.empty())
       formulations.push_back(SpinFormulation::spin_orbital);
-    print_output("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
+    print("{}BLAS         {}\nProcessor    {}\n\n", describe_source(*amplitudes), blas(), processor_name());
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     for (const SpinFormulation each : formulations)
       results.push_back(cuda ? measure_devices(*amplitudes, each) : measure(*amplitudes, each));
@@ -91,6 +92,12 @@ struct BenchCommand {
     const std::unique_ptr<TileSource> amplitudes = source();
     outputs.protect_inputs(*amplitudes);
     write_dump(*amplitudes, write, dump);
+  }
+
+  /// Prints text for the user, unless the report goes to standard output.
+  template <typename... Arguments>
+  void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
+    if (!is_standard_output(json)) print_output(format, std::forward<Arguments>(arguments)...);
   }
 
   static std::string blas() { return json_machine()["blas"].get<std::string>(); }
@@ -125,10 +132,9 @@ struct BenchCommand {
       dgemm.push_back(0.5 * (before + after));
       ratios.push_back(ours.back() / dgemm.back());
     }
-    print_output(
-        "{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
-        to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
-        calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
+    print("{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
+          to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
+          calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
     return {{"form", to_string(each)},
             {"threads", calculation.threads()},
             {"tasks", calculation.plan().tasks.size()},
@@ -144,11 +150,11 @@ struct BenchCommand {
   /// warm chip.
   nlohmann::ordered_json measure_kernels(int number) const {
     const double peak = time_matrix_instruction(number);
-    print_output("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
+    print("FP64 matrix instruction, operands in registers: {:.2f} TF/s\n\n", peak * 1e-12);
     // The model gives the time of a task in full CTA tiles for each multiprocessor. The time of one CTA tile should be
     // about the same for similar tasks.
-    print_output("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "tiles", "ms", "TF/s",
-                 "DGEMM", "to DGEMM", "us/tile", "spill");
+    print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "tiles", "ms", "TF/s", "DGEMM",
+          "to DGEMM", "us/tile", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
@@ -158,9 +164,9 @@ struct BenchCommand {
         const KernelTimes times = time_kernel(which, name, std::max(repeats, 5), number);
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
-        print_output("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name,
-                     times.kernel, times.cta_tiles, seconds * 1e3, rate * 1e-12, dgemm * 1e-12,
-                     dgemm > 0.0 ? rate / dgemm : 0.0, seconds * 1e6 / times.modelled, times.local_bytes);
+        print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
+              times.cta_tiles, seconds * 1e3, rate * 1e-12, dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0,
+              seconds * 1e6 / times.modelled, times.local_bytes);
         rates[times.kernel] = rate;
         flush_output();
         results.push_back({{"task", which.name},
@@ -175,7 +181,7 @@ struct BenchCommand {
                            {"registers", times.registers},
                            {"local_bytes", times.local_bytes}});
       }
-      if (tune) print_output("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
+      if (tune) print("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
     }
     return results;
   }
@@ -215,7 +221,7 @@ struct BenchCommand {
     const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
     const double all_dgemm = dgemm * static_cast<double>(calculation.devices().size());
     const double whole = operations / (loading + median(seconds));
-    print_output(
+    print(
         "{:<13} {:8.3f} s   {:7.2f} TF/s   ({} tasks, median of {})\n"
         "             {:.2f} s reading operands; {:.2f} TF/s from tiles to energies\n{}{}",
         to_string(each), median(seconds), median(ours) * 1e-12, calculation.plan().tasks.size(), repeats, loading,
@@ -277,7 +283,7 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  bench->add_option("--json", command->json, "Write all results to this JSON file");
+  bench->add_option("--json", command->json, "Write all results to this JSON file; - is standard output");
   bench->add_option("--write", command->write, "Write the amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
   bench->footer("Details: drivers/docs/running.md (measuring a machine)");

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 
@@ -7,6 +6,7 @@
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
+#include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/source_check.hpp"
@@ -30,10 +30,10 @@ struct ConvertCommand {
     const std::unique_ptr<TileSource> amplitudes = source.open();
     outputs.protect_inputs(*amplitudes);
     verify_source(*amplitudes, *amplitudes, trust_input);
-    const bool terminal = !quiet && isatty(STDERR_FILENO) != 0;
-    if (terminal) write.progress = [](double fraction) { print_error("\r{:5.1f} %", 100.0 * fraction); };
+    StatusLine status(quiet);
+    write.progress = [&](double fraction) { status.show(fmt::format("{:5.1f} %", 100.0 * fraction)); };
     write_dump(*amplitudes, target, write);
-    if (terminal) write_error("\r\033[K");
+    status.clear();
     if (!quiet) print_output("{} is a Trifuse dump of {}.\n", printable(target), printable(amplitudes->info().path));
   }
 };

@@ -51,20 +51,22 @@ struct InfoCommand {
     const double rate = on_cpu ? measure_dgemm(512, calculation.threads(), 5) * usual_share : 0.0;
     const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;
 
-    print_output("{}", describe_source(*right));
-    if (left) print_output("Left         {}\n", printable(left->info().path));
-    print_output("{}", describe_ccsd(right->info(), ccsd_energy));
-    print_output("{}", no_check ? "Checks       none were made (--no-check)\n"
-                                : "Arrays       all numbers finite, symmetries as claimed\n");
-    print_output("{}", describe_checks(checks, of_left));
-    print_output("{}", describe_plan(calculation));
-    print_output("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
-    if (on_cpu) {
-      print_output("Estimate     {} on this machine ({:.0f} GF/s)\n",
-                   seconds < 1.0 ? "less than 1 s" : duration(seconds), rate * 1e-9);
+    if (!is_standard_output(json)) {
+      print_output("{}", describe_source(*right));
+      if (left) print_output("Left         {}\n", printable(left->info().path));
+      print_output("{}", describe_ccsd(right->info(), ccsd_energy));
+      print_output("{}", no_check ? "Checks       none were made (--no-check)\n"
+                                  : "Arrays       all numbers finite, symmetries as claimed\n");
+      print_output("{}", describe_checks(checks, of_left));
+      print_output("{}", describe_plan(calculation));
+      print_output("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
+      if (on_cpu) {
+        print_output("Estimate     {} on this machine ({:.0f} GF/s)\n",
+                     seconds < 1.0 ? "less than 1 s" : duration(seconds), rate * 1e-9);
+      }
+      print_output("\n");
+      print_tiles(calculation.plan().tiles);
     }
-    print_output("\n");
-    print_tiles(calculation.plan().tiles);
     nlohmann::ordered_json document = {
         {"input", json_source(*right)},
         {"plan", json_plan(calculation)},
@@ -97,7 +99,7 @@ void add_info(CLI::App& app, int&) {
   command->flags.add_to(*info);
   info->add_flag("--no-check", command->no_check, "Read only names, shapes and attributes, not the numbers");
   info->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
-  info->add_option("--json", command->json, "Write the same to this JSON file");
+  info->add_option("--json", command->json, "Write the same to this JSON file; - is standard output");
   add_overwrite(*info, command->overwrite);
   info->callback([command] { command->execute(); });
 }

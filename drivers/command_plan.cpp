@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
@@ -15,6 +16,7 @@
 #include "drivers/plan_limits.hpp"
 #include "drivers/plan_report.hpp"
 #include "drivers/plan_trace.hpp"
+#include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -57,7 +59,10 @@ struct PlanCommand {
     problem.formulation = formulation_of(*molecule);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, tile_size);
     require_predictable(tiles, problem.formulation);
+    StatusLine status;
+    status.show(fmt::format("Listing about {:.0f} tasks", estimated_tasks(tiles, problem.formulation)));
     const Plan plan = make_plan(tiles, problem.formulation);
+    status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem);
 
@@ -77,13 +82,16 @@ struct PlanCommand {
     of_curve.nodes = nodes.value_or(0);
     of_curve.lanes = 0;
     PlanBudget budget;
-    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction, budget);
-    report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction, budget);
-    const std::vector<ComparedRun> compared = compare(runs, machine);
+    report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction, budget, status);
+    report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction, budget, status);
+    const std::vector<ComparedRun> compared = compare(runs, machine, status);
+    status.clear();
     const nlohmann::ordered_json json_report = json_plan_report(report, compared);
     require_finite(json_report);
-    print_output("{}", describe(report));
-    if (!compared.empty()) print_output("\n{}", describe(compared));
+    if (!is_standard_output(json)) {
+      print_output("{}", describe(report));
+      if (!compared.empty()) print_output("\n{}", describe(compared));
+    }
     trace_file.write([&] { return trace_of(report.prediction.tasks, machine.gpu); });
     json_file.write(json_report);
   }
@@ -135,6 +143,11 @@ struct PlanCommand {
     return job;
   }
 
+  static std::string name_of(const JobShape& job) {
+    return job.gpus > 0 ? fmt::format("{} GPU{}", job.gpus, job.gpus == 1 ? "" : "s")
+                        : fmt::format("{} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
+  }
+
   /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), but on fewer than `job` has.
   static std::vector<JobShape> smaller_jobs(const JobShape& job, std::int64_t factor) {
     std::vector<JobShape> jobs;
@@ -154,14 +167,17 @@ struct PlanCommand {
   /// only every third power is used, and fewer if the simulations exceed `budget`.
   static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
                                                const MachineModel& machine, const JobShape& job,
-                                               const Prediction& asked_for, PlanBudget& budget) {
+                                               const Prediction& asked_for, PlanBudget& budget, StatusLine& status) {
     std::vector<Prediction> curve;
     constexpr std::int64_t longest_step = 1 << 18;
     for (std::int64_t factor = static_cast<double>(plan.tasks.size()) > many_curve_tasks ? 8 : 2;
          factor <= longest_step; factor *= factor) {
       const std::vector<JobShape> smaller = smaller_jobs(job, factor);
       if (!budget.take(plan, smaller)) continue;
-      for (const JobShape& each : smaller) curve.push_back(predict(plan, problem, inspection, machine, each));
+      for (const JobShape& each : smaller) {
+        status.show(fmt::format("Predicting {}, for the scaling to {}", name_of(each), name_of(job)));
+        curve.push_back(predict(plan, problem, inspection, machine, each));
+      }
       break;
     }
     curve.push_back(asked_for);
@@ -171,7 +187,7 @@ struct PlanCommand {
   /// Predictions for the same job with other tile sizes, as far as `budget` allows.
   static std::vector<TileSizeTrial> other_tiles(const TileSource& molecule, const Problem& problem, const Plan& plan,
                                                 const MachineModel& machine, const JobShape& job,
-                                                const Prediction& chosen, PlanBudget& budget) {
+                                                const Prediction& chosen, PlanBudget& budget, StatusLine& status) {
     std::vector<TileSizeTrial> trials;
     const TileSizes largest = largest_tiles(plan.tiles);
     trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
@@ -179,6 +195,7 @@ struct PlanCommand {
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
       const TileSpace tiles = tiles_of(molecule, problem.formulation, true, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.formulation) > many_tiles_tasks) continue;
+      status.show(fmt::format("Trying {} tiles", size ? std::to_string(*size) : "other"));
       const Plan other = make_plan(tiles, problem.formulation);
       if (!budget.take(other, {job})) continue;
       const Inspection inspection(other, problem);
@@ -191,9 +208,11 @@ struct PlanCommand {
   }
 
   /// Predictions for measured runs, each on the machine of this command.
-  std::vector<ComparedRun> compare(const std::vector<MeasuredRun>& runs, const MachineModel& machine) const {
+  std::vector<ComparedRun> compare(const std::vector<MeasuredRun>& runs, const MachineModel& machine,
+                                   StatusLine& status) const {
     std::vector<ComparedRun> compared;
     for (const MeasuredRun& run : runs) {
+      status.show(fmt::format("Predicting the measured run {} of {}", compared.size() + 1, runs.size()));
       Problem problem;
       problem.formulation = run.formulation;
       const std::unique_ptr<TileSource> made_up = run.molecule();
@@ -251,7 +270,7 @@ void add_plan(CLI::App& app, int&) {
       ->capture_default_str();
   plan->add_option("--assume", command->assumptions, "Change a number of the machine model, for example network=100e9");
   plan->add_option("--measured", command->measured, "JSON reports of measured runs, to compare with their predictions");
-  plan->add_option("--json", command->json, "Write all results to this JSON file");
+  plan->add_option("--json", command->json, "Write all results to this JSON file; - is standard output");
   plan->add_option("--trace", command->trace, "Write the timeline of the GPUs as a Chrome/Perfetto trace to this file");
   add_overwrite(*plan, command->overwrite);
   plan->footer(

@@ -13,13 +13,14 @@
 #include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
+#include "cxx/parallel/same_numbers.hpp"
 #include "cxx/report/check_report.hpp"
+#include "cxx/report/rank_report.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/begin_devices.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
-#include "drivers/rank_report.hpp"
 #include "drivers/same_input.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
@@ -103,6 +104,9 @@ struct RunCommand {
   }
 
  private:
+  /// True if the energies and warnings are only in the report.
+  bool prints_only_report() const { return is_standard_output(json) || (quiet && !json.empty()); }
+
   struct Sources {
     std::unique_ptr<TileSource> right, left;
     CheckReport right_check, left_check;
@@ -151,7 +155,7 @@ struct RunCommand {
   /// `job`: the plan of all ranks, or null for a single process. `begin`: time at which the input was opened.
   void compute(const Calculation& calculation, const Sources& sources, const DistributedCalculation* job, double begin,
                RunTimes times, ReportFile& json_file) const {
-    const bool silent = quiet || !speaks;
+    const bool silent = prints_only_report() || quiet || !speaks;
     if (!silent) {
       print_output("{}", describe_source(*sources.right));
       if (sources.left) print_output("Left         {}\n", printable(sources.left->info().path));
@@ -168,7 +172,7 @@ struct RunCommand {
         return calculation.run(
             &stop_requested, [&](const RunProgress& now) { progress.update(now); },
             [&](const std::string& warning) {
-              if (quiet && !json.empty()) return;
+              if (prints_only_report()) return;
               progress.finish();
               print_error("trifuse: warning: {}\n", printable(warning));
             });
@@ -199,7 +203,7 @@ struct RunCommand {
       write_output(energies + "\nWARNING      The report " + printable(json) + " could not be written.\n");
       throw;
     }
-    if (!quiet || json.empty()) write_output(energies);
+    if (!prints_only_report()) write_output(energies);
   }
 };
 
@@ -211,7 +215,8 @@ void add_run(CLI::App& app, Communicator* communicator) {
   command->source.add_to(*run);
   command->flags.add_to(*run);
   run->add_option("--journal", command->journal, "Checkpoint file: run the same command again to resume");
-  run->add_option("--json", command->json, "Write energies, settings and timings to this JSON file");
+  run->add_option("--json", command->json,
+                  "Write energies, settings and timings to this JSON file; - is standard output");
   run->add_flag("--trust-input", command->trust_input, "Continue after a failed witness; the report says so");
   run->add_flag("-q,--quiet", command->quiet, "Print only the energies; with --json print nothing");
   add_overwrite(*run, command->overwrite);

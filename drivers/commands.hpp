@@ -25,5 +25,7 @@ void add_convert(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_selftest(CLI::App& app, int& exit_code);
+/// Not listed by `--help`. It describes the commands that `app` has when it runs.
+void add_describe(CLI::App& app);
 
 }  // namespace trifuse::cli

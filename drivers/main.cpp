@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <cstdio>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
@@ -14,6 +16,7 @@
 #include "drivers/launcher.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/mpi_communicator.hpp"
+#include "drivers/nearest_name.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
@@ -23,6 +26,21 @@ namespace {
 
 void stop_program(int) {
   end_in_handler("trifuse: Stopped by a signal; unfinished files were removed.\n");
+}
+
+/// Throws UsageError if the first argument is not an option and not the name of a command.
+void expect_command(const CLI::App& app, int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || word.front() == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return;
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  const std::string nearest = nearest_name(word, names);
+  throw UsageError(nearest.empty()
+                       ? fmt::format("There is no command '{}'; the commands are {}.", word, fmt::join(names, ", "))
+                       : fmt::format("There is no command '{}'; did you mean '{}'?", word, nearest));
 }
 
 /// Runs the command line and returns the exit code. `communicator`: the ranks of the job, of which rank 0 prints; null
@@ -46,6 +64,8 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   add_convert(app, exit_code);
   add_bench(app, exit_code);
   add_selftest(app, exit_code);
+  add_describe(app);
+  expect_command(app, argc, argv);
   // An empty value often comes from a script variable that is not set. It must not be ignored.
   const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "an empty value" : ""; }, "");
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/terminal.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/journal_file.hpp"
 #include "cxx/report/report.hpp"
@@ -98,8 +99,9 @@ void Outputs::refuse_protected(const std::string& path, const std::string& optio
   if (JournalFile::is_journal(path)) refuse("a journal");
 }
 
-ReportFile::ReportFile(Outputs& outputs, const std::string& path, std::string command) : command_(std::move(command)) {
-  if (path.empty()) return;
+ReportFile::ReportFile(Outputs& outputs, const std::string& path, std::string command)
+    : command_(std::move(command)), on_standard_output_(is_standard_output(path)) {
+  if (path.empty() || on_standard_output_) return;
   OutputRules rules = outputs.add("--json", path);
   rules.kept = kept_unless(fmt::format("report of `trifuse {}`", command_), rules.cure);
   rules.is_earlier = [command = command_](const std::string& file) { return is_earlier_report(file, command); };
@@ -107,6 +109,7 @@ ReportFile::ReportFile(Outputs& outputs, const std::string& path, std::string co
 }
 
 void ReportFile::write(const nlohmann::ordered_json& content) {
+  if (on_standard_output_) write_output(report_text(command_, content));
   if (!file_) return;
   file_->write(report_text(command_, content));
   file_->finish();

@@ -42,7 +42,12 @@ class Outputs {
   std::vector<std::pair<std::string, std::string>> outputs_;  ///< pairs of option and path
 };
 
-/// A JSON report. Does nothing if its path is empty. `outputs` must outlive it.
+/// True if a report of this path goes to standard output. The command then prints nothing else there.
+inline bool is_standard_output(const std::string& path) {
+  return path == "-";
+}
+
+/// A JSON report, in a file or on standard output. Does nothing if its path is empty. `outputs` must outlive it.
 class ReportFile {
  public:
   /// `command`: name of the command, e.g. "run". Throws as `Outputs::add` and OutputFile do.
@@ -52,6 +57,7 @@ class ReportFile {
 
  private:
   std::string command_;
+  bool on_standard_output_;
   std::unique_ptr<OutputFile> file_;
 };
 

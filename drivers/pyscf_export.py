@@ -53,28 +53,36 @@ class ExportError(Exception):
     """What cannot be exported, in one sentence."""
 
 
-def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False):
+def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False, factors=True):
     """Write amplitudes, orbital energies, Fock matrix and integrals of a converged RCCSD or UCCSD object.
 
     `eris` are the integrals from `cc.ao2mo()`; without them they are transformed again. The large (ia|bc) arrays are
-    written one occupied orbital at a time, so that no more than v^3 numbers are held at once. `overwrite` allows that
-    any file or link of this name is replaced.
+    written one occupied orbital at a time, so that no more than v^3 numbers are held at once. A density-fitted object
+    gets a dump of its factors (`factors=False`: of the integrals), which is much smaller, and (ia|bc) is never made.
+    `overwrite` allows that any file or link of this name is replaced.
     """
     _check_supported(cc)
     _check_converged(cc, allow_unconverged)
     _may_take(filename, _kind(cc), overwrite)  # before the integrals are transformed
+    factors = factors and is_density_fitted(cc)
     if eris is None:
-        eris = cc.ao2mo(cc.mo_coeff)
+        eris = _fock_only(cc) if factors else cc.ao2mo(cc.mo_coeff)
     orbitals = _orbitals(cc, eris, cc.t1, cc.t2)
+    integrals = factor_arrays(cc, orbitals, eris) if factors else None
     with _new_dump(filename, _kind(cc), overwrite) as file:
-        _write_header(file, cc, orbitals, comment)
-        file.attrs["correlation_energy"] = float(cc.energy(cc.t1, cc.t2, eris))
+        _write_header(file, cc, orbitals, comment, integrals)
+        energy = cc.energy(cc.t1, cc.t2, integrals_of_energy(integrals, orbitals, eris) if factors else eris)
+        file.attrs["correlation_energy"] = float(energy)
         file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
         file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
         _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
         for name, matrix in fock_matrices(orbitals).items():
             _write_rows(file, name, matrix)
-        _write_ordered(file, integral_arrays(orbitals, eris), orbitals)
+        if factors:
+            for name, array in integrals.items():
+                _write_rows(file, name, array)
+        else:
+            _write_ordered(file, integral_arrays(orbitals, eris), orbitals)
 
 
 def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
@@ -294,6 +302,58 @@ def integral_arrays(orbitals, eris):
         spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
         arrays.append(Array(name.lower() + spins, name, values, rows))
     return arrays
+
+
+def is_density_fitted(cc):
+    """Whether the integrals of an object are products of the factors of its `with_df`."""
+    return type(cc).__module__.startswith("pyscf.cc.df") and getattr(cc, "with_df", None) is not None
+
+
+def factor_arrays(cc, orbitals, eris):
+    """The factors of the dump, of a density-fitted object, in its order: arrays by name.
+
+    (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s]. factors_vv is packed, [naux,v(v+1)/2]. The vectors in atomic orbitals are read
+    from `cc.with_df` in blocks.
+    """
+    from pyscf.ao2mo import _ao2mo
+
+    naux, arrays, spins = cc.with_df.get_naoaux(), {}, []
+    coefficients = (eris.mo_coeff,) if orbitals.restricted else eris.mo_coeff
+    for suffix, spin, mo in zip(orbitals.suffixes, ("ov", "OV"), coefficients):
+        o, v = (len(orbitals.order[c]) for c in spin)
+        order = np.concatenate([orbitals.order[spin[0]], o + orbitals.order[spin[1]]])
+        spins.append((suffix, o, v, np.asarray(mo[:, order], order="F")))
+        for name, shape in (("oo", (o, o)), ("ov", (o, v)), ("vv", (v * (v + 1) // 2,))):
+            arrays[f"factors_{name}{suffix}"] = np.empty((naux, *shape))
+    begin = 0
+    for block in cc.with_df.loop():
+        end = begin + len(block)
+        for suffix, o, v, mo in spins:
+            n = o + v
+            pairs = _ao2mo.nr_e2(block, mo, (0, n, 0, n), aosym="s2", mosym="s1").reshape(-1, n, n)
+            arrays["factors_oo" + suffix][begin:end] = pairs[:, :o, :o]
+            arrays["factors_ov" + suffix][begin:end] = pairs[:, :o, o:]
+            b, c = np.tril_indices(v)
+            arrays["factors_vv" + suffix][begin:end] = pairs[:, o + b, o + c]
+        begin = end
+    if begin != naux:
+        raise ExportError(f"density fitting delivered {begin} of {naux} vectors; build cc.with_df again.")
+    return arrays
+
+
+def integrals_of_energy(factors, orbitals, eris):
+    """A copy of PySCF's integral object with what the CCSD energy needs: (ia|jb), in PySCF's order, from factors."""
+    eris = copy.copy(eris)
+    rows = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        back = np.ix_(*(np.argsort(orbitals.order[c]) for c in spin))
+        rows[spin] = np.stack([row[back] for row in factors["factors_ov" + suffix]])
+    for name in ("ovov",) if orbitals.restricted else ("ovov", "ovOV", "OVOV"):
+        left, right = rows[name[:2]], rows[name[2:]]
+        setattr(eris, name, np.tensordot(left, right, axes=(0, 0)))
+    if orbitals.restricted:
+        eris.ovvo = eris.ovov.transpose(0, 1, 3, 2)
+    return eris
 
 
 def orbital_numbers(orbitals):
@@ -545,20 +605,30 @@ def _provenance(cc):
             "program": f"PySCF {pyscf.__version__}"}
 
 
-def _begin(file, reference, kind, omega2, largest, strings):
+def _auxiliary_basis(cc):
+    basis = cc.with_df.auxbasis
+    return basis if isinstance(basis, str) else "default of PySCF" if basis is None else "user-defined"
+
+
+def _begin(file, reference, kind, omega2, largest, strings, version=1):
     """Writes the attributes of every dump. `largest`: elements of its largest array; `strings`: optional attributes."""
     file.block = _seal_block(largest)
-    file.attrs["version"] = 1
+    file.attrs["version"] = version
     for name, text in {"format": "trifuse-dump", "reference": reference, "amplitudes": kind, **strings}.items():
         _set_string(file, name, text)
     if omega2 is not None:
         file.attrs["omega2"] = omega2
 
 
-def _write_header(file, cc, orbitals, comment):
+def _write_header(file, cc, orbitals, comment, factors=None):
     o, v = (max(len(orbitals.order[c]) for c in classes if c in orbitals.order) for classes in ("oO", "vV"))
     largest = max(o * v**3, o**3 * v, (o * v)**2, (o + v)**2)
-    _begin(file, orbitals.reference, _kind(cc), _omega2(cc), largest, _provenance(cc))
+    if factors is None:
+        _begin(file, orbitals.reference, _kind(cc), _omega2(cc), largest, _provenance(cc))
+    else:
+        largest = max([(o * v)**2, (o + v)**2, *(array.size for array in factors.values())])
+        strings = {**_provenance(cc), "factorization": "density-fitting", "auxiliary_basis": _auxiliary_basis(cc)}
+        _begin(file, orbitals.reference, _kind(cc), _omega2(cc), largest, strings, version=2)
     if not cc.converged:
         comment += " (CCSD not converged)"
     if comment:

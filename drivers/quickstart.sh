@@ -14,11 +14,11 @@ program=$trifuse_root/build/release/drivers/trifuse
 if [[ -x $program ]]; then
   messages=$(mktemp)
   trap 'rm -f "$messages"' EXIT
-  trifuse_build release --target trifuse_program 2>"$messages" || { cat "$messages" >&2; exit 1; }
+  trifuse_build release --target trifuse_installable 2>"$messages" || { cat "$messages" >&2; exit 1; }
   rm -f "$messages"
 else
   trifuse_say "Building Trifuse (a minute or two, once) ..."
-  trifuse_build release --target trifuse_program
+  trifuse_build release --target trifuse_installable
 fi
 
 if (($# == 0)); then

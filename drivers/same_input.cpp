@@ -1,13 +1,10 @@
 #include "drivers/same_input.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
-
-#include "cxx/base/error.hpp"
 
 namespace trifuse::cli {
 namespace {
@@ -32,22 +29,6 @@ bool same_file(Communicator& communicator, const std::string& path) {
     if (all[n] != all[n % mine.size()] || all[n - n % mine.size()] == 0.0) return false;
   }
   return true;
-}
-
-void expect_same_numbers(Communicator& communicator, const TileSource& source) {
-  std::vector<double> mine(5, 0.0);
-  if (const auto digest = source.digest()) {
-    mine = {1.0, static_cast<double>((*digest)[0] / half), static_cast<double>((*digest)[0] % half),
-            static_cast<double>((*digest)[1] / half), static_cast<double>((*digest)[1] % half)};
-  }
-  const std::vector<double> all = allgather(communicator, mine);
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    if (all[n] == all[n % mine.size()]) continue;
-    throw InputError(
-        fmt::format("{}: ranks 0 and {} read different numbers under this name; give all ranks the same file, and make "
-                    "sure that no program writes to it during the run.",
-                    source.info().path, n / mine.size()));
-  }
 }
 
 }  // namespace trifuse::cli

@@ -3,55 +3,68 @@
 
 trifuse_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# how to see that it is there | Debian package | what it is for
+# how to see that it is there | Debian | Fedora, Rocky | conda-forge | what it is for
 trifuse_program_needs=(
-  "command g++|g++|C++20 compiler (GCC 12 or newer)"
-  "command cmake|cmake|CMake 3.25 or newer"
-  "command ninja|ninja-build|Ninja, which runs the build"
-  "command make|make|make, which runs it where a preset is built by hand"
-  "command pkg-config|pkg-config|pkg-config, which finds libraries"
-  "module openblas|libopenblas-dev|OpenBLAS: matrix products, eigenvalues"
-  "module hdf5-serial hdf5|libhdf5-dev|HDF5 (C, serial): dump files"
-  "module fmt|libfmt-dev|fmt: text"
-  "module libxxhash|libxxhash-dev|xxHash: checksums of journals"
-  "module zlib|zlib1g-dev|zlib: checksums of dumps"
-  "module CLI11|libcli11-dev|CLI11: command line"
-  "module nlohmann_json|nlohmann-json3-dev|JSON for Modern C++"
+  "compiler CXX g++|g++|gcc-c++|cxx-compiler|C++20 compiler (GCC 12 or newer)"
+  "compiler CC gcc|gcc|gcc|c-compiler|C compiler"
+  "command cmake|cmake|cmake|cmake|CMake 3.25 or newer"
+  "command ninja|ninja-build|ninja-build|ninja|Ninja, which runs the build"
+  "command make|make|make|make|make, which runs it where a preset is built by hand"
+  "command pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkg-config, which finds libraries"
+  "module openblas cblas.h|libopenblas-dev|openblas-devel|openblas|OpenBLAS: matrix products, eigenvalues"
+  "module hdf5-serial hdf5 hdf5.h|libhdf5-dev|hdf5-devel|hdf5|HDF5 (C): dump files"
+  "module zlib zlib.h|zlib1g-dev|zlib-devel|zlib|zlib: checksums of dumps"
+  "module fmt fmt/format.h|libfmt-dev|fmt-devel|fmt|fmt: text"
+  "module libxxhash xxhash.h|libxxhash-dev|xxhash-devel|xxhash|xxHash: checksums of journals"
+  "module CLI11 CLI/CLI.hpp|libcli11-dev|cli11-devel|cli11|CLI11: command line"
+  "module nlohmann_json nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohmann_json|JSON for Modern C++"
 )
+# TRIFUSE_FETCH=ON in the environment gets these, as the CMake option of this name says.
+trifuse_fetched="libfmt-dev libxxhash-dev libcli11-dev nlohmann-json3-dev"
 trifuse_job_needs=(
-  "command mpicxx|libopenmpi-dev|MPI: several processes"
-  "command mpirun|openmpi-bin|MPI: starting them"
-  "command ga-config|libglobalarrays-dev|Global Arrays: operands that several processes share, tests of the interface to NWChem"
-  "library libarmci-openmpi.a|libarmci-mpi-dev|ARMCI, which Global Arrays is linked with"
-  "library libscalapack-openmpi.so|libscalapack-openmpi-dev|ScaLAPACK, which Global Arrays is linked with"
+  "command mpicxx|libopenmpi-dev|openmpi-devel|openmpi|MPI: several processes"
+  "command mpirun|openmpi-bin|openmpi|openmpi|MPI: starting them"
+  "command ga-config|libglobalarrays-dev|ga-openmpi-devel||Global Arrays: operands that several processes share, tests of the interface to NWChem"
+  "library libarmci-openmpi.a|libarmci-mpi-dev|||ARMCI, which Global Arrays is linked with"
+  "library libscalapack-openmpi.so|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack|ScaLAPACK, which Global Arrays is linked with"
 )
 # Beside Open MPI, whose mpirun goes on to be the one without a suffix.
 trifuse_mpich_needs=(
-  "command mpicxx.mpich|libmpich-dev|MPICH: tests with another MPI"
-  "command mpiexec.mpich|mpich|MPICH: starting processes"
-  "library libga-mpich.a|libglobalarrays-dev|Global Arrays for MPICH"
-  "library libarmci-mpich.a|libarmci-mpi-dev|ARMCI for MPICH"
-  "library libscalapack-mpich.so|libscalapack-mpich-dev|ScaLAPACK for MPICH"
+  "command mpicxx.mpich|libmpich-dev|||MPICH: tests with another MPI"
+  "command mpiexec.mpich|mpich|||MPICH: starting processes"
+  "library libga-mpich.a|libglobalarrays-dev|||Global Arrays for MPICH"
+  "library libarmci-mpich.a|libarmci-mpi-dev|||ARMCI for MPICH"
+  "library libscalapack-mpich.so|libscalapack-mpich-dev|||ScaLAPACK for MPICH"
 )
 trifuse_test_needs=(
-  "module gtest|libgtest-dev|GoogleTest"
-  "command gfortran|gfortran|Fortran compiler: tests of the Fortran module"
-  "command ip|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
-  "python venv ensurepip|python3-venv|Python with venv: tests with PySCF"
+  "module gtest|libgtest-dev|gtest-devel|gtest|GoogleTest"
+  "compiler FC gfortran|gfortran|gcc-gfortran|fortran-compiler|Fortran compiler: tests of the Fortran module"
+  "command ip|iproute2|iproute|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
+  "python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF"
+  "command psi4|psi4||psi4|Psi4: test of the example with its arrays"
 )
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
 
-# trifuse_is_there KIND NAME...: for modules any of the names will do; libraries are files in the compiler's folders.
+# trifuse_is_there KIND NAME...: for modules any of the names will do, or a header in an environment of conda, where some libraries have no
+# file of pkg-config; libraries are files in the compiler's folders; compilers have a variable and a usual name.
 trifuse_is_there() {
   local kind=$1 name
   shift
   case $kind in
     command) command -v "$1" >/dev/null ;;
+    compiler)
+      name=${!1:-$2}
+      command -v "${name%% *}" >/dev/null # it may have options
+      ;;
     library) [[ $(c++ -print-file-name="$1" 2>/dev/null) == /* ]] ;;
     module)
       for name in "$@"; do
-        pkg-config --exists "$name" 2>/dev/null && return 0
+        if [[ $name == *.h || $name == *.hpp ]]; then
+          [[ -n ${CONDA_PREFIX-} && -e $CONDA_PREFIX/include/$name ]] && return 0
+        else
+          pkg-config --exists "$name" 2>/dev/null && return 0
+        fi
       done
       return 1
       ;;
@@ -63,30 +76,44 @@ trifuse_is_there() {
   esac
 }
 
-# trifuse_find_missing LINE...: adds to the caller's `packages` and `purposes` what is not there.
+# trifuse_find_missing LINE...: adds to the caller's `packages` (Debian), `packages_fedora`, `packages_conda` and `purposes` what is not there.
 trifuse_find_missing() {
-  local line probe package purpose
+  local line probe package fedora conda purpose
   for line in "$@"; do
-    IFS='|' read -r probe package purpose <<<"$line"
+    IFS='|' read -r probe package fedora conda purpose <<<"$line"
     # shellcheck disable=SC2086 # the probe is several words
     trifuse_is_there $probe && continue
+    [[ ${TRIFUSE_FETCH-} != ON || " $trifuse_fetched " != *" $package "* ]] || continue
     # Without pkg-config no module is seen, though its package may be installed.
     if [[ $probe == module* ]] && dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
       command -v pkg-config >/dev/null || continue
     fi
     packages+=("$package")
+    packages_fedora+=(${fedora:+"$fedora"})
+    packages_conda+=(${conda:+"$conda"})
     purposes+=("$purpose")
   done
 }
 
+# How to go on without the right to install packages of the system.
+trifuse_say_without_root() {
+  trifuse_say "Without root, an environment of conda-forge has them, too:"
+  trifuse_say "  conda create -n trifuse -c conda-forge ${packages_conda[*]}"
+  trifuse_say "  conda activate trifuse"
+  trifuse_say "TRIFUSE_FETCH=ON in the environment downloads fmt, xxHash, CLI11 and JSON for Modern C++. drivers/docs/installing.md says more."
+}
+
 # trifuse_need LINE...: returns when all is there, having installed what was missing where that is possible.
 trifuse_need() {
-  local packages=() purposes=()
+  local packages=() packages_fedora=() packages_conda=() purposes=()
   trifuse_find_missing "$@"
   ((${#packages[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
-    trifuse_say "Please install these with the package manager of this system, and start again:"
+    trifuse_say "Trifuse needs these, and this system has no apt-get to install them with:"
     printf '  %s\n' "${purposes[@]}" >&2
+    trifuse_say "Please install them, and start again. Fedora, Rocky (with the repositories EPEL and CRB):"
+    trifuse_say "  dnf install ${packages_fedora[*]}"
+    trifuse_say_without_root
     return 1
   fi
   local install="apt-get install -y --no-install-recommends ${packages[*]}"
@@ -95,6 +122,7 @@ trifuse_need() {
     if ! sudo -n true 2>/dev/null; then
       trifuse_say "Packages are missing. Please run this as root, and start again:"
       trifuse_say "  $install"
+      trifuse_say_without_root
       return 1
     fi
     become=(sudo -n)
@@ -124,6 +152,9 @@ trifuse_build() {
     shift 2
   fi
   local jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} stamp="$folder/.settings"
+  if [[ ${TRIFUSE_FETCH-} == ON ]]; then
+    set -- "$@" -DTRIFUSE_FETCH=ON ${TRIFUSE_FETCH_ARCHIVES:+"-DTRIFUSE_FETCH_ARCHIVES=$TRIFUSE_FETCH_ARCHIVES"}
+  fi
   if command -v ninja >/dev/null; then
     export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
   fi

@@ -11,14 +11,20 @@ using namespace trifuse::c_interface;
 
 namespace {
 
+/// Opens amplitudes without verification.
+std::shared_ptr<Amplitudes> open_unverified(const char* path, bool integrals_needed) {
+  trifuse::NwchemLocation location;
+  location.prefix = text(path);
+  location.integrals_needed = integrals_needed;
+  auto handle = std::make_shared<Amplitudes>();
+  handle->source = trifuse::open_source(location);
+  return handle;
+}
+
 /// Opens and verifies amplitudes. `right`: amplitudes with the integrals; null: the opened files have them. `doubtful`:
 /// true if a failed witness is not an error yet.
 trifuse_amplitudes open(const char* path, const Amplitudes* right, bool doubtful = false) {
-  trifuse::NwchemLocation location;
-  location.prefix = text(path);
-  location.integrals_needed = right == nullptr;
-  auto handle = std::make_shared<Amplitudes>();
-  handle->source = trifuse::open_source(location);
+  auto handle = open_unverified(path, right == nullptr);
   verify(*handle, right == nullptr ? *handle : *right, doubtful);
   return amplitudes_table().add(std::move(handle));
 }
@@ -260,6 +266,11 @@ trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, cons
     constexpr bool doubtful = true;
     return right == nullptr ? open(path, nullptr, doubtful) : open(path, checked(right).get(), doubtful);
   });
+}
+
+trifuse_amplitudes trifuse_open_unverified_amplitudes(trifuse_status* status, const char* path, int32_t is_left) {
+  return guarded(status, trifuse_amplitudes{},
+                 [&] { return amplitudes_table().add(open_unverified(path, is_left == 0)); });
 }
 
 int64_t trifuse_witness_count(trifuse_status* status, trifuse_amplitudes amplitudes) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cxx/base/threads.hpp"
@@ -43,6 +44,13 @@ const char* trifuse_version(void) {
 int64_t trifuse_features(void) {
   return (trifuse::has_cuda ? TRIFUSE_FEATURE_CUDA : 0) | (trifuse::has_mpi ? TRIFUSE_FEATURE_MPI : 0) |
          (trifuse::has_fortran ? TRIFUSE_FEATURE_FORTRAN : 0);
+}
+
+int64_t trifuse_gpu_count(trifuse_status* status) {
+  return guarded(status, int64_t{0}, [&] {
+    const std::vector<trifuse::DeviceInfo> visible = trifuse::visible_devices();
+    return static_cast<int64_t>(std::count_if(visible.begin(), visible.end(), trifuse::is_supported));
+  });
 }
 
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left) {
@@ -101,7 +109,7 @@ void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation,
     if (device == TRIFUSE_DEVICE_CUDA) trifuse::choose_devices(trifuse::visible_devices(), {});
     handle.choose_executor = device == TRIFUSE_DEVICE_AUTO;
     handle.options.executor = device == TRIFUSE_DEVICE_CUDA ? trifuse::ExecutorKind::cuda : trifuse::ExecutorKind::cpu;
-    handle.options.devices.clear();
+    if (device != TRIFUSE_DEVICE_AUTO) handle.options.devices.clear();
     handle.options.devices_required = device == TRIFUSE_DEVICE_CUDA;
   });
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
@@ -116,6 +118,8 @@ struct CalculationSetup {
   void* progress_context = nullptr;
   trifuse_log log = nullptr;  ///< may be null, with its context
   void* log_context = nullptr;
+  /// Runs a function with the ranks that compute together, see trifuse_mpi.h; empty: one process.
+  std::function<void(const std::function<void(Communicator&)>&)> serve_ranks;
   CalculationResult result;           ///< of the last run
   std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
   std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree

@@ -21,6 +21,7 @@
 #include "cxx/nwchem/task_recorder.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "fortran_iface/nwchem_options.hpp"
+#include "trifuse_config.hpp"
 
 /// The symbols of NWChem's GPU objects (sd_t_total.o, memory.o, hybrid.o) that its TCE calls, releases 7.0 to 7.3. All
 /// arguments are references, and integers have 8 bytes. Kernel calls are only recorded; `compute_en_` executes the
@@ -79,6 +80,16 @@ int rank_on_node() {
   return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
+/// The line of the output that names Trifuse and its version. `where`: the processor of this rank.
+void announce(const std::string& rank, const std::string& where) {
+  trifuse::print_output("Trifuse {}: {} computes (T) on {}\n", trifuse::version, trifuse::printable(rank), where);
+  trifuse::flush_output();
+}
+
+std::string name_of_rank() {
+  return fmt::format("rank {} of {}", rank_on_node(), trifuse::host_of_this_process());
+}
+
 /// Returns the number of the GPU of this rank and its description for messages. Throws UsageError if there is none.
 std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const std::vector<trifuse::DeviceInfo> usable = trifuse::choose_devices(trifuse::visible_devices(), {});
@@ -93,10 +104,8 @@ std::pair<int, std::string> chosen_device(Integer gpus_per_node) {
   const trifuse::DeviceInfo& device = shared ? candidates.front() : *unclaimed;
   const std::string name = fmt::format("GPU {} ({}, {})", trifuse::device_label(device, shown), device.name,
                                        trifuse::device_identity(device, shown));
-  const std::string rank = fmt::format("rank {} of {}", rank_on_node(), trifuse::host_of_this_process());
-  trifuse::print_output("Trifuse: {} computes on {}{}\n", trifuse::printable(rank), trifuse::printable(name),
-                        shared ? " -- WARNING: another process computes on it too" : "");
-  trifuse::flush_output();
+  const std::string rank = name_of_rank();
+  announce(rank, trifuse::printable(name) + (shared ? " -- WARNING: another process computes on it too" : ""));
   return {device.number, fmt::format("{} of {}", name, rank)};
 }
 
@@ -151,6 +160,7 @@ Integer device_init_(const Integer* gpus, Integer* device) {
     const trifuse::nwchem::Options options = trifuse::nwchem::read_options("");
     if (options.device == trifuse::nwchem::Device::cpu) {
       compute_on_cores();
+      announce(name_of_rank(), "a core");
     } else {
       std::string where;
       std::tie(number, where) = chosen_device(*gpus);

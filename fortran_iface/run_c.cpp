@@ -1,80 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
-#include <optional>
-#include <utility>
 
-#include "cxx/base/clock.hpp"
-#include "cxx/report/check_report.hpp"
-#include "cxx/report/report.hpp"
+#include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/run_watch.hpp"
-#include "tce_tiles/interruptible_source.hpp"
 
 using namespace trifuse::c_interface;
 
 namespace {
-
-/// Checks amplitudes before a run, unless the caller does not want it.
-trifuse::CheckReport check_before_run(const CalculationSetup& setup, Amplitudes& amplitudes,
-                                      const std::atomic<bool>* stop) {
-  if (setup.check) {
-    const trifuse::CheckShare share{.threads = setup.options.threads, .stop = stop};
-    return verify(amplitudes, *setup.right, setup.options.trust_input, share);
-  }
-  if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  trifuse::CheckReport report;
-  report.warnings.push_back(
-      fmt::format("{}: the numbers were not checked, as the calling program asked; wrong numbers give wrong energies.",
-                  amplitudes.source->info().path));
-  return report;
-}
-
-/// The source that a run reads: it ends soon after `stop`, which may be null.
-const trifuse::TileSource& interruptible(const Amplitudes& amplitudes, const std::atomic<bool>* stop,
-                                         std::optional<trifuse::InterruptibleSource>& wrapper) {
-  return stop != nullptr ? wrapper.emplace(*amplitudes.source, *stop) : *amplitudes.source;
-}
-
-/// Computes the energies and sets the results of `setup`.
-void compute(CalculationSetup& setup, RunWatch& watch) {
-  RunLog log(setup.log, setup.log_context);
-  const double begin = trifuse::wall_seconds();
-  const trifuse::CheckReport right_check = check_before_run(setup, *setup.right, watch.stop());
-  std::optional<trifuse::CheckReport> left_check;
-  if (setup.left) left_check = check_before_run(setup, *setup.left, watch.stop());
-  const trifuse::CheckReport* const of_left = left_check ? &*left_check : nullptr;
-  trifuse::RunTimes times;
-  const double checked = trifuse::wall_seconds();
-  times.checking = checked - begin;
-
-  std::optional<trifuse::InterruptibleSource> of_right, of_left_source;
-  const trifuse::TileSource& right = interruptible(*setup.right, watch.stop(), of_right);
-  const trifuse::TileSource* const left =
-      setup.left ? &interruptible(*setup.left, watch.stop(), of_left_source) : nullptr;
-  trifuse::CalculationOptions options = setup.options;
-  options.ccsd_energy = right_check.ccsd_energy;
-  if (setup.choose_executor) options.executor = trifuse::choose_executor(right.tiles(), options.formulation);
-  const trifuse::Calculation calculation(right, left, options);
-  times.planning = trifuse::wall_seconds() - checked;
-  if (log.wanted()) {
-    log.write(TRIFUSE_LOG_INFORMATION, describe_source(right) + describe_ccsd(right.info(), right_check.ccsd_energy) +
-                                           describe_checks(right_check, of_left) + describe_plan(calculation) +
-                                           trifuse::describe_slow_blas());
-  }
-  const std::vector<std::string> of_checks = check_warnings(right_check, of_left);
-  for (const std::string& warning : of_checks) log.write(TRIFUSE_LOG_WARNING, warning);
-  setup.result = calculation.run(
-      watch.stop(), [&](const trifuse::RunProgress& now) { watch.update(now); },
-      [&](const std::string& warning) { log.write(TRIFUSE_LOG_WARNING, warning); });
-  times.whole = trifuse::wall_seconds() - begin;
-  setup.warnings = of_checks;
-  setup.warnings.insert(setup.warnings.end(), setup.result.warnings.begin(), setup.result.warnings.end());
-  setup.ccsd_energy = trifuse::total_ccsd_energy(right.info(), right_check.ccsd_energy);
-  setup.report = trifuse::report_text(
-      "run", trifuse::json_report(calculation, setup.result, times, right, left, right_check, of_left));
-}
 
 /// The energies of one omega2. Throws UsageError if there are none with this number.
 const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int64_t index) {
@@ -101,7 +37,11 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
     setup->report.clear();
     RunWatch watch(setup->progress, setup->progress_context);
     try {
-      compute(*setup, watch);
+      if (setup->serve_ranks) {
+        setup->serve_ranks([&](trifuse::Communicator& ranks) { compute(*setup, watch, &ranks); });
+      } else {
+        compute(*setup, watch, nullptr);
+      }
     } catch (const trifuse::Interrupted&) {
       throw trifuse::Interrupted(watch.sentence(setup->options.journal));
     }

@@ -24,11 +24,11 @@ module trifuse
   private
 
   public :: trifuse_amplitudes, trifuse_calculation
-  public :: trifuse_version, trifuse_features, trifuse_message
+  public :: trifuse_version, trifuse_features, trifuse_gpu_count, trifuse_message
   public :: trifuse_open_amplitudes, trifuse_open_left_amplitudes, trifuse_delete_amplitudes, trifuse_correlation_energy
   public :: trifuse_new_amplitudes, trifuse_set_block, trifuse_get_block
   public :: trifuse_block_count, trifuse_get_block_tiles, trifuse_tile_count, trifuse_get_tile
-  public :: trifuse_get_orbital_energies, trifuse_open_doubtful_amplitudes
+  public :: trifuse_get_orbital_energies, trifuse_open_doubtful_amplitudes, trifuse_open_unverified_amplitudes
   public :: trifuse_witness, trifuse_witness_count, trifuse_get_witness
   public :: trifuse_new_calculation, trifuse_delete_calculation, trifuse_run
   public :: trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf, trifuse_set_threads, trifuse_set_tile_size
@@ -75,6 +75,13 @@ contains
     bits = c_features()
   end function trifuse_features
 
+  !> Gets the number of GPUs that can be used: supported ones that CUDA sees. 0 without CUDA.
+  subroutine trifuse_gpu_count(status, count)
+    type(trifuse_status), intent(inout) :: status
+    integer(c_int64_t), intent(out) :: count
+    count = c_gpu_count(status)
+  end subroutine trifuse_gpu_count
+
   !> Returns the sentence of a status; empty on success.
   function trifuse_message(status) result(text)
     type(trifuse_status), intent(in) :: status
@@ -117,6 +124,17 @@ contains
     if (present(right)) right_handle = right%handle
     amplitudes%handle = c_open_doubtful(status, terminated(path), right_handle)
   end subroutine trifuse_open_doubtful_amplitudes
+
+  !> Opens amplitudes and leaves their verification to their first use, for example trifuse_run.
+  !>
+  !> `path`: as in trifuse_open_amplitudes. `is_left`: .true.: left amplitudes, which need no integrals.
+  subroutine trifuse_open_unverified_amplitudes(status, amplitudes, path, is_left)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_amplitudes), intent(out) :: amplitudes
+    character(len=*), intent(in) :: path
+    logical, intent(in) :: is_left
+    amplitudes%handle = c_open_unverified(status, terminated(path), merge(1_c_int32_t, 0_c_int32_t, is_left))
+  end subroutine trifuse_open_unverified_amplitudes
 
   !> Gets the number of witnesses of the last check. Checks the amplitudes first if they have not been checked.
   subroutine trifuse_witness_count(status, amplitudes, count)

@@ -11,6 +11,11 @@
  * Arrays have C order: the last index is the fastest. A shape such as tiles[tile_count] gives the number of elements.
  * Energies and integrals are in hartree. All indices start at 0.
  *
+ * Speed on cores. An OpenBLAS that is older than the processor chooses slow kernels, often by a factor of two or more.
+ * OpenBLAS chooses when it is loaded, so the library cannot correct the choice. Start the program with the environment
+ * variable OPENBLAS_CORETYPE=SkylakeX (processors with AVX-512) or OPENBLAS_CORETYPE=Haswell (AVX2). A message of
+ * trifuse_set_log and the entry `blas_advice` of trifuse_get_report name the value if it is needed.
+ *
  * A forked process does not inherit threads. If a process has computed or opened amplitudes with this library and then
  * forks, every function that computes gives TRIFUSE_BAD_SYSTEM in the child. The parent is not affected. Start the
  * child as a program of its own (Python: multiprocessing with the start method "spawn"), or fork before the process
@@ -118,8 +123,8 @@ typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 
-/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun. The functions of this header compute in one
- * process. */
+/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun, and trifuse_mpi.h accepts a communicator.
+ * Without that header a calculation is one of one process. */
 #define TRIFUSE_FEATURE_CUDA INT64_C(1)
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)
@@ -128,6 +133,8 @@ enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 const char* trifuse_version(void);
 /* Returns the compiled-in features, the sum of their bits. */
 int64_t trifuse_features(void);
+/* Returns the number of GPUs that can be used: supported ones that CUDA sees. 0 without CUDA. */
+int64_t trifuse_gpu_count(trifuse_status* status);
 
 /* Opens amplitudes with integrals in files, and verifies them: all numbers are finite and have the symmetry that they
  * should have, and no witness fails (see trifuse_witness). Returns their handle, or null on failure.
@@ -143,6 +150,11 @@ trifuse_amplitudes trifuse_open_left_amplitudes(trifuse_status* status, const ch
  * trifuse_set_trust_input. Otherwise it does the same as trifuse_open_amplitudes if `right` is null, and as
  * trifuse_open_left_amplitudes if it is not. */
 trifuse_amplitudes trifuse_open_doubtful_amplitudes(trifuse_status* status, const char* path, trifuse_amplitudes right);
+/* Opens amplitudes and leaves their verification to their first use. So trifuse_run verifies them with the threads of
+ * the calculation, and the function of trifuse_set_progress can cancel it. Returns null on failure.
+ *
+ * path: as in trifuse_open_amplitudes. is_left: 1: left amplitudes, which need no integrals; 0: with integrals. */
+trifuse_amplitudes trifuse_open_unverified_amplitudes(trifuse_status* status, const char* path, int32_t is_left);
 /* Makes amplitudes from blocks of the calling program. They are verified before their first use, as files are. Returns
  * null on failure.
  *
@@ -227,7 +239,8 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
  * amplitudes. TRIFUSE_ROHF_SEMICANONICAL: the standard ROHF-CCSD(T); needs an ROHF reference and the Fock matrix. */
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
 /* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
- * tasks are large enough, else CPU cores. TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
+ * tasks are large enough, else CPU cores; if trifuse_set_gpus was called before, only these GPUs.
+ * TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
  *
  * With TRIFUSE_DEVICE_CUDA, a GPU that fails before the first task is an error. With TRIFUSE_DEVICE_AUTO, and after the
  * first task, CPU cores take over the work of a failed GPU. */
@@ -277,7 +290,8 @@ typedef void (*trifuse_log)(void* context, int32_t level, const char* line);
  * null removes the function. context: passed to `log`. */
 void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context);
 
-/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. */
+/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. Collective
+ * after trifuse_set_communicator of trifuse_mpi.h. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
 /* Returns the number of warnings of the last run. A warning is a sentence about a value that is possible but rare,
  * about trusted input, or about a failed GPU. */

@@ -16,7 +16,9 @@
 #ifndef TRIFUSE_ARRAYS_H
 #define TRIFUSE_ARRAYS_H
 
+#ifndef TRIFUSE_H /* <trifuse/trifuse_arrays.h> has included it, from a folder that the compiler need not know */
 #include "fortran_iface/trifuse.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

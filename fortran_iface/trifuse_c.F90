@@ -111,6 +111,11 @@ module trifuse_c
       import :: c_int64_t
       integer(c_int64_t) :: bits
     end function c_features
+    function c_gpu_count(status) bind(c, name="trifuse_gpu_count") result(count)
+      import :: c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      integer(c_int64_t) :: count
+    end function c_gpu_count
     function c_open(status, path) bind(c, name="trifuse_open_amplitudes") result(handle)
       import :: c_ptr, c_char, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -131,6 +136,13 @@ module trifuse_c
       type(c_ptr), value :: right
       type(c_ptr) :: handle
     end function c_open_doubtful
+    function c_open_unverified(status, path, is_left) bind(c, name="trifuse_open_unverified_amplitudes") result(handle)
+      import :: c_ptr, c_char, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: is_left
+      type(c_ptr) :: handle
+    end function c_open_unverified
     function c_witness_count(status, amplitudes) bind(c, name="trifuse_witness_count") result(count)
       import :: c_ptr, c_int64_t, trifuse_status
       type(trifuse_status), intent(inout) :: status

@@ -6,7 +6,8 @@
 !>     t2(b,a,j,i)  the reverse order, with `reversed=.true.`; the library reads it faster, because it is C order
 !>
 !> The library reads the arrays in place. So they must have the attribute `target`, be contiguous, and stay unchanged
-!> until the amplitudes and all calculations that use them have been deleted.
+!> until the amplitudes and all calculations that use them have been deleted. trifuse_add_pointer adds arrays with other
+!> strides and arrays of a GPU, trifuse_add_reader adds arrays that are not in memory.
 module trifuse_dense
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int32_t, c_int64_t, c_loc, c_null_char, &
     & c_null_funptr, c_null_ptr, c_ptr, c_sizeof
@@ -14,14 +15,21 @@ module trifuse_dense
   implicit none
   private
 
-  public :: trifuse_arrays, trifuse_add_array, trifuse_new_dense_amplitudes, trifuse_not_known
-  public :: trifuse_set_check, trifuse_set_progress, trifuse_get_total_energy, trifuse_get_method, trifuse_get_report
-  public :: trifuse_cancelled
+  public :: trifuse_arrays, trifuse_add_array, trifuse_add_pointer, trifuse_add_reader, trifuse_new_dense_amplitudes
+  public :: trifuse_not_known, trifuse_set_check, trifuse_set_progress, trifuse_set_log, trifuse_get_total_energy
+  public :: trifuse_get_spin_case, trifuse_get_method, trifuse_get_report, trifuse_cancelled
+  public :: trifuse_log_information, trifuse_log_warning, trifuse_aaa, trifuse_aab, trifuse_abb, trifuse_bbb
 
   !> The code of a run that the program has cancelled.
   integer(c_int32_t), parameter :: trifuse_cancelled = 6_c_int32_t
   !> The value of an energy that is not known: NaN.
   real(c_double), parameter :: trifuse_not_known = transfer(9221120237041090560_c_int64_t, 0.0_c_double)
+
+  !> Levels of a message, see trifuse_set_log.
+  integer(c_int32_t), parameter :: trifuse_log_information = 0_c_int32_t, trifuse_log_warning = 1_c_int32_t
+  !> The spin cases of the triples, see trifuse_get_spin_case.
+  integer(c_int32_t), parameter :: trifuse_aaa = 0_c_int32_t, trifuse_aab = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_abb = 2_c_int32_t, trifuse_bbb = 3_c_int32_t
 
   integer(c_int32_t), parameter :: of_float64 = 0_c_int32_t, of_int32 = 1_c_int32_t, of_int64 = 2_c_int32_t
   integer, parameter :: max_rank = 4
@@ -31,8 +39,12 @@ module trifuse_dense
     character(len=:), allocatable :: name
     type(c_ptr) :: data = c_null_ptr
     integer(c_int32_t) :: type = of_float64
+    integer(c_int32_t) :: location = 0_c_int32_t
     integer :: rank = 0
+    logical :: c_order = .false.  !< true: the strides follow from the shape
     integer(c_int64_t) :: shape(max_rank) = 0_c_int64_t, strides(max_rank) = 0_c_int64_t
+    type(c_funptr) :: reader = c_null_funptr
+    type(c_ptr) :: context = c_null_ptr
   end type dense_array
 
   !> Dense arrays and what the library needs to know about them. trifuse_add_array adds an array.
@@ -44,6 +56,8 @@ module trifuse_dense
     real(c_double) :: correlation_energy = trifuse_not_known    !< CCSD correlation energy, hartree
     real(c_double) :: scf_energy = trifuse_not_known            !< total energy of the reference, hartree
     character(len=:), allocatable :: source                     !< names the program in messages; may be absent
+    character(len=:), allocatable :: program                    !< for the report, e.g. "PySCF 2.14"; may be absent
+    character(len=:), allocatable :: molecule, basis            !< the same
     type(dense_array), allocatable, private :: items(:)
   end type trifuse_arrays
 
@@ -95,6 +109,21 @@ module trifuse_dense
       type(c_ptr), value :: calculation
       integer(c_int32_t), value :: check
     end subroutine c_set_check
+    subroutine c_set_log(status, calculation, log, context) bind(c, name="trifuse_set_log")
+      import :: trifuse_status, c_ptr, c_funptr
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation, context
+      type(c_funptr), value :: log
+    end subroutine c_set_log
+    subroutine c_get_spin_case(status, calculation, index, spin_case, bracket_energy, paren_energy) &
+      & bind(c, name="trifuse_get_spin_case")
+      import :: trifuse_status, c_ptr, c_int32_t, c_int64_t, c_double
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      integer(c_int32_t), value :: spin_case
+      real(c_double), intent(out) :: bracket_energy, paren_energy
+    end subroutine c_get_spin_case
     subroutine c_set_progress(status, calculation, progress, context) bind(c, name="trifuse_set_progress")
       import :: trifuse_status, c_ptr, c_funptr
       type(trifuse_status), intent(inout) :: status
@@ -152,6 +181,47 @@ contains
     call add(arrays, name, c_loc(array), of_int64, shape(array, kind=c_int64_t))
   end subroutine add_int64
 
+  !> Adds an array by its address. `data`: c_loc of element [0,0,...]; on a GPU the address there, as type(c_ptr).
+  !> `shape`, `strides`: number of elements, and distance of neighbours in elements, along each axis in the order of the
+  !> format page; without `strides` the last index is the fastest. `gpu`: number of the GPU as CUDA counts them; absent:
+  !> the host's memory.
+  subroutine trifuse_add_pointer(arrays, name, data, shape, strides, gpu)
+    type(trifuse_arrays), intent(inout) :: arrays
+    character(len=*), intent(in) :: name
+    type(c_ptr), intent(in) :: data
+    integer(c_int64_t), intent(in) :: shape(:)
+    integer(c_int64_t), intent(in), optional :: strides(:)
+    integer(c_int32_t), intent(in), optional :: gpu
+    type(dense_array) :: item
+    call describe(item, name, shape)
+    item%data = data
+    if (present(gpu)) item%location = gpu + 1_c_int32_t
+    if (present(strides)) then
+      item%c_order = .false.
+      ! The library refuses a shape without axes.
+      if (size(strides) /= size(shape)) item%rank = 0
+      item%strides(:item%rank) = strides(:item%rank)
+    end if
+    call append(arrays, item)
+  end subroutine trifuse_add_pointer
+
+  !> Adds an array that is not in memory. `shape`: as for trifuse_add_pointer. `reader`: c_funloc of a bind(c) function
+  !> that delivers a part of the array, see trifuse_box_reader in trifuse_arrays.h: the arrays `offset` and `count` have
+  !> the order of the format page, `offset` counts from 0, and the last index of `box` is the fastest, so in Fortran it
+  !> has the shape box(count(4),count(3),count(2),count(1)). `context`: passed to the function.
+  subroutine trifuse_add_reader(arrays, name, shape, reader, context)
+    type(trifuse_arrays), intent(inout) :: arrays
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: shape(:)
+    type(c_funptr), intent(in) :: reader
+    type(c_ptr), intent(in) :: context
+    type(dense_array) :: item
+    call describe(item, name, shape)
+    item%reader = reader
+    item%context = context
+    call append(arrays, item)
+  end subroutine trifuse_add_reader
+
   !> Adds an array with the Fortran shape `extents`.
   subroutine add(arrays, name, data, type, extents, reversed)
     type(trifuse_arrays), intent(inout) :: arrays
@@ -162,19 +232,37 @@ contains
     logical, intent(in), optional :: reversed
     type(dense_array) :: item
     integer :: k, axis
-    item%name = trim(name)
+    call describe(item, name, extents)
+    item%c_order = .false.
     item%data = data
     item%type = type
-    item%rank = min(size(extents), max_rank)
     do k = 1, item%rank
       axis = k
       if (present(reversed)) axis = merge(item%rank + 1 - k, k, reversed)
       item%shape(axis) = extents(k)
       item%strides(axis) = product(extents(:k - 1))
     end do
+    call append(arrays, item)
+  end subroutine add
+
+  !> Sets the name and the shape of an array in C order. The library refuses an array without axes.
+  subroutine describe(item, name, shape)
+    type(dense_array), intent(inout) :: item
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: shape(:)
+    item%name = trim(name)
+    item%c_order = .true.
+    if (size(shape) > max_rank) return
+    item%rank = size(shape)
+    item%shape(:item%rank) = shape
+  end subroutine describe
+
+  subroutine append(arrays, item)
+    type(trifuse_arrays), intent(inout) :: arrays
+    type(dense_array), intent(in) :: item
     if (.not. allocated(arrays%items)) allocate (arrays%items(0))
     arrays%items = [arrays%items, item]
-  end subroutine add
+  end subroutine append
 
   !> Makes amplitudes from dense arrays. Left amplitudes have no integrals.
   subroutine trifuse_new_dense_amplitudes(status, amplitudes, arrays)
@@ -184,7 +272,7 @@ contains
     integer, parameter :: longest = 64
     type(c_arrays) :: all
     type(c_array), allocatable, target :: list(:)
-    character(kind=c_char), allocatable, target :: names(:, :), source(:)
+    character(kind=c_char), allocatable, target :: names(:, :), source(:), program(:), molecule(:), basis(:)
     integer :: n, count
     count = 0
     if (allocated(arrays%items)) count = size(arrays%items)
@@ -198,7 +286,10 @@ contains
         list(n)%type = item%type
         list(n)%rank = int(item%rank, c_int64_t)
         list(n)%shape = c_loc(item%shape)
-        list(n)%strides = c_loc(item%strides)
+        if (.not. item%c_order) list(n)%strides = c_loc(item%strides)
+        list(n)%location = item%location
+        list(n)%reader = item%reader
+        list(n)%context = item%context
       end associate
     end do
     all%size = int(c_sizeof(all), c_int64_t)
@@ -211,12 +302,22 @@ contains
     all%fock_in_triples = merge(1_c_int32_t, 0_c_int32_t, arrays%fock_in_triples)
     all%correlation_energy = arrays%correlation_energy
     all%scf_energy = arrays%scf_energy
-    if (allocated(arrays%source)) then
-      source = terminated(arrays%source)
-      all%source = c_loc(source)
-    end if
+    call point_to(arrays%source, source, all%source)
+    call point_to(arrays%program, program, all%program)
+    call point_to(arrays%molecule, molecule, all%molecule)
+    call point_to(arrays%basis, basis, all%basis)
     amplitudes%handle = c_new_dense_amplitudes(status, all)
   end subroutine trifuse_new_dense_amplitudes
+
+  !> Makes a C string of a text, if there is one.
+  subroutine point_to(text, characters, pointer)
+    character(len=:), allocatable, intent(in) :: text
+    character(kind=c_char), allocatable, target, intent(inout) :: characters(:)
+    type(c_ptr), intent(inout) :: pointer
+    if (.not. allocated(text)) return
+    characters = terminated(text)
+    pointer = c_loc(characters)
+  end subroutine point_to
 
   !> Sets whether trifuse_run checks the numbers of its amplitudes; default: true.
   subroutine trifuse_set_check(status, calculation, check)
@@ -235,6 +336,28 @@ contains
     type(c_ptr), intent(in) :: context
     call c_set_progress(status, calculation%handle, progress, context)
   end subroutine trifuse_set_progress
+
+  !> Sets the procedure that receives the messages of the runs. `log`: c_funloc of a bind(c) subroutine, see trifuse_log
+  !> in trifuse.h: its arguments are the context, the level (trifuse_log_information or _warning) and the line, which ends
+  !> with a null character; c_null_funptr removes it. `context`: passed to the procedure.
+  subroutine trifuse_set_log(status, calculation, log, context)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    type(c_funptr), intent(in) :: log
+    type(c_ptr), intent(in) :: context
+    call c_set_log(status, calculation%handle, log, context)
+  end subroutine trifuse_set_log
+
+  !> Gets the part of one spin case in the energies of one omega2 value of the last run, hartree. `index`: 1 to `count`
+  !> of trifuse_energy_count. `spin_case`: trifuse_aaa, _aab, _abb or _bbb, the spins of the occupied orbitals.
+  subroutine trifuse_get_spin_case(status, calculation, index, spin_case, bracket_energy, paren_energy)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: index
+    integer(c_int32_t), intent(in) :: spin_case
+    real(c_double), intent(out) :: bracket_energy, paren_energy
+    call c_get_spin_case(status, calculation%handle, index - 1_c_int64_t, spin_case, bracket_energy, paren_energy)
+  end subroutine trifuse_get_spin_case
 
   !> Gets E(SCF) + E(CCSD correlation) + E(T) of one omega2 value of the last run, hartree; NaN if one of them is not
   !> known. `index`: 1 to `count` of trifuse_energy_count.

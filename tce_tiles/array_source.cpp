@@ -10,6 +10,7 @@
 #include "tce_tiles/caller_arrays.hpp"
 #include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/factor_arrays.hpp"
 
 namespace trifuse {
 namespace {
@@ -31,6 +32,7 @@ std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray
   auto input = std::make_shared<DenseInput>();
   input->arrays = std::make_shared<CallerArrays>(info.path, std::move(arrays));
   input->header = read_dump_header(*input->arrays, std::move(info));
+  use_factors(*input);
   return open_input(std::move(input), dump_hole_tile, dump_particle_tile);
 }
 

@@ -35,22 +35,17 @@ struct FourAxes {
   }
 };
 
+/// The edge of the squares in which a box is copied, so that all elements of a cache line are used on both sides.
+constexpr std::int64_t square = 16;
+
 /// out[y,x] = from[x * x_stride + y * y_stride] for x < x_count and y < y_count; the rows of `out` begin `row` elements
-/// apart. Works in small squares, so that all elements of a cache line are used on both sides.
+/// apart.
 template <typename Number>
 void copy_across(const Number* from, std::int64_t x_count, std::int64_t x_stride, std::int64_t y_count,
                  std::int64_t y_stride, double* out, std::int64_t row) {
-  constexpr std::int64_t edge = 16;
-  for (std::int64_t y0 = 0; y0 < y_count; y0 += edge) {
-    const std::int64_t y_end = std::min(y0 + edge, y_count);
-    for (std::int64_t x0 = 0; x0 < x_count; x0 += edge) {
-      const std::int64_t x_end = std::min(x0 + edge, x_count);
-      for (std::int64_t y = y0; y < y_end; ++y) {
-        for (std::int64_t x = x0; x < x_end; ++x) {
-          out[y * row + x] = static_cast<double>(from[x * x_stride + y * y_stride]);
-        }
-      }
-    }
+  for (std::int64_t y = 0; y < y_count; ++y) {
+    for (std::int64_t x = 0; x < x_count; ++x)
+      out[y * row + x] = static_cast<double>(from[x * x_stride + y * y_stride]);
   }
 }
 
@@ -68,14 +63,19 @@ void copy_strided(const Number* from, const FourAxes& box, double* out) {
     if (count[k] > 1 && (count[fast] == 1 || std::abs(stride[k]) < std::abs(stride[fast]))) fast = k;
   }
   if (fast == 3) fast = 2;
+  // Of the other axes the one with the smaller stride comes last, so that the elements of a few rows of the last axis
+  // are read in the order of the memory.
   std::array<std::size_t, 2> outer{};
   for (std::size_t k = 0, n = 0; k < 3; ++k) {
     if (k != fast) outer[n++] = k;
   }
+  if (std::abs(stride[outer[0]]) < std::abs(stride[outer[1]])) std::swap(outer[0], outer[1]);
   for (std::int64_t w = 0; w < count[outer[0]]; ++w) {
-    for (std::int64_t x = 0; x < count[outer[1]]; ++x) {
-      copy_across(from + w * stride[outer[0]] + x * stride[outer[1]], count[3], stride[3], count[fast], stride[fast],
-                  out + w * row[outer[0]] + x * row[outer[1]], row[fast]);
+    for (std::int64_t z = 0; z < count[3]; z += square) {
+      for (std::int64_t x = 0; x < count[outer[1]]; ++x) {
+        copy_across(from + w * stride[outer[0]] + x * stride[outer[1]] + z * stride[3], std::min(square, count[3] - z),
+                    stride[3], count[fast], stride[fast], out + w * row[outer[0]] + x * row[outer[1]] + z, row[fast]);
+      }
     }
   }
 }

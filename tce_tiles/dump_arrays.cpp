@@ -116,6 +116,19 @@ std::vector<ArraySpec> exchange_arrays(bool restricted) {
           array_spec(ArrayKind::oovv, false, Spin::beta, Spin::beta)};
 }
 
+std::vector<FactorSpec> factor_arrays(bool restricted) {
+  std::vector<FactorSpec> arrays;
+  for (const Spin spin : spins) {
+    if (restricted && spin == Spin::beta) break;
+    const OrbitalClass hole = hole_class(spin), particle = particle_class(spin);
+    const std::string suffix = restricted ? "" : std::string("_") + letter(spin);
+    arrays.push_back({"factors_oo" + suffix, hole, hole});
+    arrays.push_back({"factors_ov" + suffix, hole, particle});
+    arrays.push_back({"factors_vv" + suffix, particle, particle});
+  }
+  return arrays;
+}
+
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted) {
   std::string name = stem + (space_of(c) == Space::hole ? "_occ" : "_vir");
   if (!restricted) (name += '_') += letter(spin_of(c));
@@ -135,6 +148,7 @@ std::vector<std::string> array_names(bool restricted) {
       if (const auto other = antisymmetrised_alternative(spec); other && integrals) names.push_back(other->name);
     }
   }
+  for (const FactorSpec& spec : factor_arrays(restricted)) names.push_back(spec.name);
   for (const Spin spin : spins) {
     if (restricted && spin == Spin::beta) break;
     names.push_back(fock_dataset(spin, restricted));

@@ -49,6 +49,15 @@ std::string class_dataset(const std::string& stem, OrbitalClass c, bool restrict
 /// The name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
 std::string fock_dataset(Spin spin, bool restricted);
 
+/// The factors of one pair of spaces: B[Q,p,q], or packed B[Q,p(p+1)/2+q] with p >= q if both spaces are the same.
+struct FactorSpec {
+  std::string name;   ///< name of the dataset, e.g. factors_ov or factors_vv_b
+  OrbitalClass p, q;  ///< classes of the orbitals
+  bool symmetric() const { return p == q; }
+};
+/// The factors that a dump may have instead of integrals.
+std::vector<FactorSpec> factor_arrays(bool restricted);
+
 /// The names of all arrays that a dump may have, optional ones too.
 std::vector<std::string> array_names(bool restricted);
 

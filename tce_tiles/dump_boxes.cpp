@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/consistency.hpp"
+#include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
 namespace {
@@ -70,35 +72,55 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
   return {};
 }
 
-/// The number of elements of a box along each axis. Without related boxes, the runs in the file are as long as
-/// possible. With related boxes, the box has the same length along all axes that a symmetry exchanges.
+/// The distance of neighbours along each axis, in elements. An array that is not in memory is read in C order.
+BoxIndex strides_in_memory(const DenseArray& array, const BoxIndex& extent) {
+  const std::optional<StridedView> view = array.view();
+  if (!view) return strides_of(extent);
+  BoxIndex stride = view->stride;
+  for (std::int64_t& each : stride) each = std::abs(each);
+  return stride;
+}
+
+/// The number of elements of a box along each axis. Without related boxes, the runs in memory are as long as possible.
+/// With related boxes, the box has the same length along all axes that a symmetry exchanges. `stride`: distance of
+/// neighbours, positive.
 BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>& symmetries, const BoxIndex& extent,
-               std::int64_t doubles) {
+               const BoxIndex& stride, std::int64_t doubles) {
   BoxIndex step = extent;
   std::int64_t whole = 1;
-  for (std::size_t k = 0; k < 4; ++k) {
+  std::vector<std::size_t> cut_axes;  // in the order of their strides
+  for (std::size_t k = 4; k-- > 0;) {
     if (cut[k]) step[k] = 1;
+    if (cut[k]) cut_axes.push_back(k);
     whole *= step[k];
   }
+  std::stable_sort(cut_axes.begin(), cut_axes.end(), [&](auto x, auto y) { return stride[x] < stride[y]; });
   const bool related = std::any_of(symmetries.begin(), symmetries.end(), [&](const ArraySymmetry& s) {
     for (std::size_t k = 0; k < 4; ++k) {
       if (cut[k] && static_cast<std::size_t>(s.axes[k]) != k) return true;
     }
     return false;
   });
+  // If neighbours along a cut axis share a cache line, a box uses whole lines, even if it becomes a little larger.
+  constexpr std::int64_t line = 8, larger = 4;
+  const auto lines = [&](std::size_t k) {
+    return stride[k] == 1 && line * whole <= larger * doubles ? std::min(line, extent[k]) : 1;
+  };
   if (!related) {
-    for (std::size_t k = 4; k-- > 0;) {
-      if (!cut[k]) continue;
-      step[k] = std::clamp<std::int64_t>(doubles / whole, 1, extent[k]);
+    for (const std::size_t k : cut_axes) {
+      step[k] = std::clamp<std::int64_t>(std::max(doubles / whole, lines(k)), 1, extent[k]);
       whole *= step[k];
       if (step[k] < extent[k]) break;
     }
     return step;
   }
-  // The box grows only along the axes that a symmetry exchanges. Along other cut axes it has one index.
+  // The box grows only along the axes that a symmetry exchanges. Along other cut axes it has one index or a cache line.
   std::array<bool, 4> exchanged{};
   for (const ArraySymmetry& s : symmetries) {
     for (std::size_t k = 0; k < 4; ++k) exchanged[k] = exchanged[k] || static_cast<std::size_t>(s.axes[k]) != k;
+  }
+  for (const std::size_t k : cut_axes) {
+    if (!exchanged[k]) step[k] = lines(k);
   }
   const auto with_edge = [&](std::int64_t edge) {
     for (std::size_t k = 0; k < 4; ++k) {
@@ -152,6 +174,27 @@ void check_size(double largest, double limit, const ArrayLabel& array) {
       array.path, array.words.array, array.name, largest, array.words.place));
 }
 
+/// Throws for two numbers that break the symmetry of an array: `value` of `element` and `other` of the related element.
+[[noreturn]] void throw_asymmetric(const ArrayLabel& array, const ArraySpec& spec, const ArraySymmetry& symmetry,
+                                   const BoxIndex& element, double value, double other) {
+  const BoxIndex partner = image(symmetry, element);
+  const std::string found =
+      partner == element
+          ? fmt::format("element {} is {:.10g}, but it must be zero", element_text(element), value)
+          : fmt::format("element {} is {:.10g} and element {} is {:.10g}, but {} are needed", element_text(element),
+                        value, element_text(partner), other, symmetry.sign > 0 ? "equal numbers" : "opposite numbers");
+  // The other storage of the same integrals is a likely cause.
+  std::string storage;
+  if (spec.antisymmetrised) {
+    storage = fmt::format(" (integrals that are not antisymmetrised have the name '{}')",
+                          array_spec(spec.kind, false, spec.first, spec.second, false).name);
+  } else if (const auto alternative = antisymmetrised_alternative(spec); alternative && spec.kind != ArrayKind::t2) {
+    storage = fmt::format(" (antisymmetrised integrals have the name '{}')", alternative->name);
+  }
+  throw InputError(fmt::format("{} breaks its symmetry: {}{}; check the order of its indices and {} it again.",
+                               array.text(), found, storage, array.words.write));
+}
+
 CheckedArray::CheckedArray(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec,
                            std::int64_t box_doubles)
     : spec_(spec), array_(open_array(arrays, header, spec)), symmetries_(array_symmetries(spec, header.restricted)) {
@@ -159,7 +202,7 @@ CheckedArray::CheckedArray(const DenseArrays& arrays, const DumpHeader& header, 
     for (const OrbitalClass c : spec.axes) irreps_.push_back(header.irreps[static_cast<std::size_t>(c)]);
   }
   std::copy_n(array_->shape().begin(), 4, extent_.begin());
-  step_ = steps(divided_axes(spec), symmetries_, extent_, box_doubles);
+  step_ = steps(divided_axes(spec), symmetries_, extent_, strides_in_memory(*array_, extent_), box_doubles);
 }
 
 const ArraySymmetry* CheckedArray::to_other_box(const BoxIndex& begin) const {
@@ -276,11 +319,7 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
                 BoxIndex element = p;
                 element[3] = from[3] + k;
                 for (std::size_t d = 0; d < 4; ++d) element[d] += x.offset[d];
-                throw InputError(fmt::format(
-                    "{} breaks its symmetry: element {} is {:.10g} and element {} is {:.10g}, but {} are "
-                    "needed; check the order of its indices and {} it again.",
-                    array_->label().text(), element_text(element), a[k], element_text(image(symmetry, element)), b[k],
-                    symmetry.sign > 0 ? "equal numbers" : "opposite numbers", array_->label().words.write));
+                throw_asymmetric(array_->label(), spec_, symmetry, element, a[k], b[k]);
               }
             }
           }

@@ -28,6 +28,10 @@ namespace {
 
 constexpr double fock_tolerance = 1e-7;
 
+/// Number of slabs that the equation of the single excitations keeps. Threads work on neighbouring jobs, which need the
+/// slabs of few occupied orbitals.
+constexpr std::size_t cached_slabs = 4;
+
 /// Number of energy terms before the terms of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
@@ -178,10 +182,8 @@ void DumpChecker::set_up_singles() {
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(own_, arrays_of_integrals(), header_);
   slabs_->describe(problem);
-  // Threads work on neighbouring jobs, which need the slabs of few occupied orbitals.
-  constexpr std::size_t max_cached_slabs = 4;
   use_single_threaded_blas();
-  singles_.emplace(std::move(problem), *slabs_, max_cached_slabs);
+  singles_.emplace(std::move(problem), *slabs_, cached_slabs);
 }
 
 void DumpChecker::plan() {
@@ -253,6 +255,8 @@ void DumpChecker::add_boxes(const ArraySpec& spec) {
 
 void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs) {
   const CheckedArray& array = arrays_.emplace_back(arrays_of_integrals(), header_, spec, check_.box_doubles);
+  // A box needs the slabs of all its occupied orbitals.
+  if (singles_) singles_->cache_slabs(static_cast<std::size_t>(array.count({})[0]) - 1 + cached_slabs);
   const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
   for (const BoxIndex& at : array.begins()) {
     const auto check_box = [this, &array, at](ThreadBuffers& buffers) {

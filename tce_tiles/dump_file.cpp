@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/factor_arrays.hpp"
 #include "tce_tiles/hdf5_arrays.hpp"
 
 namespace trifuse {
@@ -67,8 +68,9 @@ void read_amplitude_kind(const Hdf5File& file, SourceInfo& info) {
   }
 }
 
-/// Throws InputError unless the file is a dump of a version that this program can read.
-void expect_dump(const Hdf5File& file) {
+/// Returns the version of a dump. Throws InputError if the file is no dump or has a version that this program cannot
+/// read.
+std::int64_t version_of(const Hdf5File& file) {
   const auto format = file.attributes().string("format");
   if (!format || *format != "trifuse-dump") {
     throw InputError(
@@ -78,8 +80,9 @@ void expect_dump(const Hdf5File& file) {
   }
   const auto version = file.attributes().integer("version");
   if (!version || *version < 1) {
-    throw InputError(fmt::format("{}: attribute 'version' of the root group is {} instead of {}; write the dump again.",
-                                 file.path(), version ? fmt::to_string(*version) : "absent", dump_version));
+    throw InputError(fmt::format(
+        "{}: attribute 'version' of the root group is {} instead of {} or {}; write the dump again.", file.path(),
+        version ? fmt::to_string(*version) : "absent", stored_integrals_version, dump_version));
   }
   if (*version > dump_version) {
     throw InputError(
@@ -87,6 +90,7 @@ void expect_dump(const Hdf5File& file) {
                     "newer Trifuse.",
                     file.path(), *version, dump_version));
   }
+  return *version;
 }
 
 /// The facts that the attributes of the root group tell.
@@ -105,7 +109,7 @@ SourceInfo read_attributes(const Hdf5File& file) {
                                  fock_in_triples));
   }
   info.fock_in_triples = fock_in_triples == 1;
-  for (const char* name : {"program", "molecule", "basis", "comment"}) {
+  for (const char* name : {"program", "molecule", "basis", "factorization", "auxiliary_basis", "comment"}) {
     if (auto value = file.attributes().string(name)) info.provenance.emplace_back(name, std::move(*value));
   }
   return info;
@@ -116,13 +120,18 @@ SourceInfo read_attributes(const Hdf5File& file) {
 DumpFile DumpFile::open(const std::string& path) {
   DumpFile dump;
   dump.file = Hdf5File::open(path);
-  expect_dump(dump.file);
+  const std::int64_t version = version_of(dump.file);
   dump.seal = DumpSeal::open(dump.file);
   dump.arrays = std::make_shared<Hdf5Arrays>(dump.file);
   dump.header = read_dump_header(*dump.arrays, read_attributes(dump.file));
+  use_factors(dump);
+  if (!dump.factors.empty() && version == stored_integrals_version) {
+    throw InputError(fmt::format("{}: attribute 'version' of the root group is {}, but the dump has factors; write 2.",
+                                 path, version));
+  }
   SourceInfo& info = dump.header.info;
   info.sealed = dump.seal->sealed();
-  info.format = fmt::format("Trifuse dump, version {}.{}, {}", dump_version, dump.seal->minor_version(),
+  info.format = fmt::format("Trifuse dump, version {}.{}, {}", version, dump.seal->minor_version(),
                             info.sealed ? "sealed" : "unsealed");
   return dump;
 }

@@ -10,8 +10,8 @@
 
 namespace trifuse {
 
-/// The newest format version that this program can read.
-inline constexpr std::int64_t dump_version = 1;
+/// The newest format version that this program can read, and the version of dumps with stored integrals.
+inline constexpr std::int64_t dump_version = 2, stored_integrals_version = 1;
 
 /// An open dump. The file is opened only once, so that a run uses the file that was checked, even if another file has
 /// taken its name since.

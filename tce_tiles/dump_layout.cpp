@@ -176,10 +176,14 @@ std::vector<std::string> DenseInput::datasets(bool integrals) const {
     if (header.size(spec) > 0) names.push_back(spec.name);
   }
   if (!integrals) return names;
-  if (const auto present = present_integrals(*arrays, header)) {
-    for (const ArraySpec& spec : *present) names.push_back(spec.name);
+  if (!factors.empty()) {
+    names.insert(names.end(), factors.begin(), factors.end());
+  } else {
+    if (const auto present = present_integrals(*arrays, header)) {
+      for (const ArraySpec& spec : *present) names.push_back(spec.name);
+    }
+    for (const ArraySpec& spec : present_exchange(*arrays, header)) names.push_back(spec.name);
   }
-  for (const ArraySpec& spec : present_exchange(*arrays, header)) names.push_back(spec.name);
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     const std::string name = fock_dataset(spin, header.restricted);
     if (arrays->has(name) && (spin == Spin::alpha || !header.restricted)) names.push_back(name);

@@ -38,9 +38,10 @@ struct DumpHeader {
 struct DenseInput {
   std::shared_ptr<const DenseArrays> arrays;
   DumpHeader header;
+  std::vector<std::string> factors;  ///< names of the factors from which `arrays` compute the integrals; may be empty
 
-  /// The names of the non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals and the Fock
-  /// matrix.
+  /// The names of the stored non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals (or their
+  /// factors) and the Fock matrix.
   std::vector<std::string> datasets(bool integrals) const;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
 
 #include "cxx/base/buffer.hpp"
 
@@ -22,6 +24,12 @@ void transpose(const double* in, double* out, std::int64_t rows, std::int64_t co
       }
     }
   }
+}
+
+/// True if neighbours along axis x are closer in memory than neighbours along axis y.
+bool closer(const DenseArray& array, std::size_t x, std::size_t y) {
+  const std::optional<StridedView> view = array.view();
+  return view && std::abs(view->stride[x]) < std::abs(view->stride[y]);
 }
 
 /// Reads the elements whose index along `axis` is n.
@@ -72,13 +80,12 @@ void DumpSlabs::describe(SinglesProblem& problem) const {
 void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
                         std::span<double> out) const {
   const std::int64_t zero = 0, one = 1;
-  if (u <= s) {
-    const DenseArray& array = *find(ArrayKind::t2, u, s).array;
+  const DenseArray& array = *find(ArrayKind::t2, std::min(u, s), std::max(u, s)).array;
+  if (u < s || (u == s && !closer(array, 0, 1))) {
     const auto shape = array.shape();
     return array.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
   }
-  // The elements are t2_ab[i,n,e,f], where n and f are beta.
-  const DenseArray& array = *find(ArrayKind::t2, s, u).array;
+  // The elements are t2[i,n,e,f]: of t2_ab, where n and f are beta, or for equal spins by the symmetry of the pairs.
   const std::int64_t e_count = array.shape()[2], f_count = array.shape()[3], page = e_count * f_count;
   Buffer read(out.size());
   array.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
@@ -88,9 +95,10 @@ void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::i
 }
 
 void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
-  if (u <= s) return read_at(*find(ArrayKind::ovov, u, s).array, 0, n, out);
-  // The elements are ovov_aabb[m,e,n,f], where n and f are beta.
-  const DenseArray& array = *find(ArrayKind::ovov, s, u).array;
+  const DenseArray& array = *find(ArrayKind::ovov, std::min(u, s), std::max(u, s)).array;
+  if (u < s || (u == s && !closer(array, 0, 2))) return read_at(array, 0, n, out);
+  // The elements are ovov[m,e,n,f]: of ovov_aabb, where n and f are beta, or for equal spins by the symmetry of the
+  // pairs.
   const std::int64_t m_count = array.shape()[0], e_count = array.shape()[1], f_count = array.shape()[3];
   Buffer read;
   read.reserve(out.size());
@@ -103,7 +111,9 @@ void DumpSlabs::read_ovoo(int u, int s, std::int64_t n, std::span<double> out) c
 }
 
 void DumpSlabs::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  read_at(*find(ArrayKind::oovv, s, s).array, 0, n, out);
+  const auto& [spec, array] = find(ArrayKind::oovv, s, s);
+  // Integrals that are not antisymmetrised have (ni|af) = (in|af).
+  read_at(*array, !spec.antisymmetrised && closer(*array, 0, 1) ? 1 : 0, n, out);
 }
 
 }  // namespace trifuse

@@ -154,7 +154,7 @@ void Writer::check_space(const std::string& path) const {
 void Writer::write_attributes() {
   const SourceInfo& info = source_.info();
   file_->set_attribute("format", std::string_view("trifuse-dump"));
-  file_->set_attribute("version", dump_version);
+  file_->set_attribute("version", stored_integrals_version);
   file_->set_attribute("reference", std::string_view(to_string(info.reference)));
   file_->set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
   if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_->set_attribute("omega2", info.omega2);

@@ -51,6 +51,18 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
+/// Throws for a path under which there is nothing.
+[[noreturn]] void throw_absent(const std::string& where) {
+  const std::string extension = fs::path(where).extension().string();
+  if (extension == ".h5" || extension == ".hdf5") {
+    throw InputError(fmt::format("There is no file {}; check the path.", where));
+  }
+  throw InputError(
+      fmt::format("There is no file {0}, and there are no NWChem amplitudes {0}.t1amp.000000 or {0}.t1_copy.40000; "
+                  "check the path, and run NWChem with `set tce:writet T` and `set tce:writeint T`.",
+                  where));
+}
+
 }  // namespace
 
 std::string find_prefix(const std::string& where) {
@@ -72,10 +84,7 @@ std::string find_prefix(const std::string& where) {
           "NWChem's files.",
           where, file.size() == 0 ? "empty" : "not a Trifuse dump (HDF5)", where));
     }
-    throw InputError(fmt::format(
-        "There are no NWChem amplitudes {0}.t1amp.000000 or {0}.t1_copy.40000; check the path, and run NWChem "
-        "with `set tce:writet T` and `set tce:writeint T`.",
-        where));
+    throw_absent(where);
   }
   std::set<std::string> prefixes;
   for (const std::string& file : names_in(path)) {

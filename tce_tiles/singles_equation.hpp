@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <list>
@@ -72,6 +73,9 @@ class SinglesEquation {
   /// `slabs` must outlive the equation. The equation keeps at most `max_cached_slabs` slabs of amplitudes in memory for
   /// a later use, and at least one.
   SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs);
+
+  /// Keeps at least this many slabs from now on. Call it before the passes.
+  void cache_slabs(std::size_t slabs) { max_cached_slabs_ = std::max(max_cached_slabs_, slabs); }
 
   const SinglesProblem& problem() const { return problem_; }
   /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.

@@ -60,7 +60,8 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
       !(std::abs(printed - found) <= limit), name, std::abs(printed - found), limit,
       fmt::format(
           "The numbers in {} give a CCSD correlation energy of {:.12f} hartree, but the program that made them printed "
-          "{:.12f}; amplitudes, integrals and output do not belong together (for example T1 of another run).",
+          "{:.12f}; amplitudes, integrals and output do not belong together: one of them is of another run (other "
+          "geometry, basis, frozen orbitals or convergence), or SCF ran again in between and changed the orbitals.",
           files_of(amplitudes, integrals), found, printed));
 }
 
@@ -82,7 +83,7 @@ Witness complete_equation(const SinglesResidual& found, const std::string& files
         name, WitnessStatus::failed, found.step, std::max(min_spike, spike * others),
         fmt::format(
             "{}: the CCSD equation of the single excitations holds everywhere (to {:.2g}) except near {}; the error "
-            "there is {:.2g}; single numbers of the integrals or amplitudes are damaged: copy or write the file again.",
+            "there is {:.2g}; single numbers of the integrals or amplitudes are damaged: copy or write them again.",
             files, others, element_of(found, restricted), found.step)};
   }
   return failed_if(!(found.step <= max_step), name, found.step, max_step,
@@ -136,7 +137,7 @@ Witness orbital_energies(const Measurements& measured, const SourceInfo& integra
       std::clamp(energies_per_coupling * measured.fock_off_diagonal, energies_tolerance, max_energies_tolerance);
   return failed_if(!(*measured.energy_fock_difference <= limit), name, *measured.energy_fock_difference, limit,
                    fmt::format("{}: the orbital energies differ from the diagonal of the Fock matrix by up to {:.3g} "
-                               "hartree; write both in hartree, in the same order, with the spins in the same places, "
+                               "hartree; give both in hartree, in the same order, with the spins in the same places, "
                                "and from the same calculation.",
                                integrals.path, *measured.energy_fock_difference));
 }
@@ -171,7 +172,7 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   if (!singles.complete && singles.singles && unusual) {
     found.push_back(
         fmt::format("{}: without (ij|ab) the CCSD equation of the single excitations has an unusual residual, {:.2g} "
-                    "along t1 and {:.2g} across t1; write the dump with oovv for a sharp test.",
+                    "along t1 and {:.2g} across t1; add oovv for a sharp test.",
                     files, singles.along_t1, singles.across_t1));
   }
   return found;

@@ -1,23 +1,12 @@
 """Shows on made-up trees that check_energy_sums.py finds what it is to find."""
 
-import pathlib
-import tempfile
 import unittest
 
 import check_energy_sums
+from made_up_tree import MadeUpTreeTest
 
 
-def checked(check, tree, files):
-    """What `check` says about a made-up tree with these files put in."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for name, text in {**tree, **files}.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text, encoding="utf-8")
-        return check(root)
-
-
-class EnergySums(unittest.TestCase):
+class EnergySums(MadeUpTreeTest):
     PAGE = """# Architecture
 
 - **A method**: [`context.cpp`](../calculation/context.cpp).
@@ -34,12 +23,7 @@ class EnergySums(unittest.TestCase):
     }
 
     def problems(self, **files):
-        return checked(check_energy_sums.check, self.TREE, files.get("files", {}))
-
-    def expect(self, problems, *words):
-        self.assertEqual(len(problems), 1, problems)
-        for word in words:
-            self.assertIn(word, problems[0])
+        return self.checked(check_energy_sums.check, {**self.TREE, **files.get("files", {})})
 
     def test_a_page_that_names_every_file_passes(self):
         self.assertEqual(self.problems(), [])

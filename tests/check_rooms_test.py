@@ -1,10 +1,9 @@
 """Shows on made-up trees that check_rooms.py finds what it is to find."""
 
-import pathlib
-import tempfile
 import unittest
 
 import check_rooms
+from made_up_tree import MadeUpTreeTest
 
 PAGE = """# Architecture
 
@@ -29,20 +28,10 @@ TREE = {
 }
 
 
-class Rooms(unittest.TestCase):
+class Rooms(MadeUpTreeTest):
     def problems(self, files=(), page=PAGE):
-        """Those of the made-up tree with these files put in."""
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in {check_rooms.PAGE: page, **TREE, **dict(files)}.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            return check_rooms.check(root)
-
-    def expect(self, problems, *words):
-        self.assertEqual(len(problems), 1, problems)
-        for word in words:
-            self.assertIn(word, problems[0])
+        """What is wrong with the made-up tree with these files put in."""
+        return self.checked(check_rooms.check, {check_rooms.PAGE: page, **TREE, **dict(files)})
 
     def test_a_tree_that_keeps_to_its_rooms_passes(self):
         self.assertEqual(self.problems(), [])

@@ -1,20 +1,9 @@
 """Shows on made-up trees that check_sizes.py finds what it is to find."""
 
-import pathlib
-import tempfile
 import unittest
 
 import check_sizes
-
-
-def checked(check, tree, files):
-    """What `check` says about a made-up tree with these files put in."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for name, text in {**tree, **files}.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text, encoding="utf-8")
-        return check(root)
+from made_up_tree import MadeUpTreeTest
 
 
 def function(lines, head="int f(int x)"):
@@ -23,7 +12,7 @@ def function(lines, head="int f(int x)"):
     return "\n".join([head + " {", *body, *["  ++x;"] * (lines - 5), "}", ""])
 
 
-class Sizes(unittest.TestCase):
+class Sizes(MadeUpTreeTest):
     LISTS = "target_sources(trifuse PRIVATE a.cpp PUBLIC FILE_SET HEADERS FILES\n  base/all.hpp base/part0.hpp)\n"
 
     def tree(self, headers):
@@ -35,12 +24,7 @@ class Sizes(unittest.TestCase):
         return tree
 
     def problems(self, files=(), headers=10):
-        return checked(check_sizes.check, self.tree(headers), dict(files))
-
-    def expect(self, problems, *words):
-        self.assertEqual(len(problems), 1, problems)
-        for word in words:
-            self.assertIn(word, problems[0])
+        return self.checked(check_sizes.check, {**self.tree(headers), **dict(files)})
 
     def test_a_small_tree_passes(self):
         self.assertEqual(self.problems(), [])

@@ -21,4 +21,10 @@ void share_malloc_memory_if_limited() {
 #endif
 }
 
+void return_freed_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace trifuse

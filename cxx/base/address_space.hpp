@@ -10,4 +10,9 @@ bool address_space_is_limited();
 /// thread could allocate a large array. Call this before the process starts threads.
 void share_malloc_memory_if_limited();
 
+/// Returns freed memory that malloc keeps for later allocations to the system, tens of megabytes after arrays of a
+/// calling program or checks of the input. Takes milliseconds. Call this before a large allocation that malloc does not
+/// serve.
+void return_freed_memory();
+
 }  // namespace trifuse

@@ -16,13 +16,37 @@
 #include "cxx/base/address_space.hpp"
 #include "cxx/base/error.hpp"
 
+// Functions that only some BLAS libraries have. Their addresses are null if the linked library lacks them.
+extern "C" {
+void linked_openblas_set_num_threads(int) __asm__("openblas_set_num_threads") __attribute__((weak));
+int linked_openblas_get_num_threads() __asm__("openblas_get_num_threads") __attribute__((weak));
+char* linked_openblas_get_config() __asm__("openblas_get_config") __attribute__((weak));
+char* linked_openblas_get_corename() __asm__("openblas_get_corename") __attribute__((weak));
+void* linked_blas_memory_alloc(int) __asm__("blas_memory_alloc") __attribute__((weak));
+void linked_blas_memory_free(void*) __asm__("blas_memory_free") __attribute__((weak));
+void linked_mkl_set_num_threads(int) __asm__("MKL_Set_Num_Threads") __attribute__((weak));
+void linked_bli_thread_set_num_threads(std::int64_t) __asm__("bli_thread_set_num_threads") __attribute__((weak));
+}
+
 namespace trifuse {
 
 namespace {
 
+/// The function `name` of the BLAS library that this code calls; null if that library lacks it. `linked`: the function
+/// that was linked. A shared BLAS library may be another one than at link time, so the function is also looked up by
+/// name. If Trifuse contains its BLAS library, functions of other BLAS libraries in the process are not used.
 template <typename Function>
-Function* symbol(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+Function* symbol(const char* name, Function* linked) {
+  if (linked != nullptr) return linked;
+  const bool shared = dlsym(RTLD_DEFAULT, "cblas_dgemm") == reinterpret_cast<void*>(&cblas_dgemm);
+  return shared ? reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name)) : nullptr;
+}
+
+template <typename First, typename Second>
+bool in_same_library(First* first, Second* second) {
+  Dl_info of_first, of_second;
+  return dladdr(reinterpret_cast<void*>(first), &of_first) != 0 &&
+         dladdr(reinterpret_cast<void*>(second), &of_second) != 0 && of_first.dli_fbase == of_second.dli_fbase;
 }
 
 int blas_int(std::int64_t n) {
@@ -53,8 +77,8 @@ class MappedBytes {
 /// Makes OpenBLAS allocate the buffers of `threads` threads now, while there is memory for them. OpenBLAS keeps them,
 /// so later products do not allocate. Does nothing if the library hides its allocator.
 void allocate_openblas_buffers(int threads) {
-  const auto allocate = symbol<void*(int)>("blas_memory_alloc");
-  const auto release = symbol<void(void*)>("blas_memory_free");
+  const auto allocate = symbol("blas_memory_alloc", linked_blas_memory_alloc);
+  const auto release = symbol("blas_memory_free", linked_blas_memory_free);
   if (allocate == nullptr || release == nullptr) return;
   constexpr int most = 128;  // OpenBLAS may be built for no more buffers
   std::vector<void*> buffers;
@@ -80,11 +104,10 @@ void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
 }
 
 void set_blas_threads(int threads) {
-  // The BLAS library is chosen when the program is linked or even started. Therefore the call is looked up by name.
-  for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads"}) {
-    if (auto* set = symbol<void(int)>(name)) return set(threads);
-  }
-  if (auto* set = symbol<void(std::int64_t)>("bli_thread_set_num_threads")) set(threads);
+  // There may be more than one library: BLIS, and the OpenBLAS of LAPACK.
+  if (auto* set = symbol("openblas_set_num_threads", linked_openblas_set_num_threads)) set(threads);
+  if (auto* set = symbol("MKL_Set_Num_Threads", linked_mkl_set_num_threads)) set(threads);
+  if (auto* set = symbol("bli_thread_set_num_threads", linked_bli_thread_set_num_threads)) set(threads);
 }
 
 void use_single_threaded_blas() {
@@ -121,12 +144,12 @@ int threads_with_blas_memory(int wanted, std::int64_t bytes) {
 }
 
 int openblas_threads() {
-  const auto threads = symbol<int()>("openblas_get_num_threads");
+  const auto threads = symbol("openblas_get_num_threads", linked_openblas_get_num_threads);
   return threads != nullptr ? threads() : 0;
 }
 
 std::string better_openblas_kernels() {
-  const auto core = symbol<char*()>("openblas_get_corename");
+  const auto core = symbol("openblas_get_corename", linked_openblas_get_corename);
   // Kernels for old processors. OpenBLAS falls back on one of them if it does not know the processor.
   constexpr std::array plain = {"Prescott", "Core2", "Penryn", "Nehalem", "Sandybridge"};
   if (core == nullptr || std::getenv("OPENBLAS_CORETYPE") != nullptr) return {};
@@ -142,14 +165,15 @@ std::string better_openblas_kernels() {
 }
 
 std::string blas_name() {
-  if (auto* config = symbol<char*()>("openblas_get_config")) {
+  const auto of_blis = symbol("bli_thread_set_num_threads", linked_bli_thread_set_num_threads);
+  if (of_blis != nullptr && in_same_library(of_blis, &cblas_dgemm)) return "BLIS";
+  if (auto* config = symbol("openblas_get_config", linked_openblas_get_config)) {
     const std::string text = config();
     const std::string version = text.substr(0, text.find(' ', text.find(' ') + 1));
-    auto* core = symbol<char*()>("openblas_get_corename");
+    auto* core = symbol("openblas_get_corename", linked_openblas_get_corename);
     return core != nullptr ? version + " (" + core() + " kernels)" : version;
   }
-  if (symbol<void(int)>("MKL_Set_Num_Threads") != nullptr) return "MKL";
-  if (symbol<void(std::int64_t)>("bli_thread_set_num_threads") != nullptr) return "BLIS";
+  if (symbol("MKL_Set_Num_Threads", linked_mkl_set_num_threads) != nullptr) return "MKL";
   return "BLAS";
 }
 

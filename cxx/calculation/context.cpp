@@ -239,9 +239,9 @@ void CalculationContext::plan_memory() {
   const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
   if (affordable < 1) {
     throw UsageError(
-        fmt::format("--memory allows {} of scratch, but one thread needs {}; allow more or give a smaller "
+        fmt::format("--memory allows {} of scratch, but one thread needs {}; give --memory {}KiB or more, or a smaller "
                     "--tile-size.",
-                    amount(allowed), amount(memory.per_worker)));
+                    amount(allowed), amount(memory.per_worker), memory.per_worker / 1024 + 1));
   }
   threads_ = static_cast<int>(std::min<std::int64_t>(threads_, affordable));
 }

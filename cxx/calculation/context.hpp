@@ -116,9 +116,10 @@ class CalculationContext {
   int users_of_operands() const;
   /// Memory that this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
-  /// Makes the executor of the options without operands. `left_out`: as in CudaOptions.
-  PreparedExecutor prepare_executor(std::vector<std::string>* left_out) const;
-  std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out) const;
+  /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
+  PreparedExecutor prepare_executor(std::vector<std::string>* left_out, const std::atomic<bool>* stop) const;
+  std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out,
+                                                   const std::atomic<bool>* stop) const;
 
   CalculationOptions options_;
   RankOptions of_rank_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "cxx/base/address_space.hpp"
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -60,7 +61,7 @@ void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
 std::unique_ptr<Executor> CalculationContext::make_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  PreparedExecutor prepared = prepare_executor(nullptr);
+  PreparedExecutor prepared = prepare_executor(nullptr, nullptr);
   if (prepared.reader != nullptr) {
     prepared.reader->take_panels(std::make_shared<PanelStore>(problem_, prepared.reader->panel_tiles()));
   }
@@ -71,29 +72,33 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
   if (options_.executor != ExecutorKind::cuda) throw UsageError("This calculation is not planned for GPUs.");
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr);
+  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr, nullptr);
   executor->take_panels(std::make_shared<PanelStore>(problem_, executor->panel_tiles()));
   return executor;
 }
 
-std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out) const {
+std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out,
+                                                                     const std::atomic<bool>* stop) const {
   CudaOptions options;
   options.devices.clear();
   for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
   options.memory_per_device = options_.memory.value_or(0);
   options.kernel = options_.kernel;
   options.left_out = left_out;
+  options.waits_for_memory = communicator_ == nullptr;
+  options.stop = stop;
   return prepare_cuda_executor(problem_, plan_.tiles, options);
 }
 
-PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* left_out) const {
+PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* left_out,
+                                                      const std::atomic<bool>* stop) const {
   PreparedExecutor prepared;
   switch (options_.executor) {
     case ExecutorKind::reference:
       prepared.executor = make_reference_executor(problem_, plan_.tiles);
       break;
     case ExecutorKind::cuda: {
-      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(left_out);
+      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(left_out, stop);
       prepared.reader = on_devices.get();
       prepared.cuda = on_devices.get();
       prepared.executor = std::move(on_devices);
@@ -122,6 +127,8 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
 std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelExecutor* reader,
                                                                     std::optional<DistributedOperands>& shared) const {
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
+  constexpr std::int64_t large = std::int64_t{64} << 20;
+  if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {
@@ -246,7 +253,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   try_devices([&] {
     if (idle) return;
     std::vector<std::string> left_out;
-    executor = prepare_executor(required ? nullptr : &left_out);
+    executor = prepare_executor(required ? nullptr : &left_out, stop);
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
   panels = read_operands(executor.reader, operands);

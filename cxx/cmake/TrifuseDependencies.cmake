@@ -1,6 +1,8 @@
-# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5,
-# trifuse::xxhash and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: who
-# links a static Trifuse needs the same targets.
+include("${CMAKE_CURRENT_LIST_DIR}/TrifuseBlas.cmake")
+
+# The libraries that Trifuse is linked with, as targets: fmt::fmt, OpenMP::OpenMP_CXX, and trifuse::blas, trifuse::hdf5
+# and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: programs that link a
+# static Trifuse need the same targets.
 
 # Makes `target` of the first pkg-config module that exists among ARGN, else of a header and a library. Sets in the caller
 # TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, what trifuse.pc has to say about it.
@@ -30,54 +32,125 @@ function(_trifuse_import target header library)
   set(TRIFUSE_PC_LIBS "${TRIFUSE_PC_LIBS}" PARENT_SCOPE)
 endfunction()
 
-# BLAS with its C interface, and LAPACK: OpenBLAS, which has all of it, unless BLA_VENDOR asks for others.
-function(_trifuse_import_blas)
-  if(NOT BLA_VENDOR)
-    _trifuse_import(trifuse::blas cblas.h openblas openblas)
+# Sets `result` to the libraries that `target`, made by one of these functions, stands for.
+function(trifuse_libraries_of result target)
+  set(libraries "")
+  get_target_property(entries ${target} INTERFACE_LINK_LIBRARIES)
+  if(NOT entries)
+    set(entries "") # the compiler names them itself
   endif()
-  if(NOT TARGET trifuse::blas)
-    find_package(LAPACK QUIET) # finds BLAS, too
-    find_path(TRIFUSE_CBLAS_HEADER cblas.h PATH_SUFFIXES cblas openblas)
-    find_library(TRIFUSE_CBLAS_LIBRARY cblas) # where the C interface is a library of its own
-    mark_as_advanced(TRIFUSE_CBLAS_HEADER TRIFUSE_CBLAS_LIBRARY)
-    if(LAPACK_FOUND AND TRIFUSE_CBLAS_HEADER)
-      set(libraries ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES})
-      if(TRIFUSE_CBLAS_LIBRARY)
-        list(PREPEND libraries "${TRIFUSE_CBLAS_LIBRARY}")
-      endif()
-      list(REMOVE_DUPLICATES libraries)
-      add_library(trifuse::blas INTERFACE IMPORTED)
-      target_include_directories(trifuse::blas INTERFACE "${TRIFUSE_CBLAS_HEADER}")
-      target_link_libraries(trifuse::blas INTERFACE ${libraries} ${BLAS_LINKER_FLAGS})
-      list(APPEND TRIFUSE_PC_LIBS ${libraries})
+  foreach(entry ${entries})
+    if(entry MATCHES "^PkgConfig::")
+      get_target_property(entry ${entry} INTERFACE_LINK_LIBRARIES)
+    endif()
+    list(APPEND libraries ${entry})
+  endforeach()
+  set(${result} "${libraries}" PARENT_SCOPE)
+endfunction()
+
+# HDF5 with its C interface. The user chooses one by HDF5_ROOT or HDF5_DIR, or a parallel one by HDF5_PREFER_PARALLEL=ON, as FindHDF5 says.
+# Otherwise pkg-config comes first, because it names no library that HDF5 only needs itself.
+function(_trifuse_import_hdf5)
+  if(NOT (HDF5_ROOT OR HDF5_DIR OR HDF5_PREFER_PARALLEL OR DEFINED ENV{HDF5_ROOT} OR DEFINED ENV{HDF5_DIR}))
+    _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
+  endif()
+  if(NOT TARGET trifuse::hdf5)
+    find_package(HDF5 QUIET COMPONENTS C)
+    if(HDF5_FOUND)
+      add_library(trifuse::hdf5 INTERFACE IMPORTED)
+      target_include_directories(trifuse::hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+      target_link_libraries(trifuse::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+      list(APPEND TRIFUSE_PC_LIBS ${HDF5_C_LIBRARIES})
     endif()
   endif()
+  # Some systems have only a parallel HDF5.
+  _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-openmpi hdf5-mpich)
   set(TRIFUSE_PC_REQUIRES "${TRIFUSE_PC_REQUIRES}" PARENT_SCOPE)
   set(TRIFUSE_PC_LIBS "${TRIFUSE_PC_LIBS}" PARENT_SCOPE)
 endfunction()
 
-# Finds all; `missing` receives what was not found and the Debian package that has it. A macro, so that find_package is
-# called in the scope of the caller, as packages expect.
+# The header of a parallel HDF5 includes that of MPI.
+function(trifuse_complete_parallel_hdf5)
+  include(CheckCXXSourceCompiles)
+  unset(TRIFUSE_HDF5_IS_PARALLEL CACHE)
+  set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_LIBRARIES trifuse::hdf5)
+  check_cxx_source_compiles("#include <H5pubconf.h>\n#ifndef H5_HAVE_PARALLEL\n#error serial\n#endif\nint main() {}" TRIFUSE_HDF5_IS_PARALLEL)
+  if(TRIFUSE_HDF5_IS_PARALLEL)
+    set(MPI_CXX_SKIP_MPICXX ON)
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(NOT MPI_CXX_FOUND)
+      message(FATAL_ERROR "The HDF5 that was found is a parallel one, and no MPI was found: install MPI, or choose a serial HDF5 with HDF5_ROOT.")
+    endif()
+    target_link_libraries(trifuse::hdf5 INTERFACE MPI::MPI_CXX)
+    message(STATUS "HDF5 is a parallel one; Trifuse uses it without MPI.")
+  endif()
+endfunction()
+
+# The OpenMP library of the compilers that the project has enabled: Fortran and C programs link Trifuse, too.
+macro(_trifuse_find_openmp)
+  if(CMAKE_CXX_COMPILER_LOADED)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+  elseif(NOT TARGET OpenMP::OpenMP_CXX)
+    foreach(_trifuse_language C Fortran)
+      if(CMAKE_${_trifuse_language}_COMPILER_LOADED AND NOT TARGET OpenMP::OpenMP_CXX)
+        find_package(OpenMP QUIET COMPONENTS ${_trifuse_language})
+        if(TARGET OpenMP::OpenMP_${_trifuse_language})
+          add_library(OpenMP::OpenMP_CXX INTERFACE IMPORTED)
+          target_link_libraries(OpenMP::OpenMP_CXX INTERFACE ${OpenMP_${_trifuse_language}_LIBRARIES})
+        endif()
+      endif()
+    endforeach()
+  endif()
+endmacro()
+
+# For programs that link an installed Trifuse: makes trifuse::<name> of the libraries that this Trifuse was linked with, if they are there.
+function(_trifuse_import_recorded)
+  foreach(name blas hdf5 zlib)
+    set(files ${TRIFUSE_LIBRARIES_OF_${name}})
+    list(FILTER files INCLUDE REGEX "^/")
+    set(complete "${TRIFUSE_LIBRARIES_OF_${name}}")
+    foreach(file ${files})
+      if(NOT EXISTS "${file}")
+        set(complete "")
+      endif()
+    endforeach()
+    if(complete AND NOT TARGET trifuse::${name})
+      add_library(trifuse::${name} INTERFACE IMPORTED)
+      target_link_libraries(trifuse::${name} INTERFACE ${complete})
+    endif()
+  endforeach()
+endfunction()
+
+# Finds the libraries that a program links with; `missing` receives what was not found and the Debian package that has it. A macro, so
+# that find_package is called in the scope of the caller, as packages expect.
 macro(trifuse_find_dependencies missing)
   set(TRIFUSE_PC_REQUIRES "")
   set(TRIFUSE_PC_LIBS "")
   set(${missing} "")
   find_package(PkgConfig QUIET)
-  find_package(OpenMP QUIET COMPONENTS CXX)
-  find_package(fmt QUIET)
-  _trifuse_import_blas()
-  _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
-  _trifuse_import(trifuse::xxhash xxhash.h xxhash libxxhash)
+  _trifuse_find_openmp()
+  _trifuse_import_recorded()
+  if(NOT TARGET trifuse::blas)
+    _trifuse_import_blas()
+  endif()
+  if(NOT TARGET trifuse::hdf5)
+    _trifuse_import_hdf5()
+  endif()
   _trifuse_import(trifuse::zlib zlib.h z zlib)
-  list(APPEND TRIFUSE_PC_REQUIRES fmt)
+  if(NOT TARGET fmt::fmt AND NOT TRIFUSE_CONTAINS_FMT)
+    find_package(fmt QUIET)
+  endif()
   list(APPEND TRIFUSE_PC_LIBS ${OpenMP_CXX_FLAGS})
   foreach(system_library ${CMAKE_DL_LIBS})
     list(APPEND TRIFUSE_PC_LIBS -l${system_library})
   endforeach()
-  foreach(requirement "OpenMP::OpenMP_CXX|OpenMP for the C++ compiler" "fmt::fmt|fmt (Debian: libfmt-dev)"
-          "trifuse::blas|BLAS with its C interface and LAPACK (Debian: libopenblas-dev)"
-          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::xxhash|xxHash (Debian: libxxhash-dev)"
-          "trifuse::zlib|zlib (Debian: zlib1g-dev)")
+  set(TRIFUSE_BLAS_TEXT "BLAS with its C interface and LAPACK (Debian: libopenblas-dev)")
+  if(TRIFUSE_BLAS_PROBLEM)
+    string(APPEND TRIFUSE_BLAS_TEXT ": ${TRIFUSE_BLAS_PROBLEM}")
+  endif()
+  foreach(requirement "OpenMP::OpenMP_CXX|OpenMP" "trifuse::blas|${TRIFUSE_BLAS_TEXT}"
+          "trifuse::hdf5|HDF5 (Debian: libhdf5-dev)" "trifuse::zlib|zlib (Debian: zlib1g-dev)")
     string(REPLACE "|" ";" requirement "${requirement}")
     list(GET requirement 0 requirement_target)
     if(NOT TARGET ${requirement_target})
@@ -85,4 +158,7 @@ macro(trifuse_find_dependencies missing)
       list(APPEND ${missing} "${requirement_text}")
     endif()
   endforeach()
+  if(NOT TARGET fmt::fmt AND NOT TRIFUSE_CONTAINS_FMT)
+    list(APPEND ${missing} "fmt (Debian: libfmt-dev)")
+  endif()
 endmacro()

@@ -1,40 +1,76 @@
-# Installs the library, its headers, the program, and what find_package and pkg-config need.
+# Installs the library, its headers, the program, what find_package and pkg-config need, and documents. Parts that were not built are left
+# out, except the library.
 include(CMakePackageConfigHelpers)
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/trifuse")
 get_target_property(TRIFUSE_LIBRARY_TYPE trifuse TYPE)
+foreach(name blas hdf5 zlib)
+  trifuse_libraries_of(TRIFUSE_LIBRARIES_OF_${name} trifuse::${name})
+  if(NOT TRIFUSE_LIBRARIES_OF_${name})
+    set(TRIFUSE_LIBRARIES_OF_${name} m) # the compiler names them itself
+  endif()
+endforeach()
+
+# What C++ programs are linked with beyond C programs, for projects that do not know C++.
+set(TRIFUSE_CXX_LIBRARIES ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(REMOVE_ITEM TRIFUSE_CXX_LIBRARIES ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
+list(APPEND TRIFUSE_CXX_LIBRARIES m)
+list(REMOVE_DUPLICATES TRIFUSE_CXX_LIBRARIES)
 
 install(TARGETS trifuse EXPORT trifuse
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trifuse"
-  FILE_SET generated_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trifuse")
+  FILE_SET generated_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/trifuse"
+  FILE_SET c_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT trifuse NAMESPACE trifuse:: FILE trifuseTargets.cmake DESTINATION "${config_folder}")
 
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cxx/cmake/trifuseConfig.cmake.in" "${PROJECT_BINARY_DIR}/generated/trifuseConfig.cmake"
-  INSTALL_DESTINATION "${config_folder}")
+  INSTALL_DESTINATION "${config_folder}" PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/generated/trifuseConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/generated/trifuseConfig.cmake"
               "${PROJECT_BINARY_DIR}/generated/trifuseConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cxx/cmake/TrifuseBlas.cmake"
               "${PROJECT_SOURCE_DIR}/cxx/cmake/TrifuseDependencies.cmake"
         DESTINATION "${config_folder}")
 
-# trifuse.pc. The prefix is where the file lies, so that an installation can be moved. Who links a static library needs its
-# libraries as well; those of a shared one are its own business.
-file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
-set(pc_requires "")
-set(pc_libs "")
+# Installs NAME.pc. The prefix is where the file lies, so that an installation can be moved.
+function(trifuse_install_pc name pc_description pc_requires pc_libs pc_cflags)
+  file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+  configure_file("${PROJECT_SOURCE_DIR}/cxx/cmake/trifuse.pc.in" "${PROJECT_BINARY_DIR}/generated/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/generated/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+# A program that links a static library needs its libraries as well, and those of C++ if its own language is another one. A shared library
+# knows its libraries.
+set(requires "")
+set(libs "")
 if(TRIFUSE_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
   if(TRIFUSE_HAS_CUDA)
     list(APPEND TRIFUSE_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR}" -lcudart_static -lrt -lpthread)
   endif()
-  list(JOIN TRIFUSE_PC_REQUIRES " " pc_requires)
-  list(JOIN TRIFUSE_PC_LIBS " " pc_libs)
+  foreach(library ${TRIFUSE_CXX_LIBRARIES})
+    list(APPEND TRIFUSE_PC_LIBS -l${library})
+  endforeach()
+  if(NOT TRIFUSE_CONTAINS_FMT)
+    list(APPEND TRIFUSE_PC_REQUIRES fmt)
+  endif()
+  list(JOIN TRIFUSE_PC_REQUIRES " " requires)
+  list(JOIN TRIFUSE_PC_LIBS " " libs)
 endif()
-configure_file("${PROJECT_SOURCE_DIR}/cxx/cmake/trifuse.pc.in" "${PROJECT_BINARY_DIR}/generated/trifuse.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/generated/trifuse.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+trifuse_install_pc(trifuse "${PROJECT_DESCRIPTION}" "${requires}" "-ltrifuse ${libs}" "-I\${includedir} -I\${includedir}/trifuse")
+if(TARGET trifuse_fortran)
+  trifuse_install_pc(trifuse-fortran "Fortran modules of Trifuse, compiled by ${CMAKE_Fortran_COMPILER_ID} ${CMAKE_Fortran_COMPILER_VERSION}"
+    "trifuse = ${PROJECT_VERSION}" -ltrifuse_fortran
+    "-I\${includedir}/trifuse/${CMAKE_Fortran_COMPILER_ID}-${CMAKE_Fortran_COMPILER_VERSION}")
+endif()
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# What users copy or read.
+install(FILES "${PROJECT_SOURCE_DIR}/drivers/pyscf_export.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/inputs/" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse/examples" USE_SOURCE_PERMISSIONS)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CITATION.cff" "${PROJECT_SOURCE_DIR}/tce_tiles/docs/dump-format.md"
+              "${PROJECT_SOURCE_DIR}/drivers/docs/report.schema.json"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -12,8 +12,8 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/free_memory.hpp"
 #include "cxx/base/hosts.hpp"
-#include "cxx/parallel/free_memory.hpp"
 
 namespace trifuse {
 

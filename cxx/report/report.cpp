@@ -88,6 +88,15 @@ nlohmann::ordered_json json_energies(const Energies& energies) {
   return json;
 }
 
+/// What the user of a slow BLAS should do. Empty if the BLAS is not known to be slow.
+std::string blas_advice() {
+  const std::string kernels = better_openblas_kernels();
+  if (kernels.empty()) return kernels;
+  return fmt::format(
+      "OpenBLAS does not know this processor and uses slow kernels; set OPENBLAS_CORETYPE={} before the program starts",
+      kernels);
+}
+
 }  // namespace
 
 std::string describe_source(const TileSource& source) {
@@ -147,12 +156,8 @@ std::string describe_plan(const Calculation& calculation) {
 }
 
 std::string describe_slow_blas() {
-  const std::string kernels = better_openblas_kernels();
-  if (kernels.empty()) return kernels;
-  return fmt::format(
-      "BLAS         OpenBLAS does not know this processor and uses slow kernels; set OPENBLAS_CORETYPE={} before the "
-      "program starts\n",
-      kernels);
+  const std::string advice = blas_advice();
+  return advice.empty() ? advice : fmt::format("BLAS         {}\n", advice);
 }
 
 /// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
@@ -283,7 +288,10 @@ std::string report_text(const std::string& command, const nlohmann::ordered_json
 }
 
 nlohmann::ordered_json json_machine() {
-  return {{"host", host_of_this_process()}, {"processor", processor_name()}, {"blas", blas_name()}};
+  nlohmann::ordered_json machine = {
+      {"host", host_of_this_process()}, {"processor", processor_name()}, {"blas", blas_name()}};
+  if (std::string advice = blas_advice(); !advice.empty()) machine["blas_advice"] = std::move(advice);
+  return machine;
 }
 
 nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate) {

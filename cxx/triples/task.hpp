@@ -92,8 +92,8 @@ struct TaskEnergy {
     std::copy(of_mixed.begin(), of_mixed.end(), std::copy(of_same.begin(), of_same.end(), all.begin()));
     return all;
   }
-  static TaskEnergy of_numbers(const double* numbers) {
-    return {Energies::of_values(numbers), Energies::of_values(numbers + Energies::count)};
+  static TaskEnergy of_numbers(const double* values) {
+    return {Energies::of_values(values), Energies::of_values(values + Energies::count)};
   }
 };
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fortran_iface/trifuse_arrays.h"
+#include <trifuse/trifuse_arrays.h>
 
 #define MAX_ARRAYS 16
 

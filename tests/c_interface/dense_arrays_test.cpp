@@ -103,7 +103,7 @@ TEST_F(DenseArrays, DescriptionsThatAreNotPossible) {
   if ((trifuse_features() & TRIFUSE_FEATURE_CUDA) == 0) refuse(TRIFUSE_BAD_USAGE, "built without CUDA");
   t2 = good;
   t2.name = "another";
-  refuse(TRIFUSE_BAD_INPUT, "the calling program: array 't2' is missing");
+  refuse(TRIFUSE_BAD_INPUT, "the calling program: the array name 'another' is unknown");
   t2 = good;
   description_.all.source = "PySCF";
   t2.shape = description_.array("ovov").shape;

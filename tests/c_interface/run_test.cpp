@@ -106,6 +106,9 @@ TEST(Run, MessagesOfARun) {
   // The advice depends on the processor.
   const bool advice = messages.information.back().find("set OPENBLAS_CORETYPE=") != std::string::npos;
   EXPECT_EQ(advice, !better_openblas_kernels().empty());
+  std::string report(static_cast<std::size_t>(trifuse_get_report(&status, calculation.calculation, 0, nullptr)), '\0');
+  trifuse_get_report(&status, calculation.calculation, std::ssize(report), report.data());
+  EXPECT_EQ(report.find("\"blas_advice\"") != std::string::npos, advice);
   const std::size_t lines = messages.information.size();
   trifuse_set_log(&status, calculation.calculation, nullptr, nullptr);
   calculation.energy();

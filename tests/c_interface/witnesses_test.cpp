@@ -138,6 +138,35 @@ TEST_F(Witnesses, ThatFailedEndACalculationUnlessTheInputIsTrusted) {
   trifuse_delete_amplitudes(&doubtful);
 }
 
+TEST_F(Witnesses, UnverifiedAmplitudesAreVerifiedByTheRunThatTheCallerCanCancel) {
+  trifuse_status status;
+  EXPECT_EQ(trifuse_open_unverified_amplitudes(&status, "absent", 0), nullptr);
+  expect_status(status, TRIFUSE_BAD_INPUT, "absent");
+  trifuse_amplitudes right = trifuse_open_unverified_amplitudes(&status, with_other_ccsd_energy().c_str(), 0);
+  expect_success(status);
+  OpenCalculation open(right);
+  const auto cancel = [](void*, double, double) { return std::int32_t{1}; };
+  trifuse_set_progress(&status, open.calculation, cancel, nullptr);
+  trifuse_run(&status, open.calculation);
+  expect_status(status, TRIFUSE_CANCELLED, "before its first task");
+  trifuse_set_progress(&status, open.calculation, nullptr, nullptr);
+  trifuse_run(&status, open.calculation);
+  expect_status(status, TRIFUSE_BAD_INPUT, "do not belong together");
+  EXPECT_EQ(witness_of(right, "CCSD energy").result, TRIFUSE_WITNESS_FAILED);
+  trifuse_delete_amplitudes(&right);
+
+  trifuse_amplitudes sound = trifuse_open_unverified_amplitudes(&status, sound_dump().c_str(), 0);
+  trifuse_amplitudes left = trifuse_open_unverified_amplitudes(&status, sound_dump().c_str(), 1);
+  expect_success(status);
+  trifuse_calculation both = trifuse_new_calculation(&status, sound, left);
+  trifuse_run(&status, both);
+  expect_success(status);
+  trifuse_delete_calculation(&both);
+  trifuse_delete_amplitudes(&left);
+  EXPECT_EQ(OpenCalculation(sound).energy(), OpenCalculation(sound_dump()).energy());
+  trifuse_delete_amplitudes(&sound);
+}
+
 TEST_F(Witnesses, OtherTriplesThanThePrintedOnesCanBeTrusted) {
   OpenCalculation open(with_other_triples());
   trifuse_run(&open.status, open.calculation);

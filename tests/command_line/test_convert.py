@@ -64,7 +64,7 @@ class Target(ProgramTest):
     def test_an_existing_file_is_replaced_only_when_asked(self):
         target = self.folder / "dump.h5"
         target.write_text("precious")
-        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", target), 2, target, "exists")
+        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", target), 2, target, "exists", "--overwrite")
         self.assertEqual(target.read_text(), "precious")
         self.succeed("convert", DATA / WATER / "c", target, "--overwrite")
         self.assert_close(self.energies_of(target), self.energies_of(DATA / WATER / "c"), 1e-13)

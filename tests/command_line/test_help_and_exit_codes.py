@@ -1,5 +1,7 @@
 """What the program says about itself, and how it ends."""
 
+import re
+import subprocess
 import unittest
 
 from trifuse_program import DATA, ProgramTest, sanitized, trifuse
@@ -35,6 +37,24 @@ class Help(ProgramTest):
         self.assertRegex(text, r"\nBLAS: \S")
 
 
+class Descriptions(ProgramTest):
+    def test_bash_completes_commands_options_and_values(self):
+        script = self.folder / "completion"
+        script.write_text(self.succeed("describe", "bash").out)
+        for words, found in (("trifuse se", "selftest"), ("trifuse run --omeg", "--omega2"),
+                             ("trifuse run --form spin", "spin-orbital spin-adapted"), ("trifuse convert --overw", "--overwrite")):
+            process = subprocess.run(["bash", "-c", f'. {script}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _trifuse;'
+                                      'echo "${COMPREPLY[@]}"'], capture_output=True, text=True, check=True)
+            self.assertEqual((process.stdout.strip(), process.stderr), (found, ""), words)
+
+    def test_man_page_and_zsh_completion_have_every_option(self):
+        man, zsh = self.succeed("describe", "man").out, self.succeed("describe", "zsh").out
+        self.assertTrue(man.startswith(".TH TRIFUSE 1"))
+        for option in ("--omega2", "--journal", "--overwrite", "--gpus", "--repeats"):
+            self.assertIn(option.replace("-", "\\-"), man)
+            self.assertIn(f"'{option}[", zsh)
+
+
 class ExitCodes(ProgramTest):
     """0 is met all over these tests, 130 in test_journal.py, and 4 would need a defect."""
 
@@ -68,7 +88,21 @@ class ExitCodes(ProgramTest):
             self.assertIn(part, trifuse(*arguments).err)
 
     def test_an_absent_file_ends_with_1(self):
-        self.assert_refused(self.folder / "absent", naming=self.folder / "absent")
+        for name in ("absent", "absent.h5"):
+            path = self.folder / name
+            outcome = self.assert_refused(path, naming=f"There is no file {path}")
+            self.assertEqual("NWChem" in outcome.err, name == "absent")
+
+    def test_an_unknown_command_names_the_nearest_one(self):
+        for word, nearest in (("runn", "run"), ("covnert", "convert"), ("selftests", "selftest")):
+            self.assert_one_sentence(trifuse(word, WATER), 2, f"'{word}'; did you mean '{nearest}'?")
+        self.assert_one_sentence(trifuse("frobnicate"), 2, "'frobnicate'; the commands are run, info, plan,")
+
+    def test_the_memory_that_a_message_names_is_enough(self):
+        refused = trifuse("run", WATER, "--memory", "1KiB")
+        self.assert_one_sentence(refused, 2, "--memory allows 1.0 KiB")
+        enough = re.search(r"give --memory (\S+) or more", refused.err)[1]
+        self.succeed("run", WATER, "--memory", enough)
 
     def test_an_unwritable_report_ends_with_3_before_anything_is_read(self):
         for place in (self.folder / "no" / "such" / "folder.json", self.folder, "/dev/null", "/dev/full"):

@@ -52,6 +52,12 @@ class Schema(ProgramTest):
             self.assert_valid("bench", source, "--threads", 1, "--repeats", 1)
         self.assert_valid("plan", "--occupied", 20, "--virtual", 100, "--gpus", 0)
 
+    def test_a_report_on_standard_output_is_alone_there(self):
+        for arguments in (("run", WATER), ("info", WATER), ("plan", WATER, "--gpus", 2), ("bench", WATER, "--threads", 1, "--repeats", 1)):
+            with self.subTest(arguments[0]):
+                self.validators[arguments[0]].validate(json.loads(self.succeed(*arguments, "--json", "-").out))
+        self.assert_nothing_but()
+
     def test_it_notices_what_is_wrong(self):
         report = self.assert_valid("run", WATER)
         for change in (lambda it: it.pop("energies"), lambda it: it.update(schema_version=2), lambda it: it.update(units="eV"),

@@ -1,9 +1,32 @@
 ! Dense arrays in both orders of indices: the arrays of water in inputs/arrays, whose (T) NWChem printed.
-module progress_of_test
-  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_ptr
+module functions_of_test
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int32_t, c_int64_t, c_null_char, c_ptr
   implicit none
 
 contains
+
+  !> Counts the lines of each level. `context`: lines(0:1).
+  subroutine count_lines(context, level, line) bind(c)
+    type(c_ptr), value :: context
+    integer(c_int32_t), value :: level
+    character(kind=c_char), intent(in) :: line(*)
+    integer(c_int64_t), pointer :: lines(:)
+    call c_f_pointer(context, lines, [2])
+    if (line(1) /= c_null_char) lines(level + 1) = lines(level + 1) + 1
+  end subroutine count_lines
+
+  !> Copies a box of the array ovvv(v,v,v,o), which has five occupied and two virtual orbitals. `context`: the array.
+  function read_box(context, offset, count, box) bind(c) result(code)
+    type(c_ptr), value :: context
+    integer(c_int64_t), intent(in) :: offset(4), count(4)
+    real(c_double), intent(out) :: box(count(4), count(3), count(2), count(1))
+    integer(c_int32_t) :: code
+    real(c_double), pointer :: ovvv(:, :, :, :)
+    call c_f_pointer(context, ovvv, [2, 2, 2, 5])
+    box = ovvv(offset(4) + 1:offset(4) + count(4), offset(3) + 1:offset(3) + count(3), &
+      & offset(2) + 1:offset(2) + count(2), offset(1) + 1:offset(1) + count(1))
+    code = 0_c_int32_t
+  end function read_box
 
   !> Cancels a run that has not finished all of its work.
   function cancel(context, done, total) bind(c) result(code)
@@ -12,11 +35,11 @@ contains
     integer(c_int32_t) :: code
     code = merge(1_c_int32_t, 0_c_int32_t, done < total .or. total == 0.0_c_double)
   end function cancel
-end module progress_of_test
+end module functions_of_test
 
 program arrays_test
-  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_int64_t, c_funloc, c_funptr, c_null_ptr
-  use progress_of_test
+  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_int64_t, c_funloc, c_funptr, c_loc, c_null_ptr
+  use functions_of_test
   use trifuse
   use trifuse_dense
   implicit none
@@ -32,10 +55,12 @@ program arrays_test
   type(trifuse_amplitudes) :: amplitudes
   type(trifuse_calculation) :: calculation
   type(trifuse_arrays) :: arrays
-  type(c_funptr) :: progress
+  type(c_funptr) :: function
   character(len=:), allocatable :: text
   character(len=1000) :: path
-  real(c_double) :: energy, expected
+  real(c_double) :: energy, expected, bracket_energy, paren_energy, total
+  integer(c_int64_t), target :: lines(2)
+  integer(c_int32_t) :: spin_case
   integer :: file, failures, b, c
 
   failures = 0
@@ -97,6 +122,54 @@ program arrays_test
   arrays%source = "my program"
   call expect(abs(energy_of("packed") - expected) < 1e-15_c_double, "the same energy from packed integrals")
 
+  ! Arrays by their address, with strides, and integrals that a function delivers.
+  call begin()
+  call trifuse_add_pointer(arrays, "t1", c_loc(t1), [5_c_int64_t, 2_c_int64_t])
+  call trifuse_add_pointer(arrays, "t2", c_loc(t2_f), [5_c_int64_t, 5_c_int64_t, 2_c_int64_t, 2_c_int64_t], &
+    & [1_c_int64_t, 5_c_int64_t, 25_c_int64_t, 50_c_int64_t])
+  function = c_funloc(read_box)
+  call trifuse_add_reader(arrays, "ovvv", [5_c_int64_t, 2_c_int64_t, 2_c_int64_t, 2_c_int64_t], function, c_loc(ovvv))
+  call trifuse_add_array(arrays, "ovoo", ovoo, reversed=.true.)
+  call trifuse_add_array(arrays, "ovov", ovov, reversed=.true.)
+  arrays%program = "the test"
+  arrays%molecule = "water"
+  arrays%basis = "STO-3G"
+  call expect(energy_of("pointers and a reader") == expected, "the same bits from pointers and a reader")
+
+  ! Messages and spin cases.
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call trifuse_new_calculation(status, calculation, amplitudes)
+  call trifuse_delete_amplitudes(amplitudes)
+  lines = 0
+  function = c_funloc(count_lines)
+  call trifuse_set_log(status, calculation, function, c_loc(lines))
+  call trifuse_run(status, calculation)
+  call expect(status%code == trifuse_success .and. lines(1) > 3 .and. lines(2) == 0, "messages without a warning")
+  call trifuse_get_report(status, calculation, text)
+  call expect(index(text, '"the test"') > 0 .and. index(text, '"STO-3G"') > 0, "the origin of the arrays in the report")
+  total = 0.0_c_double
+  do spin_case = trifuse_aaa, trifuse_bbb
+    call trifuse_get_spin_case(status, calculation, 1_c_int64_t, spin_case, bracket_energy, paren_energy)
+    call expect(status%code == trifuse_success, "a spin case")
+    total = total + paren_energy
+  end do
+  call expect(abs(total - expected) < 1e-16_c_double, "the sum of the spin cases")
+  call trifuse_get_spin_case(status, calculation, 1_c_int64_t, 4_c_int32_t, bracket_energy, paren_energy)
+  call expect(status%code == trifuse_bad_usage, "an impossible spin case")
+  call trifuse_set_check(status, calculation, .false.)
+  lines = 0
+  call trifuse_run(status, calculation)
+  call expect(status%code == trifuse_success .and. lines(2) == 1, "a message that is a warning")
+  call trifuse_delete_calculation(calculation)
+
+  call begin()
+  call trifuse_add_array(arrays, "t1", t1, reversed=.true.)
+  call trifuse_add_array(arrays, "t2", t2, reversed=.true.)
+  call trifuse_add_array(arrays, "ovvv", packed, reversed=.true.)
+  call trifuse_add_array(arrays, "ovoo", ovoo, reversed=.true.)
+  call trifuse_add_array(arrays, "ovov", ovov, reversed=.true.)
+  arrays%source = "my program"
+
   ! Results of a run, and a run that the program cancels.
   call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
   call trifuse_new_calculation(status, calculation, amplitudes)
@@ -110,8 +183,8 @@ program arrays_test
   call expect(status%code == trifuse_success .and. energy /= energy, "an unknown total energy is NaN")
   call trifuse_get_report(status, calculation, text)
   call expect(index(text, '"program": "trifuse"') > 0 .and. index(text, "were not checked") > 0, "the report")
-  progress = c_funloc(cancel)
-  call trifuse_set_progress(status, calculation, progress, c_null_ptr)
+  function = c_funloc(cancel)
+  call trifuse_set_progress(status, calculation, function, c_null_ptr)
   call trifuse_run(status, calculation)
   call expect(status%code == trifuse_cancelled, "a cancelled run")
   call trifuse_delete_calculation(calculation)
@@ -126,6 +199,23 @@ program arrays_test
   call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
   call expect(status%code == trifuse_bad_input .and. index(trifuse_message(status), "array 't1' has shape [2,5]") > 0, &
     & "the wrong order of indices")
+  call begin()
+  call trifuse_add_pointer(arrays, "t1", c_loc(t1), [5_c_int64_t, 2_c_int64_t], gpu=3000_c_int32_t)
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call expect(status%code /= trifuse_success .and. index(trifuse_message(status), "GPU") > 0, "an array of no GPU: "// &
+    & trifuse_message(status))
+  call begin()
+  call trifuse_add_pointer(arrays, "t1", c_loc(t1), [5_c_int64_t, 2_c_int64_t], [2_c_int64_t])
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "'t1' has 0 axes") > 0, &
+    & "too few strides")
+  call begin()
+  call trifuse_add_reader(arrays, "t1", [1_c_int64_t, 1_c_int64_t, 1_c_int64_t, 1_c_int64_t, 1_c_int64_t], function, &
+    & c_null_ptr)
+  call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+  call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "'t1' has 0 axes") > 0, &
+    & "too many axes")
+  deallocate (text)  ! a main program keeps it to its end, which the sanitizers call a leak
   if (failures > 0) stop 1
 
 contains

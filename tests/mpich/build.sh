@@ -18,7 +18,7 @@ fi
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich \
   -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich -DGlobalArrays_CONFIG="/usr/lib/$(uname -m)-linux-gnu/ga/mpich/bin/ga-config" \
   -DTRIFUSE_ENABLE_{MPI,GLOBAL_ARRAYS}=ON -DTRIFUSE_ENABLE_{CUDA,FORTRAN,TESTS,BENCHMARKS}=OFF
-"$cmake" --build "$folder" --target trifuse_program --parallel 2
+"$cmake" --build "$folder" --target trifuse_program communicator --parallel 2
 
 # A mixture would be two libraries in one program.
 libraries=$(ldd "$folder/drivers/trifuse")

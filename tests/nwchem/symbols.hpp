@@ -10,7 +10,7 @@ using Integer = std::int64_t;
 extern "C" {
 using SinglesKernel = void(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,
                            const Integer* p5, const Integer* p6, double* t3, const double* t1, const double* v2);
-/// The extents of doubles 1 have h7 as the fourth, those of doubles 2 have p7 as the seventh.
+/// Of doubles 1, the fourth extent is h7. Of doubles 2, the seventh extent is p7.
 using DoublesKernel = void(const Integer*, const Integer*, const Integer*, const Integer*, const Integer*,
                            const Integer*, const Integer*, double* t3, const double* t2, const double* v2);
 SinglesKernel sd_t_s1_1_cuda_, sd_t_s1_2_cuda_, sd_t_s1_3_cuda_, sd_t_s1_4_cuda_, sd_t_s1_5_cuda_, sd_t_s1_6_cuda_,

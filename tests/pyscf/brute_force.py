@@ -23,7 +23,30 @@ def read(filename):
         # Strings of fixed length come as bytes.
         dump["attributes"] = {name: value.decode() if isinstance(value, bytes) else value
                               for name, value in file.attrs.items()}
+    if any(name.startswith("factors_") for name in dump):
+        dump.update(multiplied_out(dump))
     return dump
+
+
+def multiplied_out(dump):
+    """The integrals of a dump of factors: (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s]."""
+    def factors(name):
+        array = dump["factors_" + name]
+        if array.ndim == 3:
+            return array
+        n = int(np.sqrt(2 * array.shape[1]))
+        square = np.empty((len(array), n, n))
+        rows, columns = np.tril_indices(n)
+        square[:, rows, columns] = square[:, columns, rows] = array
+        return square
+
+    integrals = {}
+    suffixes = [""] if "factors_ov" in dump else ["_a", "_b"]
+    for first, second in itertools.product(suffixes, repeat=2):
+        spins = first and f"_{first[1] * 2}{second[1] * 2}"
+        for kind in ("ovvv", "ovoo", "ovov"):
+            integrals[kind + spins] = np.tensordot(factors("ov" + first), factors(kind[2:] + second), axes=(0, 0))
+    return integrals
 
 
 class SpinOrbitals:

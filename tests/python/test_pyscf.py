@@ -3,7 +3,6 @@
 
 import io
 import os
-import sys
 import tempfile
 import unittest
 
@@ -11,7 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pyscf.cc
-from pyscf import gto, lib, scf
+from pyscf import gto, scf
 from pyscf.cc import ccsd, ccsd_t, gccsd, rccsd, uccsd, uccsd_t
 
 import trifuse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trifuse.triples, trifuse.run, dumps, errors, progress and Ctrl-C, with arrays of PySCF and its (T)."""
 
-import gc
+import inspect
 import io
 import os
 import signal
@@ -13,7 +13,6 @@ import time
 import unittest
 import unittest.mock
 import warnings
-import weakref
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -21,6 +20,7 @@ import h5py
 import numpy as np
 
 import trifuse
+import trifuse.pyscf
 from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
 
 DATA = os.environ["TRIFUSE_TEST_DATA"]
@@ -163,41 +163,6 @@ class Energies(Case):
             self.assertEqual(energy, expected[name])
 
 
-def resident_bytes():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-class ManyCalls(Case):
-    def test_memory_is_flat(self):
-        arrays = {name: np.array(values) for name, values in self.arrays().items()}
-        collected = gc.isenabled()
-        gc.disable()  # nothing may wait for it
-        try:
-            for calls in (50, 200):
-                before = resident_bytes()
-                for _ in range(calls):
-                    trifuse.triples(fock_in_triples=True, threads=1, **arrays)
-            self.assertLess(resident_bytes() - before, 2e6)
-        finally:
-            if collected:
-                gc.enable()
-
-    def test_arrays_are_let_go(self):
-        """No cycle keeps the arrays of a call alive, also after an exception."""
-        arrays = {name: np.array(values) for name, values in self.arrays().items()}
-        ovvv = weakref.ref(arrays["ovvv"])
-        gc.disable()
-        try:
-            trifuse.triples(fock_in_triples=True, **arrays)
-            with self.assertRaises(trifuse.InputError):
-                trifuse.triples(fock_in_triples=True, correlation_energy=-0.1, **arrays)
-            arrays.clear()
-            self.assertIsNone(ovvv())
-        finally:
-            gc.enable()
-
-
 class Refusals(Case):
     def refused(self, kind, words, **changes):
         with self.assertRaisesRegex(kind, words) as caught:
@@ -215,6 +180,29 @@ class Refusals(Case):
         self.refused(trifuse.UsageError, "", threads=0)
         self.refused(trifuse.UsageError, "", omega2=-1.0)
         self.refused(trifuse.UsageError, "", left={"t1": self.arrays()["t1"], "t2": self.arrays()["t2"]}, left_kind="x")
+
+    def test_options(self):
+        """Each function lists the same options with the same default values, and refuses others."""
+        def listed(function):
+            parameters = inspect.signature(function).parameters.values()
+            return {each.name: (each.default, each.annotation) for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+        options = listed(trifuse.run)
+        self.assertEqual(options.pop("left"), (None, "PathLike | None"))
+        self.assertEqual(options["device"], ("auto", "str"))
+        self.assertEqual(options["check"], (True, "bool"))
+        self.assertEqual(options["omega2"], (None, "float | Sequence[float] | None"))
+        for function in (trifuse.triples, trifuse.pyscf.triples, trifuse.pyscf.ccsd_t, trifuse.pyscf.patch):
+            self.assertEqual(options.items() & listed(function).items(), options.items())
+        self.assertIn("**arrays", str(inspect.signature(trifuse.triples)))
+        self.assertEqual(listed(trifuse.pyscf.ccsd_t)["allow_unconverged"], (False, "bool"))
+        self.refused(trifuse.UsageError, "no array or option thread; the nearest name is threads", thread=1)
+        for function in (trifuse.run, trifuse.pyscf.ccsd_t):
+            with self.assertRaisesRegex(trifuse.UsageError, "no option devise; the nearest name is device"):
+                function(None, devise="cpu")
+        with self.assertRaisesRegex(trifuse.UsageError, "no option t1; the options are omega2, device, "):
+            trifuse.pyscf.patch(t1=None)
+        self.assertEqual(float(self.triples(device="auto", omega2=None, gpus=None, journal=None)), float(self.triples()))
 
     def test_arrays(self):
         arrays = self.arrays()
@@ -311,6 +299,18 @@ class Files(Case):
         self.assertLess(abs(result.e_tot + 76.243168928453), 1e-10)
         with self.assertRaisesRegex(trifuse.InputError, "absent"):
             trifuse.run(self.path("absent"))
+
+    def test_checks_of_files(self):
+        """The check of a file is a part of the run: progress can cancel it, and check=False leaves it out."""
+        arrays = self.arrays(t1=-np.asarray(self.arrays()["t1"]))
+        trifuse.write_dump(self.path(), fock_in_triples=True, **arrays)
+        with self.assertRaises(trifuse.InputError):
+            trifuse.run(self.path())
+        with self.assertRaisesRegex(trifuse.CancelledError, "before its first task"):
+            trifuse.run(self.path(), progress=lambda done, total: False)
+        with self.assertWarnsRegex(trifuse.InputWarning, "not checked"):
+            self.assertEqual(float(trifuse.run(self.path(), check=False)),
+                             float(trifuse.triples(fock_in_triples=True, check=False, **arrays)))
 
     def test_dumps(self):
         for name in ("rhf", "uhf"):

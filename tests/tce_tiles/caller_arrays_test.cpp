@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "tce_tiles/caller_arrays.hpp"
+#include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -42,6 +44,19 @@ void expect_same_bits(const Measurements& found, const Measurements& expected) {
 
 Measurements measure(const TileSource& source) {
   const auto check = make_source_check(source, source);
+  for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
+  return check->measurements();
+}
+
+/// The measurements of a check that reads boxes of about `box_doubles` elements.
+Measurements measure_in_boxes(const HeldArrays& held, Reference reference, std::int64_t box_doubles) {
+  SourceInfo info;
+  info.path = "arrays";
+  info.reference = reference;
+  DenseInput input;
+  input.arrays = std::make_shared<CallerArrays>(info.path, held.arrays());
+  input.header = read_dump_header(*input.arrays, info);
+  const auto check = make_dump_check(input, {.test_with = &input, .threads = 2, .box_doubles = box_doubles});
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
   return check->measurements();
 }
@@ -92,6 +107,36 @@ TEST_P(CallerArraysOfDumps, HaveTheBlocksAndWitnessesOfTheFile) {
     const auto source = held.open(info_of(*file_));
     expect_same_blocks(*source, *file_);
     expect_same_bits(measure(*source), expected);
+  }
+}
+
+// In Fortran order the boxes are cut along other axes, and the amplitudes of several orbitals are needed at a time.
+TEST_P(CallerArraysOfDumps, TheCheckMeasuresTheSameInBoxesOfAnySizeAndOrder) {
+  const Reference reference = file_->info().reference;
+  const HeldArrays in_c_order(raw_, Layout::c_order), in_fortran_order(raw_, Layout::fortran_order);
+  const Measurements expected = measure_in_boxes(in_c_order, reference, std::int64_t{1} << 18);
+  for (const std::int64_t box_doubles : {50, 2000}) {
+    SCOPED_TRACE(box_doubles);
+    expect_same_bits(measure_in_boxes(in_c_order, reference, box_doubles), expected);
+    expect_same_bits(measure_in_boxes(in_fortran_order, reference, box_doubles), expected);
+  }
+}
+
+// Same-spin integrals that are not antisymmetrised have other symmetries.
+TEST(CallerArraysOfMolecules, TheCheckMeasuresTheSameInFortranOrder) {
+  for (const Reference reference : {Reference::rhf, Reference::uhf}) {
+    OrbitalSet set = closed_shell(std::vector<int>(5, 0), std::vector<int>(7, 0));
+    if (reference == Reference::uhf) set.irreps[3].push_back(0);
+    set.reference = reference;
+    const RawDump dump = raw_dump(DenseMolecule(set, 5));
+    const HeldArrays in_c_order(dump, Layout::c_order), in_fortran_order(dump, Layout::fortran_order);
+    const Measurements expected = measure_in_boxes(in_c_order, reference, std::int64_t{1} << 18);
+    ASSERT_TRUE(expected.singles.has_value());
+    for (const std::int64_t box_doubles : {1, 300, 5000}) {
+      const Measurements found = measure_in_boxes(in_fortran_order, reference, box_doubles);
+      EXPECT_EQ(found.ccsd_energy, expected.ccsd_energy);
+      EXPECT_NEAR(found.singles->step, expected.singles->step, 1e-10 * expected.singles->step);
+    }
   }
 }
 
@@ -176,7 +221,7 @@ TEST_F(CallerArraysValidation, UnknownNames) {
   expect_refused(
       dump,
       "the array name 'oovvv' is unknown; the names for the reference RHF are t1, t2, ovvv, ovoo, ovov, oovv, "
-      "fock, eps_occ, irrep_occ, eps_vir, irrep_vir");
+      "factors_oo, factors_ov, factors_vv, fock, eps_occ, irrep_occ, eps_vir, irrep_vir");
   dump = uhf();
   dump.datasets["t2"] = dump.datasets["t2_ab"];
   expect_refused(dump, "the array name 't2' is unknown; the names for the reference UHF are t1_a,", Reference::uhf);

@@ -183,7 +183,7 @@ TEST_F(Consistency, NeedsTheEnergyThatWasPrinted) {
   altered_.t1 = [](const auto&, std::span<double> block) {
     for (double& x : block) x *= 1.001;
   };
-  expect_failed_witness({"-0.1353978789", "do not belong together"});
+  expect_failed_witness({"-0.1353978789", "do not belong together: one of them is of another run"});
   altered_.t1 = nullptr;
   altered_.edit().correlation_energy = -0.1353;
   expect_failed_witness({"-0.1353978789", "-0.135300000000"});

@@ -103,15 +103,15 @@ TEST_F(DumpValidation, FormatAndVersion) {
   expect_refused(dump, "attribute 'format' of the root group is absent");
 
   dump = rhf();
-  dump.attributes["version"] = std::int64_t{2};
+  dump.attributes["version"] = std::int64_t{3};
   expect_refused(dump,
-                 "this dump was written by a newer program (dump version 2, known here up to 1); use a newer Trifuse");
+                 "this dump was written by a newer program (dump version 3, known here up to 2); use a newer Trifuse");
   dump.attributes["version"] = std::int64_t{0};
-  expect_refused(dump, "attribute 'version' of the root group is 0 instead of 1");
+  expect_refused(dump, "attribute 'version' of the root group is 0 instead of 1 or 2");
   dump.attributes["version"] = std::string("one");
   expect_refused(dump, "attribute 'version' holds strings, but an integer is needed");
   dump.attributes.erase("version");
-  expect_refused(dump, "is absent instead of 1");
+  expect_refused(dump, "is absent instead of 1 or 2");
 }
 
 TEST_F(DumpValidation, OtherAttributes) {
@@ -298,6 +298,13 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
       dump,
       "dataset 'ovvv' breaks its symmetry: element [0,0,0,1] is 0.5 and element [0,0,1,0] is 0.25, but equal numbers "
       "are needed; check the order of its indices and write it again.");
+  // The integrals of another storage, and a number that must be opposite to itself.
+  dump = uhf();
+  dump.datasets["ovvv_aaaa"].values[1] += 0.5;
+  expect_check(dump, "needed (antisymmetrised integrals have the name 'asym_ovvv_aaaa'); check the order", true);
+  dump = uhf();
+  dump.datasets["t2_aa"].values[1] = 0.5;
+  expect_check(dump, "dataset 't2_aa' breaks its symmetry: element [0,0,0,1] is 0.5, but it must be zero; check");
   dump = rhf();
   dump.datasets["fock"] = {{5, 5}, Values(25, 0.0)};
   dump.datasets["fock"].values[1] = 0.5;
@@ -358,7 +365,8 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
     H5Dclose(dataset);
     H5Fclose(file);
     for (const std::int64_t box : {1, 30, 1 << 20}) {
-      expect(std::string("dataset '") + name + "' breaks its symmetry",
+      const std::string plain = std::string(name).substr(5);
+      expect("needed (integrals that are not antisymmetrised have the name '" + plain + "'); check",
              [&] { check_dump(path_, {.box_doubles = box}); });
     }
   }

@@ -5,14 +5,14 @@
 
 namespace trifuse::gpu {
 
-/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. Accumulators of another type have an overload of their
-/// own.
+/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. A precision with another type of accumulators needs an
+/// overload for this type.
 __device__ __forceinline__ double with_changed_sign(double x, unsigned sign_bit) {
   return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
 }
 
-/// The accumulators of a warp: its warp tile of one target, in registers from the first product to the last. See
-/// accumulator_layout.hpp for the element that each number of each lane holds.
+/// The accumulators of a warp: the elements of one target in its warp tile. They stay in registers from the first
+/// product to the last. accumulator_layout.hpp says which element each register of each lane holds.
 template <typename Config>
 struct Accumulators {
   using Number = typename Config::Precision::Accumulator;
@@ -36,19 +36,21 @@ struct Accumulators {
     });
   }
 
-  /// Index in a lane of particles (a, b, c) of the warp tile, if particle `x` stands alone in A.
+  /// Returns the number of a lane's register for particles (a, b, c) of the warp tile, after a product in which
+  /// particle `x` stands alone in A. `half`: see accumulator_layout.hpp.
   static constexpr __device__ __forceinline__ int index(int x, int a, int b, int c, int half) {
     return accumulator_index(x, Config::warp_tile_b, Config::warp_tile_c, a, b, c, half);
   }
 
-  /// The accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product with particle `x` alone in A,
-  /// see fragment_number().
+  /// Returns the accumulator fragment to which a product adds fragment `m` of A times fragment (r, c) of B. `x`: the
+  /// particle that stands alone in A. See fragment_number().
   template <int x>
   __device__ __forceinline__ Number (&fragment(int m, int r, int c))[4] {
     return at[fragment_number(x, Config::warp_tile_b, Config::warp_tile_c, m, r, c)];
   }
 
-  /// Renames the accumulators of products with particle `from` alone in A to those of products with particle `to`.
+  /// Moves each element to the register where the next product needs it. `from`, `to`: the particle that stands alone
+  /// in A in the last product and in the next one. Only names of registers change, so it costs no instruction.
   template <int from, int to>
   __device__ __forceinline__ void change_lone_particle() {
     if constexpr (doubled_particle(from) != doubled_particle(to)) {
@@ -67,8 +69,8 @@ struct Accumulators {
     }
   }
 
-  /// Exchanges accumulators between lanes: from those of products with hole `from` alone in B to those of products with
-  /// hole `to`. All lanes of the warp call it.
+  /// Moves each element to the lane where the next product needs it. `from`, `to`: the hole that stands alone in B in
+  /// the last product and in the next one. All lanes of the warp must call it.
   template <int from, int to>
   __device__ __forceinline__ void change_lone_hole(int lane) {
     if constexpr (from != to) {

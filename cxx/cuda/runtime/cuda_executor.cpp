@@ -19,6 +19,7 @@
 #include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
+#include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -43,6 +44,23 @@ namespace {
 
 using namespace gpu;
 
+/// The leases of this process.
+DeviceLeases& device_leases() {
+  static DeviceLeases leases;
+  return leases;
+}
+
+/// Bytes that a run may use on the current device `number` if the user sets no limit. `beside_others`: as if no other
+/// run of this process used the device.
+std::int64_t available_bytes(int number, bool beside_others) {
+  const auto ask = [] {
+    std::size_t free = 0, total = 0;
+    TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
+    return device_budget(static_cast<std::int64_t>(free), 0);
+  };
+  return beside_others ? device_leases().free_bytes(number, ask) : ask();
+}
+
 class CudaExecutorOfDevices final : public CudaExecutor {
  public:
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
@@ -57,9 +75,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       device.kernels = choose_kernels(options.kernel, device.properties);
       for (const Kernel* kernel : device.kernels)
         set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
-      std::size_t free = 0, total = 0;
-      TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-      device.budget = device_budget(static_cast<std::int64_t>(free), options.memory_per_device);
+      device.budget = available_bytes(number, options.waits_for_memory);
+      if (options.memory_per_device > 0) device.budget = std::min(device.budget, options.memory_per_device);
       least_budget = std::min(least_budget, device.budget);
       max_worker_bytes = std::max(max_worker_bytes, worker_bytes(device));
     }
@@ -67,7 +84,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const OperandFormat& format = devices_.front().format();
     fine_ = tiles_that_fit(problem_, coarse_, format, least_budget, workers_per_device_, max_worker_bytes);
     demand_ = panel_demand(problem_, fine_, format);
-    limit_ = launch_limit(panel_bytes(least_budget, workers_per_device_, max_worker_bytes, demand_));
+    limit_ = launch_limit(gpu::panel_bytes(least_budget, workers_per_device_, max_worker_bytes, demand_));
     refined_ = !(fine_ == coarse_);
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host. Few of the
     // numbers are vvoo blocks.
@@ -76,6 +93,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
                  all = fill * numbers * format.bytes_per_number();
     const std::int64_t beside_workers = least_budget - workers_per_device_ * max_worker_bytes;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
+    if (options.waits_for_memory) lease_ = device_leases().lease(memory_demands(), options.stop);
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
@@ -104,6 +122,18 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const { return gpu::worker_bytes(scratch_doubles(device)); }
+  std::int64_t panel_bytes(const Device& device) const {
+    return gpu::panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
+  }
+  /// The memory that this executor allocates on each device.
+  std::vector<DeviceLeases::Demand> memory_demands() const {
+    std::vector<DeviceLeases::Demand> demands;
+    for (const Device& device : devices_) {
+      const std::int64_t panels = panel_bytes(device);
+      demands.push_back({device.number, device.budget - panels + cache_bytes(panels, demand_)});
+    }
+    return demands;
+  }
 
   /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
   /// beside them.
@@ -132,14 +162,15 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    const std::int64_t bytes = panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
     device.host_panels = std::make_shared<HostPanelProvider>(*panels_, demand_.slot);
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     // Copies from peers come first, because they are faster than those from the host.
-    device.panels = std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation, cache_bytes(bytes, demand_),
-                                                 PanelCache::Providers{device.peer_panels, device.host_panels});
+    device.panels =
+        std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation, cache_bytes(panel_bytes(device), demand_),
+                                     PanelCache::Providers{device.peer_panels, device.host_panels});
   }
 
+  DeviceLeases::Lease lease_;  ///< of the memory below, so destroyed last
   Problem problem_;
   TileSpace coarse_, fine_;
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,11 @@ struct CudaOptions {
   /// If not null, devices that fail the self-test are left out as long as another one passes, and the reasons are
   /// appended here. If null, a device that fails the self-test is an error.
   std::vector<std::string>* left_out = nullptr;
+  /// True: the run waits until its memory is free beside other runs of this process. False for one of several ranks,
+  /// because ranks that are threads of one process would wait for each other.
+  bool waits_for_memory = true;
+  /// Ends that wait with Interrupted when it becomes true; null: never.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// Executes tasks on GPUs. Each GPU has several workers, so that one task is prepared and sent while another one runs.

@@ -38,7 +38,7 @@ DeviceArray<double> random_array(std::int64_t size, std::uint64_t seed, double s
   return array;
 }
 
-/// Orbital energies eps[orbital] of a task, hartree. Those of particles are higher than those of holes.
+/// Orbital energies eps[orbital] of a task, hartree. Particles have higher energies than holes.
 DeviceArray<double> random_orbital_energies(const TaskData& task) {
   DeviceArray<double> eps = random_array(task.offset[5] + task.extent[5], 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);

@@ -28,8 +28,8 @@
 /// A vvoo block has two particles and two holes: integrals, or t2 beside f_ov. Two indices of one kind stand in the
 /// order of their positions in a task.
 ///
-/// The elements of left and right panels have the Operand type of a Precision. Those of vvoo blocks are doubles in
-/// every precision.
+/// The elements of left and right panels have the Operand type of a Precision. In every precision the elements of vvoo
+/// blocks are doubles.
 namespace trifuse::gpu {
 
 /// Hole indices are divided into blocks of this many. At the end of an orbital tile, zeros fill up the block.

@@ -6,6 +6,7 @@
     result = trifuse.triples(t1=t1, t2=t2, ovvv=ovvv, ovoo=ovoo, ovov=ovov, eps_occ=eps_occ, eps_vir=eps_vir)
     print(result, float(result))                    # of NumPy arrays
 
+    trifuse.triples_many(molecules)                 # of many small molecules at the same time
     trifuse.run("water.h5")                         # of a Trifuse dump or NWChem's files
     trifuse.plan(occupied=40, virtual=360, gpus=4)  # a prediction of memory and time
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import importlib.metadata as _metadata
 
 from ._interface import run, triples
+from ._many import triples_many
 from ._program import Plan, plan
 from .dump import Dump, write_dump
 from .errors import CancelledError, Error, InputError, InputWarning, InternalError, ResourceError, UsageError
@@ -24,7 +26,7 @@ from .result import Check, Energy, Result
 
 __all__ = [
     "CancelledError", "Check", "Dump", "Energy", "Error", "InputError", "InputWarning", "InternalError", "Plan",
-    "ResourceError", "Result", "UsageError", "__version__", "plan", "run", "triples", "write_dump",
+    "ResourceError", "Result", "UsageError", "__version__", "plan", "run", "triples", "triples_many", "write_dump",
 ]
 
 

@@ -6,28 +6,69 @@ import ctypes
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable, NamedTuple, Protocol, Tuple
+from typing import Any, Callable, NamedTuple, Protocol, Tuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _library
+from ._options import names_of
 from .errors import UsageError
 
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
-NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir")
+NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir",
+         "factors_oo", "factors_ov", "factors_vv")
 
 
-def _spin_names() -> tuple[str, ...]:
-    names = [name + spin for name in ("eps_occ", "eps_vir", "t1", "fock", "irrep_occ", "irrep_vir") for spin in ("_a", "_b")]
-    names += ["t2" + spins for spins in ("_aa", "_ab", "_bb")]
-    for integral in ("ovvv", "ovoo", "ovov", "oovv"):
-        names += [integral + "_aaaa", integral + "_bbbb", f"asym_{integral}_aaaa", f"asym_{integral}_bbbb"]
-    return (*names, "ovvv_aabb", "ovvv_bbaa", "ovoo_aabb", "ovoo_bbaa", "ovov_aabb")
+class SpinArrays(TypedDict, total=False):
+    """Arrays of a UHF or ROHF reference, with their spins."""
+
+    eps_occ_a: npt.ArrayLike | None
+    eps_occ_b: npt.ArrayLike | None
+    eps_vir_a: npt.ArrayLike | None
+    eps_vir_b: npt.ArrayLike | None
+    t1_a: npt.ArrayLike | None
+    t1_b: npt.ArrayLike | None
+    t2_aa: npt.ArrayLike | None
+    t2_ab: npt.ArrayLike | None
+    t2_bb: npt.ArrayLike | None
+    ovvv_aaaa: npt.ArrayLike | None
+    ovvv_aabb: npt.ArrayLike | None
+    ovvv_bbaa: npt.ArrayLike | None
+    ovvv_bbbb: npt.ArrayLike | None
+    ovoo_aaaa: npt.ArrayLike | None
+    ovoo_aabb: npt.ArrayLike | None
+    ovoo_bbaa: npt.ArrayLike | None
+    ovoo_bbbb: npt.ArrayLike | None
+    ovov_aaaa: npt.ArrayLike | None
+    ovov_aabb: npt.ArrayLike | None
+    ovov_bbbb: npt.ArrayLike | None
+    oovv_aaaa: npt.ArrayLike | None
+    oovv_bbbb: npt.ArrayLike | None
+    asym_ovvv_aaaa: npt.ArrayLike | None
+    asym_ovvv_bbbb: npt.ArrayLike | None
+    asym_ovoo_aaaa: npt.ArrayLike | None
+    asym_ovoo_bbbb: npt.ArrayLike | None
+    asym_ovov_aaaa: npt.ArrayLike | None
+    asym_ovov_bbbb: npt.ArrayLike | None
+    asym_oovv_aaaa: npt.ArrayLike | None
+    asym_oovv_bbbb: npt.ArrayLike | None
+    factors_oo_a: npt.ArrayLike | None
+    factors_oo_b: npt.ArrayLike | None
+    factors_ov_a: npt.ArrayLike | None
+    factors_ov_b: npt.ArrayLike | None
+    factors_vv_a: npt.ArrayLike | None
+    factors_vv_b: npt.ArrayLike | None
+    fock_a: npt.ArrayLike | None
+    fock_b: npt.ArrayLike | None
+    irrep_occ_a: npt.ArrayLike | None
+    irrep_occ_b: npt.ArrayLike | None
+    irrep_vir_a: npt.ArrayLike | None
+    irrep_vir_b: npt.ArrayLike | None
 
 
-SPIN_NAMES = _spin_names()
+SPIN_NAMES = names_of(SpinArrays)
 
 Box = Tuple[slice, ...]
 
@@ -57,14 +98,17 @@ class Amplitudes(NamedTuple):
     basis: str = ""
 
 
-def reference_of(names: Sequence[str], stated: str | None) -> str:
-    """The reference of arrays with these names. Without `stated`: RHF, or UHF if the names contain spins."""
+def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str] = ()) -> str:
+    """The reference of arrays with these names. Without `stated`: RHF, or UHF if the names contain spins.
+
+    `options`: names that an unknown name may stand for besides those of arrays.
+    """
     known = NAMES + SPIN_NAMES
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
+            close = difflib.get_close_matches(name, (*known, *options), 1)
             hint = f"the nearest name is {close[0]}." if close else "the names are those of the dump format."
-            raise UsageError(f"There is no array {name}; {hint}")
+            raise UsageError(f"There is no array {'or option ' if options else ''}{name}; {hint}")
     with_spins = any(name in SPIN_NAMES for name in names)
     if with_spins and any(name in NAMES for name in names):
         plain = next(name for name in names if name in NAMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import json
 import logging
 import os
@@ -11,57 +10,37 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 import numpy as np
 
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
+from ._options import Options, PathLike, Progress, ProgressFunction, default
 from .errors import Error, InputWarning, UsageError
 from .result import Result
 
 LOGGER = logging.getLogger("trifuse")
 
-ProgressFunction = Callable[[float, float], Any]
-Progress = Union[None, bool, ProgressFunction]
-PathLike = Union[str, "os.PathLike[str]"]
 LogFunction = Callable[[bool, str], None]
+"""Receives messages instead of the logger and the module `warnings`: (True for a warning, line)."""
 
 _DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
 _FORMS = {"auto": 0, "spin-orbital": 1, "spin-adapted": 2}
 _ROHF = {"nwchem": 0, "semicanonical": 1}
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """Options of a run, see trifuse.triples."""
-
-    omega2: float | Sequence[float] | None = None
-    device: str = "auto"
-    gpus: Sequence[int] | None = None
-    threads: int | None = None
-    memory: int | None = None
-    tile_size: int | None = None
-    form: str = "auto"
-    rohf: str = "nwchem"
-    journal: PathLike | None = None
-    check: bool = True
-    trust_input: bool = False
-    progress: Progress = None
-    log: LogFunction | None = None  # receives messages instead of the logger and warnings: (is a warning, line)
-
-
-def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options) -> Result:
+def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
     """Computes the triples of amplitudes in memory."""
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
             descriptions = [Description(each) for each in (right, left) if each is not None]
             amplitudes = [handles.amplitudes("new_dense_amplitudes", ctypes.byref(each.structure)) for each in descriptions]
-            return _run(handles, amplitudes, options, following, descriptions)
+            return _run(handles, amplitudes, options, following, descriptions, log)
 
-    return _followed(compute, options)
+    return _followed(compute, options, log)
 
 
 def run_files(right: PathLike, left: PathLike | None, options: Options) -> Result:
@@ -69,26 +48,23 @@ def run_files(right: PathLike, left: PathLike | None, options: Options) -> Resul
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
-            amplitudes: list[int] = []
-            for path in (right, left):
-                if path is not None:
-                    amplitudes.append(handles.amplitudes("open_doubtful_amplitudes", os.fsencode(path),
-                                                         amplitudes[0] if amplitudes else None))
-            return _run(handles, amplitudes, options, following, [])
+            paths = [path for path in (right, left) if path is not None]
+            amplitudes = [handles.amplitudes("open_unverified_amplitudes", os.fsencode(path), n) for n, path in enumerate(paths)]
+            return _run(handles, amplitudes, options, following, [], None)
 
-    return _followed(compute, options)
+    return _followed(compute, options, None)
 
 
-def _followed(compute: Callable[[_Following], Result], options: Options) -> Result:
+def _followed(compute: Callable[[_Following], Result], options: Options, log: LogFunction | None) -> Result:
     """Calls `compute` so that Ctrl-C cancels it, with a progress bar, and gives the warnings of the result."""
-    bar, progress = _progress_of(options.progress)
+    bar, progress = _progress_of(options.get("progress"))
     following = _Following(progress)
     try:
         result = interruptible(lambda: compute(following), following.cancel)
     finally:
         if bar is not None:
             bar.close()
-    if options.log is None:
+    if log is None:
         for warning in result.warnings:
             warnings.warn(warning, InputWarning, stacklevel=4)
     return result
@@ -143,12 +119,12 @@ class _Following:
 
 
 def _run(handles: Handles, amplitudes: list[int], options: Options, following: _Following,
-         descriptions: Sequence[Description]) -> Result:
+         descriptions: Sequence[Description], receive: LogFunction | None) -> Result:
     library = _library.library()
     calculation = handles.calculation(amplitudes[0], amplitudes[1] if len(amplitudes) > 1 else None)
     _set(library, calculation, options)
     library.call("set_progress", calculation, following.callback, None)
-    log = _log_of(options.log)
+    log = _log_of(receive)
     if log is not None:
         library.call("set_log", calculation, log, None)
     try:
@@ -170,22 +146,26 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
-    if options.omega2 is not None:
-        values = np.atleast_1d(np.asarray(options.omega2, dtype=np.float64)).ravel()
+    def value(name: str) -> Any:
+        return options.get(name, default(name))
+
+    if (omega2 := value("omega2")) is not None:
+        values = np.atleast_1d(np.asarray(omega2, dtype=np.float64)).ravel()
         library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
-    library.call("set_form", calculation, _choice("form", options.form, _FORMS))
-    library.call("set_rohf", calculation, _choice("rohf", options.rohf, _ROHF))
-    library.call("set_device", calculation, _choice("device", options.device, _DEVICES))
-    if options.gpus is not None:
-        gpus = list(options.gpus)
+    for name, choices in (("form", _FORMS), ("rohf", _ROHF)):
+        library.call("set_" + name, calculation, _choice(name, value(name), choices))
+    if (numbers := value("gpus")) is not None:
+        gpus = list(numbers)
         library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))
+    if "gpus" not in options or "device" in options:  # GPUs imply cuda, unless the caller names a device
+        library.call("set_device", calculation, _choice("device", value("device"), _DEVICES))
     for name in ("threads", "memory", "tile_size"):
-        if (number := getattr(options, name)) is not None:
+        if (number := value(name)) is not None:
             library.call("set_" + name, calculation, int(number))
-    if options.journal is not None:
-        library.call("set_journal", calculation, os.fsencode(options.journal))
-    library.call("set_trust_input", calculation, int(options.trust_input))
-    library.call("set_check", calculation, int(options.check))
+    if (journal := value("journal")) is not None:
+        library.call("set_journal", calculation, os.fsencode(journal))
+    for name in ("trust_input", "check"):
+        library.call("set_" + name, calculation, int(value(name)))
 
 
 def _choice(name: str, value: str, choices: dict[str, int]) -> int:
@@ -214,20 +194,27 @@ def _log_of(function: LogFunction | None) -> Any:
     return _library.Log(log)
 
 
-def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
-    """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
-    if callable(progress):
-        return None, progress
+def progress_bar(progress: bool | None, **settings: Any) -> Any:
+    """A bar of tqdm, or None. `progress`: None shows it if the output is a terminal and tqdm is installed."""
     if progress is False or (progress is None and not sys.stderr.isatty()):
-        return None, None
+        return None
     try:
         from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         if progress is None:
-            return None, None
+            return None
         raise UsageError("progress=True needs the package tqdm; install it, or pass a function.") from None
     # A run of less than half a second shows no bar.
-    bar = tqdm(desc="(T)", unit="flop", unit_scale=True, leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True)
+    return tqdm(leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True, **settings)
+
+
+def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
+    """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
+    if callable(progress):
+        return None, progress
+    bar = progress_bar(progress, desc="(T)", unit="flop", unit_scale=True)
+    if bar is None:
+        return None, None
 
     def follow(done: float, total: float) -> None:
         bar.total = total or None

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from ._arrays import Amplitudes, reference_of
-from ._calculation import Options, PathLike, Progress, run_arrays, run_files
+from ._arrays import Amplitudes, SpinArrays, reference_of
+from ._calculation import run_arrays, run_files
+from ._options import Options, PathLike, names_of, refuse_unknown, taking
 from .errors import UsageError
 from .result import Result
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+class _Others(Options, SpinArrays, total=False):
+    """Arguments of `triples` besides those in its first line."""
+
+    irrep_occ: npt.ArrayLike | None
+    irrep_vir: npt.ArrayLike | None
+    factors_oo: npt.ArrayLike | None
+    factors_ov: npt.ArrayLike | None
+    factors_vv: npt.ArrayLike | None
+
+
+@taking(Options, rest="arrays")
 def triples(
     *,
     t1: npt.ArrayLike | None = None,
@@ -31,19 +46,7 @@ def triples(
     fock_in_triples: bool = False,
     correlation_energy: float | None = None,
     scf_energy: float | None = None,
-    omega2: float | Sequence[float] | None = None,
-    device: str = "auto",
-    gpus: Sequence[int] | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    tile_size: int | None = None,
-    form: str = "auto",
-    rohf: str = "nwchem",
-    journal: PathLike | None = None,
-    check: bool = True,
-    trust_input: bool = False,
-    progress: Progress = None,
-    **arrays: npt.ArrayLike | None,
+    **others: Unpack[_Others],
 ) -> Result:
     """Computes the triples correction of coupled cluster from dense arrays.
 
@@ -72,6 +75,15 @@ def triples(
     eps_vir_b, t1_a, t1_b, t2_aa, t2_ab, t2_bb, ovvv_aaaa, ovvv_aabb, ovvv_bbaa, ovvv_bbbb, the same four of ovoo,
     ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b and the irreps.
 
+    Density fitting and Cholesky decomposition: instead of ovvv, ovoo, ovov and oovv the factors B with
+    (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s] (UHF and ROHF: with the suffixes _a and _b):
+
+    =============  ==============  ==================================================================
+    factors_oo     [naux,o,o]
+    factors_ov     [naux,o,v]
+    factors_vv     [naux,v,v]      or packed as [naux,v(v+1)/2], lower triangle by rows
+    =============  ==============  ==================================================================
+
     Parameters
     ----------
     reference
@@ -88,7 +100,8 @@ def triples(
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
-        auto, cpu or cuda; the numbers of the GPUs.
+        auto, cpu or cuda; the numbers of the GPUs, which imply cuda unless a device is named, too. auto: GPUs for molecules
+        that are large enough.
     threads, memory, tile_size
         Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
     form, rohf
@@ -130,10 +143,11 @@ def triples(
     >>> float(result)
     0.0
     """
-    plain = {"eps_occ": eps_occ, "eps_vir": eps_vir, "t1": t1, "t2": t2, "ovvv": ovvv, "ovoo": ovoo, "ovov": ovov,
-             "oovv": oovv, "fock": fock}
-    given = {name: values for name, values in {**plain, **arrays}.items() if values is not None}
-    found = reference_of(list(given), reference)
+    options = cast(Options, {name: value for name, value in others.items() if name in names_of(Options)})
+    arrays = {"eps_occ": eps_occ, "eps_vir": eps_vir, "t1": t1, "t2": t2, "ovvv": ovvv, "ovoo": ovoo, "ovov": ovov,
+              "oovv": oovv, "fock": fock, **{name: value for name, value in others.items() if name not in options}}
+    given = {name: values for name, values in arrays.items() if values is not None}
+    found = reference_of(list(given), reference, names_of(Options))
     right_amplitudes = Amplitudes(given, found, fock_in_triples=fock_in_triples, correlation_energy=correlation_energy,
                                   scf_energy=scf_energy, source="the arrays")
     left_amplitudes = None
@@ -142,26 +156,15 @@ def triples(
         if reference_of(list(left_arrays), found) != found:
             raise UsageError("The left arrays have another reference than the right ones.")
         left_amplitudes = Amplitudes(left_arrays, found, left_kind, left_omega2, source="the left arrays")
-    options = Options(omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress)
     return run_arrays(right_amplitudes, left_amplitudes, options)
 
 
+@taking(Options)
 def run(
     path: PathLike,
     *,
     left: PathLike | None = None,
-    omega2: float | Sequence[float] | None = None,
-    device: str = "auto",
-    gpus: Sequence[int] | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    tile_size: int | None = None,
-    form: str = "auto",
-    rohf: str = "nwchem",
-    journal: PathLike | None = None,
-    check: bool = True,
-    trust_input: bool = False,
-    progress: Progress = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Computes the triples correction of amplitudes in files.
 
@@ -174,7 +177,7 @@ def run(
 
     The other parameters, the result and the exceptions are those of `triples`.
     """
-    options = Options(omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress)
+    refuse_unknown(options, Options)
     return run_files(path, left, options)
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Callable, TypeVar
 
 T = TypeVar("T")
 
 PATIENCE = 0.6
 """Seconds that a cancelled call has for its end before the exception leaves it behind."""
+
+
+_THREADS = ThreadPoolExecutor(64, thread_name_prefix="trifuse")
+"""Threads of calls from the main thread. A thread that is idle takes the next call, with the threads of OpenMP that
+belong to it. Threads are started at the first call."""
 
 
 def interruptible(call: Callable[[], T], cancel: Callable[[], None]) -> T:
@@ -20,28 +26,14 @@ def interruptible(call: Callable[[], T], cancel: Callable[[], None]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-    done = threading.Event()
-
-    def work() -> None:
-        try:
-            outcome.append(call())
-        except BaseException as error:
-            failure.append(error)
-        finally:
-            done.set()
-
+    running = _THREADS.submit(call)
     try:
-        threading.Thread(target=work, name="trifuse").start()
-        done.wait()
+        wait([running])
     except BaseException:
         cancel()
-        done.wait(PATIENCE)
+        wait([running], PATIENCE)
         raise
     try:
-        if failure:
-            raise failure[0]
-        return outcome[0]
+        return running.result()
     finally:
-        failure.clear()  # no cycle of the exception and this frame, which would keep arrays alive
+        del running, call  # no cycle of the exception and this frame, which would keep arrays alive

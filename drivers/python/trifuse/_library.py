@@ -70,7 +70,8 @@ class Arrays(ctypes.Structure):
 
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
-    "open_doubtful_amplitudes": (c_void_p, [c_char_p, c_void_p]),
+    "gpu_count": (c_int64, []),
+    "open_unverified_amplitudes": (c_void_p, [c_char_p, c_int32]),
     "new_dense_amplitudes": (c_void_p, [POINTER(Arrays)]),
     "new_calculation": (c_void_p, [c_void_p, c_void_p]),
     "set_omega2": (None, [c_void_p, c_int64, POINTER(c_double)]),
@@ -136,6 +137,11 @@ class Library:
     def has_cuda(self) -> bool:
         """True if the library can use GPUs."""
         return bool(self._library.trifuse_features() & FEATURE_CUDA)
+
+    def gpu_count(self) -> int:
+        """The number of GPUs that can be used."""
+        count: int = self.call("gpu_count")
+        return count
 
 
 @functools.lru_cache(maxsize=None)

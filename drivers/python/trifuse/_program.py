@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._calculation import PathLike
+from ._options import PathLike
 from ._places import program_path
 from .errors import Error, InputError, InternalError, ResourceError, UsageError
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import KINDS, as_numbers, reference_of
-from ._calculation import PathLike
+from ._options import PathLike
 from .errors import InputError, UsageError
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from ._calculation import PathLike
+from ._options import PathLike
 from ._program import Plan
 from .errors import Error, InputError, UsageError
 from .result import Result

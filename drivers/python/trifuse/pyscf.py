@@ -16,15 +16,19 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from ._arrays import Amplitudes, Box
-from ._calculation import Options, PathLike, Progress, run_arrays
+from ._calculation import run_arrays
+from ._options import ObjectOptions, refuse_unknown, taking
 from .errors import UsageError
 from .result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # drivers/pyscf_export.py, the file that users without this package copy.
 _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
@@ -35,27 +39,13 @@ _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
 
 
+@taking(ObjectOptions)
 def triples(
     mycc: Any,
     t1: Any = None,
     t2: Any = None,
     eris: Any = None,
-    *,
-    left: Any = None,
-    omega2: float | Sequence[float] | None = None,
-    device: str = "auto",
-    gpus: Sequence[int] | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    tile_size: int | None = None,
-    form: str = "auto",
-    rohf: str = "nwchem",
-    journal: PathLike | None = None,
-    check: bool = True,
-    trust_input: bool = False,
-    allow_unconverged: bool = False,
-    progress: Progress = None,
-    verbose: Any = None,
+    **options: Unpack[ObjectOptions],
 ) -> Result:
     """Computes the triples correction of a CCSD object of PySCF. Writes no file.
 
@@ -82,13 +72,12 @@ def triples(
 
     The other parameters, the result and the exceptions are those of `trifuse.triples`.
     """
+    refuse_unknown(options, ObjectOptions)
+    left, allow_unconverged = options.pop("left", None), options.pop("allow_unconverged", False)
     logger = importlib.import_module("pyscf.lib.logger")
-    log = logger.new_logger(mycc, verbose)
+    log = logger.new_logger(mycc, options.pop("verbose", None))
     started = (logger.process_clock(), logger.perf_counter())
     name = type(mycc).__name__
-    options = Options(
-        omega2, device, gpus, threads, memory, tile_size, form, rohf, journal, check, trust_input, progress,
-        log=lambda is_warning, line: log.warn("%s", line) if is_warning else log.debug("%s", line))
     with _own_errors():
         _export._check_supported(mycc)
         own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
@@ -97,10 +86,12 @@ def triples(
         t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
         if t1 is None or t2 is None:
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
-        eris = _integrals(mycc, eris)
+        if not _export.is_density_fitted(mycc):
+            eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
-    result = run_arrays(right, left_amplitudes, options)
+    result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
+        log.warn("%s", line) if is_warning else log.debug("%s", line)))
     log.timer(f"{name}(T)", *started)
     for each in result.energies:
         omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
@@ -108,7 +99,8 @@ def triples(
     return result
 
 
-def ccsd_t(mycc: Any, t1: Any = None, t2: Any = None, eris: Any = None, **options: Any) -> float:
+@taking(ObjectOptions)
+def ccsd_t(mycc: Any, t1: Any = None, t2: Any = None, eris: Any = None, **options: Unpack[ObjectOptions]) -> float:
     """E(T) in hartree, as mycc.ccsd_t(t1, t2, eris) gives it. The options are those of `triples`.
 
     With several values of omega2 the result is that of the first one.
@@ -129,7 +121,9 @@ class patch(contextlib.AbstractContextManager["patch"]):
     periodic ones, use PySCF's own (T), with a warning.
     """
 
-    def __init__(self, **options: Any) -> None:
+    @taking(ObjectOptions)
+    def __init__(self, **options: Unpack[ObjectOptions]) -> None:
+        refuse_unknown(options, ObjectOptions)
         self._before = {name: importlib.import_module(name).kernel for name in _KERNELS}
         for name in _KERNELS:
             module = importlib.import_module(name)
@@ -147,7 +141,7 @@ def unpatch() -> None:
         setattr(importlib.import_module(name), "kernel", original)
 
 
-def _replacement(original: Callable[..., float], options: dict[str, Any]) -> Callable[..., float]:
+def _replacement(original: Callable[..., float], options: ObjectOptions) -> Callable[..., float]:
     """A function that takes the place of a `kernel` of PySCF."""
 
     def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
@@ -211,13 +205,21 @@ def _integrals(mycc: Any, eris: Any) -> Any:
 
 
 def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitudes, Any]:
-    """The right amplitudes with integrals, and the orbitals of the dump."""
+    """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump."""
+    fitted = _export.is_density_fitted(mycc)
+    if eris is None:
+        eris = _export._fock_only(mycc)
     orbitals = _export._orbitals(mycc, eris, t1, t2)
     omega2 = _export._omega2(mycc) if own else None
     kind = "ccsd" if omega2 is None else "reg-ccsd"
     arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
-    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *_export.integral_arrays(orbitals, eris)]:
+    factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
+    stored = [] if fitted else _export.integral_arrays(orbitals, eris)
+    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
         arrays[array.name] = _in_order(array, orbitals)
+    arrays.update(factors)
+    if fitted:
+        eris = _export.integrals_of_energy(factors, orbitals, eris)
     energy = float(mycc.energy(t1, t2, eris)) if _has_numpy(t2) else None
     scf_energy = mycc._scf.e_tot if getattr(mycc, "e_hf", None) is None else mycc.e_hf
     return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,

@@ -1,7 +1,8 @@
 !> Behaves like NWChem when it comes to its GPU code: MPI ranks, amplitudes and integrals of a reference dump in Global
 !> Arrays, tile table and energies in MA and common blocks. Computes (T) once through the symbols of NWChem's GPU objects,
 !> in its own task loop with a shared counter, and once through ccsd_t_gpu, and compares with the energies that NWChem
-!> printed. Arguments: the folders of dumps.
+!> printed. Arguments: the folders of dumps. With STANDIN_INTEGRALS=file the integrals are said to be on files, which only
+!> NWChem's CPU code can read.
 module dumps
   use, intrinsic :: iso_c_binding
   implicit none
@@ -47,6 +48,7 @@ module tasks
   use, intrinsic :: iso_c_binding
   implicit none
   integer :: g_counter
+  integer :: runs_of_cpu_code = 0
 contains
   !> As NWChem's nxtask.
   function next_task() bind(c) result(number)
@@ -103,6 +105,7 @@ program standin
     call ga_dgop(1975, symbols, 2, "+")
     call check_large_counts()
 
+    if (runs_of_cpu_code /= merge(argument, 0, io_v2 /= IOGA)) call ga_error("runs of the CPU code", runs_of_cpu_code)
     if (any(abs(symbols - expected) > 1d-10) .or. any(abs(routine - expected) > 1d-10)) failures = failures + 1
     if (ga_nodeid() == 0) then
       print '(a)', trim(folder(index(folder, "/", back=.true.) + 1:))
@@ -126,7 +129,7 @@ contains
   end function room
 
   subroutine fill_common_blocks()
-    integer :: tiles, orbitals
+    integer :: tiles, orbitals, length
     noa = int(counts(1)); nob = int(counts(2)); nva = int(counts(3)); nvb = int(counts(4))
     noab = noa + nob
     nvab = nva + nvb
@@ -135,7 +138,8 @@ contains
     restricted = counts(6) /= 0
     intorb = counts(7) /= 0
     ioalg = 2
-    io_v2 = IOGA
+    call get_environment_variable("STANDIN_INTEGRALS", length=length)
+    io_v2 = merge(IOGA, IOGA + 1, length == 0)
     k_spin = room(tiles, mt_int)
     k_sym = room(tiles, mt_int)
     k_range = room(tiles, mt_int)
@@ -186,3 +190,19 @@ contains
   end subroutine free_all
 
 end program standin
+
+!> NWChem's CPU code: gives the energies that NWChem printed.
+subroutine ccsd_t(d_t1, k_t1_offset, d_t2, k_t2_offset, d_v2, k_v2_offset, energy1, energy2, size_t1)
+  use dumps
+  use tasks, only: runs_of_cpu_code
+  implicit none
+  integer, intent(in) :: d_t1, k_t1_offset, d_t2, k_t2_offset, d_v2, k_v2_offset, size_t1
+  double precision, intent(out) :: energy1, energy2
+  double precision :: energies(2)
+  if (any([d_t1, d_t2, d_v2] == 0) .or. any([k_t1_offset, k_t2_offset, k_v2_offset] /= 0) .or. size_t1 < 1) &
+    call ga_error("arguments of ccsd_t", size_t1)
+  call dump_energies(energies)
+  energy1 = energies(1)
+  energy2 = energies(2)
+  runs_of_cpu_code = runs_of_cpu_code + 1
+end subroutine ccsd_t

@@ -16,7 +16,7 @@ if [[ -n $others ]]; then
 fi
 
 # What users copy into NWChem.
-for file in ccsd_t_gpu.F GNUmakefile.patch; do
+for file in ccsd_t_gpu.F 64_to_32.sed; do
   if [[ ! -s $data/$file ]]; then
     printf '%s was not installed.\n' "$data/$file" >&2
     exit 1

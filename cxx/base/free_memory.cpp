@@ -1,4 +1,4 @@
-#include "cxx/parallel/free_memory.hpp"
+#include "cxx/base/free_memory.hpp"
 
 #include <algorithm>
 #include <fstream>

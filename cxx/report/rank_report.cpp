@@ -1,11 +1,11 @@
-#include "drivers/rank_report.hpp"
+#include "cxx/report/rank_report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
-namespace trifuse::cli {
+namespace trifuse {
 
 namespace {
 
@@ -120,4 +120,4 @@ nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks) {
   return json;
 }
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

@@ -7,7 +7,7 @@
 #include "cxx/calculation/distributed_calculation.hpp"
 
 /// Reports of the work of the ranks of a job: of each rank, and of each kind of worker.
-namespace trifuse::cli {
+namespace trifuse {
 
 /// A table with a row for each kind of worker: GPUs, cores, and ranks that only wait. It gives the share of the
 /// operations, the share of idle time, and the busy time of the slowest rank relative to the mean.
@@ -18,4 +18,4 @@ nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
 /// The role of each rank and its work, as JSON. `result`: of the run of `job`.
 nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const CalculationResult& result);
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace trifuse::gpu {
+
+/// The memory of GPUs, divided among the runs of one process that compute at the same time. Each run plans as if it had
+/// its GPUs to itself, so its energies do not depend on other runs. It starts when what it needs is free. Any thread
+/// may call the functions.
+class DeviceLeases {
+ public:
+  /// Memory that a run needs on a GPU.
+  struct Demand {
+    int device;          ///< number of the GPU
+    std::int64_t bytes;  ///< the most that the run allocates
+  };
+
+  /// Leased memory, which is given back at the end of this object. Movable.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(DeviceLeases& owner, std::vector<Demand> demands) : owner_(&owner), demands_(std::move(demands)) {}
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease();
+
+   private:
+    DeviceLeases* owner_ = nullptr;
+    std::vector<Demand> demands_;
+  };
+
+  /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask`: asks the GPU how many are
+  /// free now; called if no run uses the GPU.
+  std::int64_t free_bytes(int device, const std::function<std::int64_t()>& ask);
+
+  /// Leases memory on all GPUs of a run. Waits until it is free, or until no other run uses these GPUs. Runs get memory
+  /// in the order in which they ask. free_bytes() must have been called for each GPU. `stop`: throws Interrupted soon
+  /// after it becomes true; null: never.
+  Lease lease(std::vector<Demand> demands, const std::atomic<bool>* stop);
+
+ private:
+  struct Memory {
+    std::int64_t free = 0;    ///< when no run used the GPU
+    std::int64_t leased = 0;  ///< by all runs
+    int runs = 0;             ///< runs that have a lease
+  };
+
+  bool fits(const std::vector<Demand>& demands) const;
+  void give_back(const std::vector<Demand>& demands);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int, Memory> memory_;    ///< by number of the GPU
+  std::list<const void*> waiting_;  ///< runs that ask for memory, the first one first
+};
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "cxx/base/communicator.hpp"
+#include "cxx/parallel/caller_thread.hpp"
+
+namespace trifuse {
+
+/// Throws SystemError unless `code` is MPI_SUCCESS. `call`: name of the MPI function, for the message.
+void check_mpi(int code, const char* call);
+
+/// Waits for a collective operation. It sleeps between tests, because ranks that still compute may need the core. At
+/// each test the MPI library also serves requests of these ranks. Returns false if the operation takes longer than
+/// `limit` seconds. `limit` 0: no limit.
+bool wait_for(MPI_Request& request, double limit);
+
+/// The ranks of an MPI communicator. The shared counters are in a window on rank 0. Only the thread that serves
+/// `caller` calls the MPI library.
+class MpiCommunicator : public Communicator {
+ public:
+  /// Duplicates `ranks`. Collective. `caller` must outlive this object. Throws SystemError if the MPI library has no
+  /// one-sided communication between the ranks.
+  MpiCommunicator(MPI_Comm ranks, CallerThread& caller);
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::int64_t fetch_add(int counter, std::int64_t amount) override;
+  void allreduce_sum(std::span<double> values) override;
+
+  /// Lets the MPI library serve requests of other ranks to this rank. Call it on the serving thread.
+  void progress() const;
+  /// Frees the window and the duplicate. Collective; the last call. Call it on the thread that made this object.
+  void free();
+
+ protected:
+  CallerThread& caller() const { return caller_; }
+  /// The duplicate. Its errors are returned.
+  MPI_Comm ranks() const { return ranks_; }
+
+ private:
+  CallerThread& caller_;
+  MPI_Comm ranks_ = MPI_COMM_NULL;
+  MPI_Win window_ = MPI_WIN_NULL;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace trifuse

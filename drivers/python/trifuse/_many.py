@@ -1,0 +1,200 @@
+"""trifuse.triples_many."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
+
+from . import _library
+from ._calculation import progress_bar
+from ._interface import run, triples
+from ._options import Options, PathLike, refuse_unknown, taking
+from .errors import CancelledError, Error, UsageError
+from .result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Molecule = Union[Mapping[str, Any], PathLike]
+Outcome = Union[Result, Error]
+
+CALLS_FOR_EACH_GPU = 2
+"""While the GPU computes one molecule, cores check and read the next one."""
+
+
+@overload
+def triples_many(molecules: Iterable[Molecule], *, workers: int | None = None, return_errors: Literal[False] = False,
+                 **options: Unpack[Options]) -> list[Result]: ...
+@overload
+def triples_many(molecules: Iterable[Molecule], *, workers: int | None = None, return_errors: bool,
+                 **options: Unpack[Options]) -> list[Outcome]: ...
+
+
+@taking(Options)
+def triples_many(
+    molecules: Iterable[Molecule],
+    *,
+    workers: int | None = None,
+    return_errors: bool = False,
+    **options: Unpack[Options],
+) -> Any:
+    """Computes the triples correction of many molecules, several of them at the same time.
+
+    This is faster than a loop if the molecules are small. Each molecule has the energies, to the last bit, that it has
+    alone on the same kind of device.
+
+    Parameters
+    ----------
+    molecules
+        For each molecule the arguments of `triples` as a mapping, or the path of a dump or of NWChem's files. A generator
+        makes each mapping when a worker is free for it, so that few molecules are in memory.
+    workers
+        Number of molecules at the same time. Default: two for each GPU; without GPUs one for each thread. Fewer workers
+        need less memory.
+    return_errors
+        True: the list has the exception (trifuse.Error) of a molecule in the place of its result. False: the first
+        exception ends the call.
+    threads
+        Number of threads of all workers together. Default: the cores that this process may use.
+    gpus
+        The numbers of the GPUs. Each molecule is computed on one of them. Default: all GPUs, for molecules that are large
+        enough.
+    progress
+        As in `triples`, but it counts molecules. A function progress(done, total) is called after each molecule; total
+        is 0 if the molecules have no length.
+
+    The other parameters are those of `triples`, for all molecules. An argument of a molecule has precedence.
+
+    Returns
+    -------
+    list of Result
+        In the order of the molecules.
+
+    Examples
+    --------
+    >>> import numpy as np, trifuse
+    >>> def pair(v):
+    ...     return dict(eps_occ=[-0.5], eps_vir=np.arange(1.0, v + 1), t1=np.zeros((1, v)), t2=np.zeros((1, 1, v, v)),
+    ...                 ovvv=np.zeros((1, v, v, v)), ovoo=np.zeros((1, v, 1, 1)), ovov=np.zeros((1, v, 1, v)))
+    >>> [float(result) for result in trifuse.triples_many(pair(v) for v in (2, 3, 4))]
+    [0.0, 0.0, 0.0]
+    """
+    refuse_unknown(options, Options)
+    if options.get("journal") is not None:
+        raise UsageError("A journal belongs to one molecule; give each molecule its own, or none.")
+    total = len(molecules) if isinstance(molecules, Sized) else 0
+    calls = _Calls(workers, options)
+    outcomes: dict[int, Outcome] = {}
+    with _progress(options.get("progress"), total) as tell, calls.running():
+        numbered = enumerate(molecules)
+        pending: dict[Future[Result], int] = {}
+        for number, molecule in numbered:
+            pending[calls.start(molecule)] = number
+            if len(pending) > calls.workers:
+                _collect(pending, outcomes, return_errors)
+                tell(len(outcomes))
+        while pending:
+            _collect(pending, outcomes, return_errors)
+            tell(len(outcomes))
+    return [outcomes[number] for number in range(len(outcomes))]
+
+
+def _collect(pending: dict[Future[Result], int], outcomes: dict[int, Outcome], return_errors: bool) -> None:
+    """Waits for at least one pending call, and moves the calls that have ended to `outcomes`."""
+    for future in wait(pending, return_when=FIRST_COMPLETED).done:
+        number = pending.pop(future)
+        try:
+            outcomes[number] = future.result()
+        except Error as error:
+            if not return_errors:
+                raise
+            outcomes[number] = error
+
+
+class _Calls:
+    """Calls of `triples` and `run` in threads, and what each of them may use."""
+
+    def __init__(self, workers: int | None, options: Options) -> None:
+        threads = options.get("threads") or _cores()
+        gpus = gpus_of(options, _library.library().gpu_count)
+        self.workers = workers if workers is not None else CALLS_FOR_EACH_GPU * len(gpus) or threads
+        if self.workers < 1 or threads < 1:
+            raise UsageError(f"{self.workers} workers with {threads} threads are not possible; give at least 1.")
+        self._options = options.copy()
+        self._options["threads"] = max(1, threads // self.workers)
+        self._options["progress"] = lambda done, total: not self._cancelled.is_set()
+        self._cancelled = threading.Event()
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for worker in range(self.workers):
+            self._free.put(gpus[worker % len(gpus)] if gpus else -1)
+        self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="trifuse")
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Ends all calls at the end of a `with` block: an exception cancels them."""
+        try:
+            yield
+        except BaseException:
+            self._cancelled.set()
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            raise
+        self._executor.shutdown()
+
+    def start(self, molecule: Molecule) -> Future[Result]:
+        """Starts a call when a thread is free."""
+        return self._executor.submit(self._compute, molecule)
+
+    def _compute(self, molecule: Molecule) -> Result:
+        gpu = self._free.get()
+        try:
+            options = {**self._options, **on_gpu(gpu, self._options)}
+            if isinstance(molecule, Mapping):
+                return triples(**{**options, **molecule})
+            return run(molecule, **cast(Options, options))
+        finally:
+            self._free.put(gpu)
+
+
+def gpus_of(options: Options, count: Callable[[], int]) -> list[int]:
+    """The numbers of the GPUs on which molecules may be computed. `count`: says how many GPUs there are."""
+    if (numbers := options.get("gpus")) is not None:
+        return list(numbers)
+    return [] if options.get("device") == "cpu" else list(range(count()))
+
+
+def on_gpu(gpu: int, options: Options) -> Options:
+    """The options that put a molecule on GPU `gpu`; -1: on none. If the user says nothing, small molecules use cores."""
+    if gpu < 0:
+        return {}
+    if options.get("gpus") is None:
+        return {"gpus": [gpu], "device": options.get("device", "auto")}
+    return {"gpus": [gpu]}
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def _progress(progress: Any, total: int) -> Iterator[Callable[[int], None]]:
+    """A function that tells the user how many molecules are done."""
+    if callable(progress):
+
+        def tell(done: int) -> None:
+            if progress(done, total) is False:
+                raise CancelledError(f"The progress function ended the calculation after {done} molecules.")
+
+        yield tell
+        return
+    bar = progress_bar(progress, desc="(T)", unit=" molecules", total=total or None)
+    if bar is None:
+        yield lambda done: None
+        return
+    with bar:
+        yield lambda done: bar.update(done - bar.n)

@@ -1,0 +1,163 @@
+#include "fortran_iface/compute.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/parallel/ranks.hpp"
+#include "cxx/parallel/same_numbers.hpp"
+#include "cxx/report/check_report.hpp"
+#include "cxx/report/rank_report.hpp"
+#include "cxx/report/report.hpp"
+#include "tce_tiles/interruptible_source.hpp"
+
+namespace trifuse::c_interface {
+
+namespace {
+
+/// Throws UsageError on all ranks if a setting that all ranks must share differs. Collective.
+void expect_same_settings(Communicator& ranks, const CalculationSetup& setup) {
+  const CalculationOptions& options = setup.options;
+  // A hash that a double holds exactly.
+  const auto number_of = [](const std::string& text) {
+    constexpr std::size_t bits = (std::size_t{1} << 50) - 1;
+    return static_cast<double>(std::hash<std::string>{}(text)&bits);
+  };
+  const std::vector<std::pair<const char*, double>> settings = {
+      {"trifuse_set_omega2", number_of(fmt::format("{}", fmt::join(options.omega2, " ")))},
+      {"trifuse_set_form", options.formulation ? static_cast<double>(*options.formulation) : -1.0},
+      {"trifuse_set_rohf", static_cast<double>(options.rohf)},
+      {"trifuse_set_tile_size", static_cast<double>(options.tile_size.value_or(0))},
+      {"trifuse_set_journal", options.journal.empty() ? 0.0 : 1.0},
+      {"trifuse_set_trust_input", options.trust_input ? 1.0 : 0.0},
+      {"trifuse_set_check", setup.check ? 1.0 : 0.0},
+      {"trifuse_new_calculation (left amplitudes)", setup.left ? 1.0 : 0.0}};
+  std::vector<double> mine;
+  for (const auto& [name, value] : settings) mine.push_back(value);
+  const std::vector<double> all = allgather(ranks, mine);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n] == all[n % mine.size()]) continue;
+    throw UsageError(
+        fmt::format("Ranks 0 and {} have not the same setting of {}; set the same on all ranks (only threads, memory, "
+                    "devices and functions may differ).",
+                    n / mine.size(), settings[n % mine.size()].first));
+  }
+}
+
+/// Checks amplitudes before a run, unless the caller does not want it. Collective if there are ranks.
+CheckReport check_before_run(const CalculationSetup& setup, Amplitudes& amplitudes, const CheckShare& share,
+                             Communicator* ranks) {
+  CheckReport report;
+  run_collectively(ranks, [&] {
+    if (setup.check) {
+      report = verify(amplitudes, *setup.right, setup.options.trust_input, share);
+      return;
+    }
+    if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
+    report.warnings.push_back(fmt::format(
+        "{}: the numbers were not checked, as the calling program asked; wrong numbers give wrong energies.",
+        amplitudes.source->info().path));
+  });
+  if (ranks == nullptr) return report;
+  expect_same_numbers(*ranks, *amplitudes.source);
+  // Arrays have no digest. If ranks have different ones, their measured values differ.
+  std::array<double, 16> measured{report.ccsd_energy.value_or(0.0)};
+  for (std::size_t n = 0; n < std::min(report.witnesses.size(), measured.size() - 1); ++n) {
+    const double value = report.witnesses[n].value.value_or(0.0);
+    measured[n + 1] = std::isfinite(value) ? value : -1.0;
+  }
+  expect_same(*ranks, measured);
+  return report;
+}
+
+/// The source that a run reads: it ends soon after `stop`, which may be null.
+const TileSource& interruptible(const Amplitudes& amplitudes, const std::atomic<bool>* stop,
+                                std::optional<InterruptibleSource>& wrapper) {
+  return stop != nullptr ? wrapper.emplace(*amplitudes.source, *stop) : *amplitudes.source;
+}
+
+/// Plans the calculation on all ranks. Each rank takes one GPU. If the caller names GPUs, all ranks of a host take
+/// these GPUs in turn. Collective.
+DistributedCalculation plan_on_ranks(Communicator& ranks, const TileSource& right, const TileSource* left,
+                                     const CalculationOptions& options) {
+  std::vector<DeviceInfo> usable;
+  run_collectively(&ranks, [&] {
+    if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
+  });
+  const std::optional<DeviceInfo> device = assign_device(ranks, usable, !options.devices.empty());
+  return plan_distributed(ranks, right, left, {options, device, options.memory});
+}
+
+}  // namespace
+
+void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
+  RunLog log(setup.log, setup.log_context);
+  const double begin = wall_seconds();
+  if (ranks != nullptr) expect_same_settings(*ranks, setup);
+  CheckShare share{.threads = setup.options.threads, .stop = watch.stop()};
+  if (ranks != nullptr) {
+    const int of_each = threads_of_each(*ranks);  // collective, so a rank with a given number of threads calls it, too
+    if (share.threads == 0) share.threads = of_each;
+  }
+  const CheckReport right_check = check_before_run(setup, *setup.right, share, ranks);
+  std::optional<CheckReport> left_check;
+  if (setup.left) left_check = check_before_run(setup, *setup.left, share, ranks);
+  const CheckReport* const of_left = left_check ? &*left_check : nullptr;
+  RunTimes times;
+  const double checked = wall_seconds();
+  times.checking = checked - begin;
+
+  std::optional<InterruptibleSource> of_right, of_left_source;
+  const TileSource& right = interruptible(*setup.right, watch.stop(), of_right);
+  const TileSource* const left = setup.left ? &interruptible(*setup.left, watch.stop(), of_left_source) : nullptr;
+  CalculationOptions options = setup.options;
+  options.ccsd_energy = right_check.ccsd_energy;
+  run_collectively(ranks, [&] {
+    if (setup.choose_executor) options.executor = choose_executor(right.tiles(), options.formulation);
+  });
+  std::optional<DistributedCalculation> distributed;
+  std::optional<Calculation> alone;
+  if (ranks != nullptr) {
+    distributed.emplace(plan_on_ranks(*ranks, right, left, options));
+  } else {
+    alone.emplace(right, left, options);
+  }
+  const Calculation& calculation = distributed ? distributed->calculation : *alone;
+  times.planning = wall_seconds() - checked;
+  const bool tells = ranks == nullptr || ranks->rank() == 0;
+  if (log.wanted() && tells) {
+    log.write(TRIFUSE_LOG_INFORMATION, describe_source(right) + describe_ccsd(right.info(), right_check.ccsd_energy) +
+                                           describe_checks(right_check, of_left) + describe_plan(calculation) +
+                                           describe_slow_blas());
+    if (distributed) log.write(TRIFUSE_LOG_INFORMATION, fmt::format("{}", fmt::join(rank_table(*distributed), "\n")));
+  }
+  const std::vector<std::string> of_checks = check_warnings(right_check, of_left);
+  for (const std::string& warning : of_checks) {
+    if (tells) log.write(TRIFUSE_LOG_WARNING, warning);
+  }
+  setup.result = calculation.run(
+      watch.stop(), [&](const RunProgress& now) { watch.update(now); },
+      [&](const std::string& warning) { log.write(TRIFUSE_LOG_WARNING, warning); });
+  times.whole = wall_seconds() - begin;
+  setup.warnings = of_checks;
+  setup.warnings.insert(setup.warnings.end(), setup.result.warnings.begin(), setup.result.warnings.end());
+  setup.ccsd_energy = total_ccsd_energy(right.info(), right_check.ccsd_energy);
+  if (distributed) setup.result.cuda.reset();  // the report of the GPUs of this rank is not that of all ranks
+  auto report = json_report(calculation, setup.result, times, right, left, right_check, of_left);
+  if (distributed) {
+    report["ranks"] = json_ranks(*distributed, setup.result);
+    report["kinds"] = json_kinds(setup.result.ranks);
+  }
+  setup.report = report_text("run", report);
+}
+
+}  // namespace trifuse::c_interface

@@ -1,0 +1,268 @@
+#include "tce_tiles/factor_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cxx/base/blas.hpp"
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/byte_amount.hpp"
+#include "cxx/base/error.hpp"
+#include "cxx/base/free_memory.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
+#include "tce_tiles/dump_arrays.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Largest difference of B[Q,p,q] and B[Q,q,p], absolute up to 1, relative above.
+constexpr double symmetry_tolerance = 1e-7;
+/// No memory can hold factors of so many auxiliary functions.
+constexpr std::int64_t max_auxiliary = 1000000;
+
+/// True if factors have elements.
+bool has_rows(const DumpHeader& header, const FactorSpec& spec) {
+  return header.size(spec.p) > 0 && header.size(spec.q) > 0;
+}
+
+/// The factors of one pair of spaces in memory: for each pair of orbitals p and q a row over the auxiliary functions Q.
+/// Symmetric factors have rows only for p >= q.
+class Factors {
+ public:
+  /// Reads the factors from `array`, of shape [naux,p_count,q_count], or [naux,p_count(p_count+1)/2] with p >= q.
+  /// `symmetric`: true if p and q are orbitals of one space. Throws InputError if the elements are not valid.
+  Factors(const DenseArray& array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
+      : symmetric_(symmetric), auxiliary_(array.shape()[0]), p_count_(p_count), q_count_(q_count) {
+    const std::int64_t rows = symmetric ? p_count * (p_count + 1) / 2 : p_count * q_count;
+    require_memory(rows, array.label());
+    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
+    const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
+    constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
+    const std::int64_t slab = std::clamp<std::int64_t>(slab_doubles / std::max<std::int64_t>(1, pairs), 1, 64);
+    const auto slabs = static_cast<std::size_t>((auxiliary_ + slab - 1) / slab);
+    share_with_turns<Buffer>(slabs, available_threads(), false, [&](std::size_t n, Buffer& buffer, auto&) {
+      const std::int64_t begin = static_cast<std::int64_t>(n) * slab, count = std::min(slab, auxiliary_ - begin);
+      buffer.reserve(static_cast<std::size_t>(count * pairs));
+      const std::span<double> read = buffer.span().first(static_cast<std::size_t>(count * pairs));
+      std::vector<std::int64_t> offset(array.shape().size(), 0), extent(array.shape().begin(), array.shape().end());
+      offset[0] = begin;
+      extent[0] = count;
+      array.read(offset, extent, read);
+      check_finite(read, array.label());
+      store(read.data(), begin, count, pairs, array);
+    });
+  }
+
+  std::int64_t auxiliary() const { return auxiliary_; }
+
+  /// Returns the rows of orbital p with the orbitals q, q + 1, ..., q + count - 1: an array [count,naux]. It is in
+  /// `buffer` unless the rows stand side by side in memory.
+  const double* rows(std::int64_t p, std::int64_t q, std::int64_t count, Buffer& buffer) const {
+    if (!symmetric_ || q + count <= p + 1) return row(p, q);
+    buffer.reserve(static_cast<std::size_t>(count * auxiliary_));
+    for (std::int64_t k = 0; k < count; ++k) std::copy_n(row(p, q + k), auxiliary_, buffer.data() + k * auxiliary_);
+    return buffer.data();
+  }
+
+ private:
+  /// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
+  void require_memory(std::int64_t rows, const ArrayLabel& label) const {
+    const double need = 8.0 * static_cast<double>(rows) * static_cast<double>(auxiliary_), free = free_memory();
+    if (need <= free) return;
+    throw SystemError(fmt::format("{} takes {} of memory, but {} are free; use a machine with more memory.",
+                                  label.text(), format_bytes(need), format_bytes(free)));
+  }
+
+  std::int64_t number_of(std::int64_t p, std::int64_t q) const {
+    if (!symmetric_) return p * q_count_ + q;
+    const auto [low, high] = std::minmax(p, q);
+    return high * (high + 1) / 2 + low;
+  }
+  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
+
+  /// Stores elements for the auxiliary functions from `begin` on. `read` [count,pairs].
+  void store(const double* read, std::int64_t begin, std::int64_t count, std::int64_t pairs, const DenseArray& array) {
+    const bool packed = array.shape().size() == 2;
+    for (std::int64_t p = 0; p < p_count_; ++p) {
+      const std::int64_t q_end = symmetric_ ? p + 1 : q_count_;
+      for (std::int64_t q = 0; q < q_end; ++q) {
+        const std::int64_t from = packed ? number_of(p, q) : p * q_count_ + q;
+        double* const to = rows_.data() + number_of(p, q) * auxiliary_ + begin;
+        for (std::int64_t k = 0; k < count; ++k) to[k] = read[k * pairs + from];
+        if (packed || !symmetric_ || p == q) continue;
+        const double* const mirrored = read + q * q_count_ + p;
+        for (std::int64_t k = 0; k < count; ++k) check_symmetry(to[k], mirrored[k * pairs], begin + k, p, q, array);
+      }
+    }
+  }
+
+  static void check_symmetry(double x, double y, std::int64_t auxiliary, std::int64_t p, std::int64_t q,
+                             const DenseArray& array) {
+    if (std::abs(x - y) <= symmetry_tolerance * std::max(1.0, std::abs(x))) return;
+    throw InputError(
+        fmt::format("{}: element [{},{},{}] is {:.10g}, but [{},{},{}] is {:.10g}; the factors are symmetric in their "
+                    "last two indices, {} them so.",
+                    array.label().text(), auxiliary, p, q, x, auxiliary, q, p, y, array.label().words.write));
+  }
+
+  bool symmetric_;
+  std::int64_t auxiliary_, p_count_, q_count_;
+  Buffer rows_;
+};
+
+/// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].
+class ArrayOfFactors final : public DenseArray {
+ public:
+  ArrayOfFactors(ArrayLabel label, std::array<std::int64_t, 4> shape, std::shared_ptr<const Factors> left,
+                 std::shared_ptr<const Factors> right)
+      : DenseArray(std::move(label)), shape_(shape), left_(std::move(left)), right_(std::move(right)) {}
+
+  std::span<const std::int64_t> shape() const override { return shape_; }
+  bool is_integer() const override { return false; }
+  Access access() const override { return Access::boxes; }
+
+  void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+            std::span<double> out) const override {
+    if (out.empty()) return;
+    const std::int64_t auxiliary = left_->auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
+    thread_local Buffer all_left, some_left, some_right;
+    all_left.reserve(static_cast<std::size_t>(pairs * auxiliary));
+    for (std::int64_t p = 0; p < count[0]; ++p) {
+      const double* const rows = left_->rows(offset[0] + p, offset[1], count[1], some_left);
+      std::copy_n(rows, count[1] * auxiliary, all_left.data() + p * count[1] * auxiliary);
+    }
+    std::fill(out.begin(), out.end(), 0.0);
+    for (std::int64_t r = 0; r < count[2]; ++r) {
+      const double* const rows = right_->rows(offset[2] + r, offset[3], count[3], some_right);
+      multiply_add(false, true, pairs, count[3], auxiliary, 1.0, all_left.data(), auxiliary, rows, auxiliary,
+                   out.data() + r * count[3], width);
+    }
+  }
+
+ private:
+  std::array<std::int64_t, 4> shape_;
+  std::shared_ptr<const Factors> left_, right_;
+};
+
+/// Arrays, and the integral arrays that their factors give.
+class ArraysOfFactors final : public DenseArrays {
+ public:
+  ArraysOfFactors(std::shared_ptr<const DenseArrays> arrays, const DumpHeader& header)
+      : arrays_(std::move(arrays)), header_(header) {
+    refuse_stored_integrals();
+    use_single_threaded_blas();
+    for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
+      if (has_rows(header_, spec)) factors_.emplace(Pair(spec.p, spec.q), read_factors(spec));
+    }
+    for (const ArraySpec& spec : all_integrals()) names_.emplace(spec.name, spec);
+  }
+
+  const std::string& path() const override { return arrays_->path(); }
+  ArrayWords words() const override { return arrays_->words(); }
+  bool has(const std::string& name) const override { return names_.contains(name) || arrays_->has(name); }
+
+  std::shared_ptr<const DenseArray> array(const std::string& name) const override {
+    const auto found = names_.find(name);
+    if (found == names_.end()) return arrays_->array(name);
+    const ArraySpec& spec = found->second;
+    std::array<std::int64_t, 4> shape{};
+    for (std::size_t k = 0; k < 4; ++k) shape[k] = header_.size(spec.axes[k]);
+    return std::make_shared<ArrayOfFactors>(label(name), shape, factors_of(spec.axes[0], spec.axes[1]),
+                                            factors_of(spec.axes[2], spec.axes[3]));
+  }
+
+ private:
+  using Pair = std::pair<OrbitalClass, OrbitalClass>;
+
+  std::vector<ArraySpec> all_integrals() const {
+    std::vector<ArraySpec> all = integral_arrays(header_.restricted);
+    for (const ArraySpec& spec : exchange_arrays(header_.restricted)) all.push_back(spec);
+    return all;
+  }
+
+  /// The factors of two classes; null if they have no elements. A restricted reference has factors of alpha orbitals.
+  std::shared_ptr<const Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
+    const auto stored = [&](OrbitalClass c) {
+      if (!header_.restricted) return c;
+      return space_of(c) == Space::hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
+    };
+    const auto found = factors_.find({stored(p), stored(q)});
+    return found == factors_.end() ? nullptr : found->second;
+  }
+
+  void refuse_stored_integrals() const {
+    for (const ArraySpec& spec : all_integrals()) {
+      for (const auto& form : {std::optional(spec), antisymmetrised_alternative(spec)}) {
+        if (!form || !arrays_->has(form->name)) continue;
+        throw InputError(fmt::format("{}: there are factors and also the integrals '{}'; {} only one of them.",
+                                     arrays_->path(), form->name, arrays_->words().write));
+      }
+    }
+  }
+
+  /// Reads the factors of a pair of spaces.
+  std::shared_ptr<const Factors> read_factors(const FactorSpec& spec) {
+    const auto array = arrays_->array(spec.name);
+    const auto shape = array->shape();
+    const std::int64_t p_count = header_.size(spec.p), q_count = header_.size(spec.q);
+    const std::int64_t pairs = p_count * (p_count + 1) / 2;
+    const bool square = shape.size() == 3 && shape[1] == p_count && shape[2] == q_count;
+    const bool packed = spec.symmetric() && shape.size() == 2 && shape[1] == pairs;
+    if (!square && !packed) {
+      throw InputError(fmt::format(
+          "{} has shape {}, but the orbital energies ask for [naux,{},{}]{}; {} all arrays from one calculation.",
+          array->label().text(), array->text_of_shape(), p_count, q_count,
+          spec.symmetric() ? fmt::format(" or [naux,{}]", pairs) : "", words().write));
+    }
+    if (auxiliary_ == 0) auxiliary_ = shape[0];
+    if (shape[0] < 1 || shape[0] > max_auxiliary || shape[0] != auxiliary_) {
+      throw InputError(fmt::format("{} has {} auxiliary functions{}; {} all factors with the same ones, 1 to {}.",
+                                   array->label().text(), shape[0],
+                                   shape[0] != auxiliary_ ? fmt::format(", but other factors have {}", auxiliary_) : "",
+                                   words().write, max_auxiliary));
+    }
+    return std::make_shared<const Factors>(*array, p_count, q_count, spec.symmetric());
+  }
+
+  std::shared_ptr<const DenseArrays> arrays_;
+  const DumpHeader header_;
+  std::int64_t auxiliary_ = 0;  ///< number of auxiliary functions
+  std::map<Pair, std::shared_ptr<const Factors>> factors_;
+  std::map<std::string, ArraySpec> names_;  ///< the integral arrays
+};
+
+/// The names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only some are
+/// present.
+std::vector<std::string> present_factors(const DenseArrays& arrays, const DumpHeader& header) {
+  std::vector<std::string> present;
+  std::string absent;
+  for (const FactorSpec& spec : factor_arrays(header.restricted)) {
+    if (!has_rows(header, spec)) continue;
+    if (arrays.has(spec.name)) {
+      present.push_back(spec.name);
+    } else if (absent.empty()) {
+      absent = spec.name;
+    }
+  }
+  if (present.empty() || absent.empty()) return present;
+  throw InputError(fmt::format("{} is missing although '{}' is present; {} all factors or none.",
+                               arrays.label(absent).text(), present.front(), arrays.words().write));
+}
+
+}  // namespace
+
+void use_factors(DenseInput& input) {
+  input.factors = present_factors(*input.arrays, input.header);
+  if (input.factors.empty()) return;
+  input.arrays = std::make_shared<ArraysOfFactors>(std::move(input.arrays), input.header);
+}
+
+}  // namespace trifuse

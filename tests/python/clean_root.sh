@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs a wheel with PySCF in fresh systems that have none of its libraries, and compares (T) of water with PySCF's. Needs root,
+# debootstrap and a network.
+#
+#   tests/python/clean_root.sh WHEEL [RELEASE ...]        releases of Debian, bookworm and trixie by default
+#
+# The systems are made in a temporary folder, or once in the folder that CLEAN_ROOTS names.
+set -euo pipefail
+wheel=$(realpath "$1")
+shift
+(($#)) || set -- bookworm trixie
+
+folder=${CLEAN_ROOTS-}
+if [[ -z $folder ]]; then
+  folder=$(mktemp -d)
+  trap 'rm -rf --one-file-system "$folder"' EXIT
+fi
+for release in "$@"; do
+  root=$folder/$release
+  if [[ ! -e $root/made ]]; then
+    debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$release" "$root" http://deb.debian.org/debian >"$root.log" ||
+      { tail -n 5 "$root.log" && exit 1; }
+    touch "$root/made"
+  fi
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" # this machine may reach the network through a proxy
+  cp "$wheel" "$root/root/"
+  cat >"$root/root/water.py" <<'PYTHON'
+import pyscf.cc, pyscf.gto, pyscf.scf
+import trifuse.pyscf
+
+mol = pyscf.gto.M(atom="O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587", basis="cc-pvdz", verbose=0)
+mycc = pyscf.cc.CCSD(pyscf.scf.RHF(mol).run()).run()
+ours, theirs = trifuse.pyscf.ccsd_t(mycc), mycc.ccsd_t()
+print(f"E(T) {ours:.12f} Eh, of PySCF {theirs:.12f} Eh")
+assert abs(ours - theirs) < 1e-10 and ours < -0.003
+PYTHON
+  echo "== $release"
+  # The mounts end with the namespace.
+  unshare --mount bash -euc '
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    chroot "$1" bash -euc "
+      cd /root && rm -rf fresh && python3 -m venv fresh
+      PIP_CERT=/etc/ssl/certs/ca-certificates.crt fresh/bin/pip install --quiet ./$2 pyscf
+      fresh/bin/python water.py && fresh/bin/trifuse --version"' clean_root "$root" "$(basename "$wheel")"
+done

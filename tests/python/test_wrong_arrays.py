@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""The mistakes of tests/pyscf/test_wrong_inputs.py, in arrays: they meet the sentences and warnings that they meet in files."""
+
+import os
+import pathlib
+import sys
+import unittest
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pyscf"))
+
+import h5py
+import test_wrong_inputs
+
+import trifuse
+
+KINDS = test_wrong_inputs.KINDS
+OPTIONS = ("correlation_energy", "scf_energy")
+
+
+def outcome(compute):
+    """The exception of a call, or the values that its result warns of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", trifuse.InputWarning)
+        try:
+            result = compute()
+        except trifuse.Error as error:
+            return type(error).__name__, [str(error)]
+    return f"{result.e_t:.12f}", list(result.warnings)
+
+
+def of_arrays(path):
+    with trifuse.Dump(path) as dump:
+        options = {name: float(dump.attributes[name]) for name in OPTIONS if name in dump.attributes}
+        return outcome(lambda: trifuse.triples(
+            reference=dump.reference, fock_in_triples=bool(dump.attributes.get("fock_in_triples", 0)), threads=1,
+            **{name: dump[name][()] for name in dump}, **options))
+
+
+class WrongArrays(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        makers = test_wrong_inputs.WrongInputs
+        cls.files = makers("info")
+        makers.setUpClass()
+        cls.addClassCleanup(makers.doClassCleanups)
+
+    def test_right_ones_have_no_warning(self):
+        for reference in test_wrong_inputs.MOLECULES:
+            self.assertEqual(of_arrays(self.files.path(reference))[1], [])
+
+    def test_each_mistake_is_treated_as_in_a_file(self):
+        self.assertGreaterEqual(len({change.__name__ for _, change in KINDS}), 30)
+        for reference, change in KINDS:
+            with self.subTest(reference=reference, mistake=change.__name__):
+                path = self.files.changed(reference, change)
+                kind, sentences = of_arrays(path)
+                self.assertNotEqual(sentences, [])
+                kind_of_file, of_file = outcome(lambda: trifuse.run(path, threads=1))
+                self.assertEqual(kind, kind_of_file)
+                of_file = [each.replace(path, "the arrays").replace("dataset", "array") for each in of_file]
+                self.assertEqual(sentences, of_file)
+
+
+if __name__ == "__main__":
+    unittest.main()

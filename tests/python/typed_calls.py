@@ -1,0 +1,30 @@
+"""Calls that `mypy --strict` accepts, and wrong ones, which it must report: otherwise `type: ignore` is itself an error.
+
+test_triples.py looks at the same names at run time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import trifuse
+import trifuse.pyscf
+
+
+def right_calls(mycc: object) -> float:
+    arrays = np.zeros((1, 1))
+    result = trifuse.triples(t1=arrays, t2_ab=arrays, irrep_occ=[0], omega2=[0.0, 0.1], device="cpu", gpus=[0], journal=None,
+                             progress=lambda done, total: done < total)
+    result = trifuse.run("dump.h5", left="left.h5", threads=2, check=False)
+    with trifuse.pyscf.patch(device="cuda", left="lambda"):
+        energy = trifuse.pyscf.ccsd_t(mycc, allow_unconverged=True, verbose=0, form="auto")
+    return energy + float(trifuse.pyscf.triples(mycc, omega2=0.1)) + result.e_t
+
+
+def wrong_calls(mycc: object) -> None:
+    trifuse.triples(t1=[[0.0]], devise="cpu")  # type: ignore[call-arg]
+    trifuse.triples(t1=[[0.0]], threads="two")  # type: ignore[arg-type]
+    trifuse.run("dump.h5", t1=None)  # type: ignore[call-arg]
+    trifuse.run("dump.h5", check="no")  # type: ignore[arg-type]
+    trifuse.pyscf.ccsd_t(mycc, tilesize=20)  # type: ignore[call-arg]
+    trifuse.pyscf.patch(omega2="0.1")  # type: ignore[arg-type]
