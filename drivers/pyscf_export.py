@@ -322,19 +322,19 @@ def factor_arrays(cc, orbitals, eris):
     for suffix, spin, mo in zip(orbitals.suffixes, ("ov", "OV"), coefficients):
         o, v = (len(orbitals.order[c]) for c in spin)
         order = np.concatenate([orbitals.order[spin[0]], o + orbitals.order[spin[1]]])
-        spins.append((suffix, o, v, np.asarray(mo[:, order], order="F")))
+        b, c = np.tril_indices(v)
+        spins.append((suffix, o, np.asarray(mo[:, order], order="F"), (slice(None), o + b, o + c)))
         for name, shape in (("oo", (o, o)), ("ov", (o, v)), ("vv", (v * (v + 1) // 2,))):
             arrays[f"factors_{name}{suffix}"] = np.empty((naux, *shape))
     begin = 0
     for block in cc.with_df.loop():
         end = begin + len(block)
-        for suffix, o, v, mo in spins:
-            n = o + v
+        for suffix, o, mo, lower_triangle in spins:
+            n = mo.shape[1]
             pairs = _ao2mo.nr_e2(block, mo, (0, n, 0, n), aosym="s2", mosym="s1").reshape(-1, n, n)
             arrays["factors_oo" + suffix][begin:end] = pairs[:, :o, :o]
             arrays["factors_ov" + suffix][begin:end] = pairs[:, :o, o:]
-            b, c = np.tril_indices(v)
-            arrays["factors_vv" + suffix][begin:end] = pairs[:, o + b, o + c]
+            arrays["factors_vv" + suffix][begin:end] = pairs[lower_triangle]
         begin = end
     if begin != naux:
         raise ExportError(f"density fitting delivered {begin} of {naux} vectors; build cc.with_df again.")

@@ -14,6 +14,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/box_runs.hpp"
 #include "tce_tiles/copy_box.hpp"
+#include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
 namespace {
@@ -164,7 +165,7 @@ class ArrayOfReader final : public DenseArray {
 /// The length v of the axes of which v(v+1)/2 pairs are stored; nullopt if there is none.
 std::optional<std::int64_t> unpacked_length(std::int64_t pairs) {
   const auto v = static_cast<std::int64_t>((std::sqrt(8.0 * static_cast<double>(pairs) + 1.0) - 1.0) / 2.0 + 0.5);
-  return v * (v + 1) / 2 == pairs ? std::optional(v) : std::nullopt;
+  return pair_count(v) == pairs ? std::optional(v) : std::nullopt;
 }
 
 /// An array [o,v,v,v] that is symmetric in its last two axes, made of the packed array [o,v,v(v+1)/2].
@@ -199,11 +200,6 @@ class UnpackedArray final : public DenseArray {
   }
 
  private:
-  /// The position of the elements [b,c] and [c,b] in a packed row.
-  static std::int64_t pair_number(std::int64_t b, std::int64_t c) {
-    const std::int64_t high = std::max(b, c), low = std::min(b, c);
-    return high * (high + 1) / 2 + low;
-  }
   /// Unpacks the elements [b,c] of a box for one i and one a. `row`: its pairs from pair number `lowest` on.
   static void unpack(const double* row, std::int64_t lowest, std::span<const std::int64_t> offset,
                      std::span<const std::int64_t> count, double* to) {

@@ -19,6 +19,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/dump_arrays.hpp"
+#include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
 namespace {
@@ -41,7 +42,7 @@ class Factors {
   /// `symmetric`: true if p and q are orbitals of one space. Throws InputError if the elements are not valid.
   Factors(const DenseArray& array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
       : symmetric_(symmetric), auxiliary_(array.shape()[0]), p_count_(p_count), q_count_(q_count) {
-    const std::int64_t rows = symmetric ? p_count * (p_count + 1) / 2 : p_count * q_count;
+    const std::int64_t rows = symmetric ? pair_count(p_count) : p_count * q_count;
     require_memory(rows, array.label());
     rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
     const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
@@ -82,9 +83,7 @@ class Factors {
   }
 
   std::int64_t number_of(std::int64_t p, std::int64_t q) const {
-    if (!symmetric_) return p * q_count_ + q;
-    const auto [low, high] = std::minmax(p, q);
-    return high * (high + 1) / 2 + low;
+    return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
   }
   const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
 
@@ -213,7 +212,7 @@ class ArraysOfFactors final : public DenseArrays {
     const auto array = arrays_->array(spec.name);
     const auto shape = array->shape();
     const std::int64_t p_count = header_.size(spec.p), q_count = header_.size(spec.q);
-    const std::int64_t pairs = p_count * (p_count + 1) / 2;
+    const std::int64_t pairs = pair_count(p_count);
     const bool square = shape.size() == 3 && shape[1] == p_count && shape[2] == q_count;
     const bool packed = spec.symmetric() && shape.size() == 2 && shape[1] == pairs;
     if (!square && !packed) {

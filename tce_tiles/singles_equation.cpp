@@ -183,9 +183,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   if (os * page == 0) return;
   const std::size_t spin = static_cast<std::size_t>(s);
   const bool same = u == s;
-  const auto half = [&](const std::array<bool, 2>& antisymmetrised) {
-    return same && antisymmetrised[spin] ? 0.5 : 1.0;
-  };
+  const auto half = [&](const std::array<bool, 2>& of_spin) { return same && of_spin[spin] ? 0.5 : 1.0; };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
   const Slab slab = tau(u, s, orbital);
   Buffer memory;

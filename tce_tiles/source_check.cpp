@@ -1,5 +1,6 @@
 #include "tce_tiles/source_check.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -77,6 +78,14 @@ class SealedCheck final : public SourceCheck {
   std::unique_ptr<SourceCheck> check_of_numbers_;
 };
 
+/// Elements of a box of integrals that are computed from factors. A box that is one long row is a product of a vector
+/// with a matrix, and takes many times longer for each element.
+std::int64_t box_of_factors(const DumpHeader& header) {
+  constexpr std::int64_t rows = 64, most = std::int64_t{1} << 22;
+  const std::int64_t v = std::max(header.size(OrbitalClass::particle_alpha), header.size(OrbitalClass::particle_beta));
+  return std::min(most, rows * v * v);
+}
+
 /// The check of dense amplitudes whose integrals come from a source of another kind or with other tiles.
 class DenseAndBlockCheck final : public SourceCheck {
  public:
@@ -115,6 +124,9 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   check.parts = share.parts;
   check.threads = share.threads;
   check.stop = share.stop;
+  if (all_dense && !dense_integrals->factors.empty()) {
+    check.box_doubles = std::max(check.box_doubles, box_of_factors(dense_integrals->header));
+  }
   const DumpFile* const dump = dump_file_of(amplitudes);
   std::unique_ptr<SourceCheck> of_dense =
       dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dump_check(*dense, check);

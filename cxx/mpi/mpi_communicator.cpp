@@ -17,7 +17,7 @@ namespace {
 std::string describe(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
-  MPI_Error_string(code, text.data(), &length);
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) return fmt::format("error {}", code);
   return {text.data(), static_cast<std::size_t>(length)};
 }
 

@@ -61,12 +61,12 @@ program communicator_test
 
 contains
 
-  function energy()
-    real(c_double) :: energy, omega2, bracket_energy
-    energy = 0.0_c_double
+  function energy() result(paren_energy)
+    real(c_double) :: paren_energy, omega2, bracket_energy
+    paren_energy = 0.0_c_double
     call trifuse_run(status, calculation)
     call expect(status%code == trifuse_success, "a run: "//trifuse_message(status))
-    call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket_energy, energy)
+    call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket_energy, paren_energy)
   end function energy
 
   subroutine expect(condition, what)

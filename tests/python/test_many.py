@@ -11,7 +11,7 @@ import numpy as np
 
 import trifuse
 from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
-from trifuse._many import gpus_of, on_gpu
+from trifuse._many import _Calls, gpus_of, on_gpu
 
 ARRAYS = {}
 
@@ -75,6 +75,12 @@ class ManyMolecules(unittest.TestCase):
             trifuse.triples_many([self.arrays()] * 20, workers=2, progress=lambda n, total: done.append((n, total)) or n < 3)
         self.assertLess(len(done), 20)
         self.assertEqual(done[0][1], 20)
+
+    def test_threads_are_shared_out(self):
+        for workers, molecules, expected in ((None, 0, (8, 1)), (None, 2, (2, 4)), (3, 100, (3, 2)), (3, 1, (1, 8))):
+            with self.subTest(workers=workers, molecules=molecules):
+                calls = _Calls(workers, {"threads": 8, "device": "cpu"}, molecules)
+                self.assertEqual((calls.workers, calls._options["threads"]), expected)
 
     def test_gpus_are_shared_out(self):
         for options, gpus, of_first in (

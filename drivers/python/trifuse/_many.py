@@ -88,12 +88,11 @@ def triples_many(
     if options.get("journal") is not None:
         raise UsageError("A journal belongs to one molecule; give each molecule its own, or none.")
     total = len(molecules) if isinstance(molecules, Sized) else 0
-    calls = _Calls(workers, options)
+    calls = _Calls(workers, options, total)
     outcomes: dict[int, Outcome] = {}
     with _progress(options.get("progress"), total) as tell, calls.running():
-        numbered = enumerate(molecules)
         pending: dict[Future[Result], int] = {}
-        for number, molecule in numbered:
+        for number, molecule in enumerate(molecules):
             pending[calls.start(molecule)] = number
             if len(pending) > calls.workers:
                 _collect(pending, outcomes, return_errors)
@@ -119,10 +118,13 @@ def _collect(pending: dict[Future[Result], int], outcomes: dict[int, Outcome], r
 class _Calls:
     """Calls of `triples` and `run` in threads, and what each of them may use."""
 
-    def __init__(self, workers: int | None, options: Options) -> None:
+    def __init__(self, workers: int | None, options: Options, molecules: int) -> None:
+        """`molecules`: their number; 0: not known."""
         threads = options.get("threads") or _cores()
         gpus = gpus_of(options, _library.library().gpu_count)
         self.workers = workers if workers is not None else CALLS_FOR_EACH_GPU * len(gpus) or threads
+        if molecules > 0:  # the threads of workers without a molecule help the others
+            self.workers = min(self.workers, molecules)
         if self.workers < 1 or threads < 1:
             raise UsageError(f"{self.workers} workers with {threads} threads are not possible; give at least 1.")
         self._options = options.copy()

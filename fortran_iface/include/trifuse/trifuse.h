@@ -1,2 +1,2 @@
-/* The name of this header for programs of others: <trifuse/trifuse.h>. */
+/* The name of this header for other programs: <trifuse/trifuse.h>. */
 #include "fortran_iface/trifuse.h"

@@ -8,6 +8,6 @@ grep -q '^trifuse_run' <<<"$names" || { echo "$1 shows no trifuse_run." >&2; exi
 # begin with its return type.
 others=$(grep -vE '^trifuse_|^_Z(GVZ?|Z+|T[ISVT]|T[hv][n0-9_]+)?N?K?7trifuse' <<<"$names" || true)
 if [[ -n $others ]]; then
-  printf '%s shows names of others:\n%s\n' "$1" "$(c++filt <<<"$others")" >&2
+  printf '%s shows names of other libraries:\n%s\n' "$1" "$(c++filt <<<"$others")" >&2
   exit 1
 fi

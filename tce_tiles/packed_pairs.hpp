@@ -1,0 +1,20 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+/// Packed symmetric arrays: of the elements [p,q] and [q,p] they have one, for p >= q, row by row of the lower
+/// triangle.
+namespace trifuse {
+
+/// Number of pairs of `count` orbitals.
+constexpr std::int64_t pair_count(std::int64_t count) {
+  return count * (count + 1) / 2;
+}
+
+/// Position of the elements [p,q] and [q,p].
+constexpr std::int64_t pair_number(std::int64_t p, std::int64_t q) {
+  return pair_count(std::max(p, q)) + std::min(p, q);
+}
+
+}  // namespace trifuse
