@@ -17,7 +17,7 @@ struct ConfigurationList {
 /// compute capability 9.0 only.
 template <int warp_tile_a, int warp_tile_b, int warp_tile_c>
 using Bulk = Configuration<Fp64, MmaM16N8K8, Staging::bulk, warp_tile_a, warp_tile_b, warp_tile_c, 4>;
-using BulkKernels = ConfigurationList<Bulk<4, 4, 2>, Bulk<4, 2, 4>, Bulk<2, 4, 4>>;
+using BulkKernels = ConfigurationList<Bulk<4, 4, 2>, Bulk<4, 2, 4>>;
 /// The kernel for GPUs after Hopper.
 using CooperativeM16N8K8 = Configuration<Fp64, MmaM16N8K8, Staging::cooperative, 4, 4, 2, 2>;
 /// The kernel for Ampere GPUs.

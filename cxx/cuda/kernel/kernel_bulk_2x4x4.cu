@@ -1,7 +1,0 @@
-#include "cxx/cuda/kernel/kernel_entry.cuh"
-
-namespace trifuse::gpu {
-
-template Kernel kernel_of<Bulk<2, 4, 4>>();
-
-}  // namespace trifuse::gpu
