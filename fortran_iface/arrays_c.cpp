@@ -147,6 +147,8 @@ trifuse_amplitudes trifuse_new_dense_amplitudes(trifuse_status* status, const tr
     handle->described = true;
     std::vector<CallerArray> list;
     for (std::int64_t n = 0; n < arrays->count; ++n) list.push_back(array_of(arrays->arrays[n], n, handle->copies));
+    handle->in_memory =
+        std::all_of(list.begin(), list.end(), [](const CallerArray& array) { return array.data != nullptr; });
     handle->source = trifuse::open_arrays(info_of(*arrays), std::move(list));
     return amplitudes_table().add(std::move(handle));
   });

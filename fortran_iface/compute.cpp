@@ -97,10 +97,102 @@ DistributedCalculation plan_on_ranks(Communicator& ranks, const TileSource& righ
   return plan_distributed(ranks, right, left, {options, device, options.memory});
 }
 
+/// The checks of the input of a run.
+struct InputChecks {
+  CheckReport right;
+  std::optional<CheckReport> left;
+  bool begun = false;
+  double seconds = 0.0;
+
+  const CheckReport* left_if_any() const { return left ? &*left : nullptr; }
+  /// Checks the input. Arguments as in check_before_run().
+  void run(const CalculationSetup& setup, const CheckShare& share, Communicator* ranks) {
+    begun = true;
+    const double begin = wall_seconds();
+    right = check_before_run(setup, *setup.right, share, ranks);
+    if (setup.left) left = check_before_run(setup, *setup.left, share, ranks);
+    seconds = wall_seconds() - begin;
+  }
+};
+
+/// True if the input may be checked while the tasks are executed. GPUs leave the cores idle, and arrays in memory can
+/// be read at the same time for both purposes. No journal may receive energies of a wrong input.
+bool may_check_beside_tasks(const CalculationSetup& setup, const CalculationOptions& options,
+                            const Communicator* ranks) {
+  return ranks == nullptr && setup.check && options.executor == ExecutorKind::cuda && options.journal.empty() &&
+         setup.right->in_memory && (setup.left == nullptr || setup.left->in_memory);
+}
+
+/// Plans and runs the calculation, and sets the results of `setup`. Checks the input with `check` before the tasks or
+/// beside them. `begin`: time at which the run began, see wall_seconds(). Other arguments as in compute().
+void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks, double begin, InputChecks& checks,
+                   const std::function<void()>& check) {
+  RunLog log(setup.log, setup.log_context);
+  std::optional<InterruptibleSource> of_right, of_left_source;
+  const TileSource& right = interruptible(*setup.right, watch.stop(), of_right);
+  const TileSource* const left = setup.left ? &interruptible(*setup.left, watch.stop(), of_left_source) : nullptr;
+  CalculationOptions options = setup.options;
+  run_collectively(ranks, [&] {
+    if (setup.choose_executor) options.executor = choose_executor(right.tiles(), options.formulation);
+  });
+  std::optional<DistributedCalculation> distributed;
+  std::optional<Calculation> alone;
+  std::vector<std::string> of_checks;
+  const bool tells = ranks == nullptr || ranks->rank() == 0;
+  const auto tell_about_input = [&] {
+    of_checks = check_warnings(checks.right, checks.left_if_any());
+    if (!tells) return;
+    if (log.wanted()) {
+      const Calculation& planned = distributed ? distributed->calculation : *alone;
+      log.write(TRIFUSE_LOG_INFORMATION, describe_source(right) +
+                                             describe_ccsd(right.info(), checks.right.ccsd_energy) +
+                                             describe_checks(checks.right, checks.left_if_any()) +
+                                             describe_plan(planned) + describe_slow_blas());
+      if (distributed) log.write(TRIFUSE_LOG_INFORMATION, fmt::format("{}", fmt::join(rank_table(*distributed), "\n")));
+    }
+    for (const std::string& warning : of_checks) log.write(TRIFUSE_LOG_WARNING, warning);
+  };
+  const bool beside = may_check_beside_tasks(setup, options, ranks);
+  if (beside) {
+    options.check_beside_tasks = [&] {
+      check();
+      tell_about_input();
+      return checks.right.ccsd_energy;
+    };
+  } else {
+    check();
+    options.ccsd_energy = checks.right.ccsd_energy;
+  }
+  RunTimes times;
+  const double planning = wall_seconds();
+  if (ranks != nullptr) {
+    distributed.emplace(plan_on_ranks(*ranks, right, left, options));
+  } else {
+    alone.emplace(right, left, options);
+  }
+  times.planning = wall_seconds() - planning;
+  if (!beside) tell_about_input();
+  const Calculation& calculation = distributed ? distributed->calculation : *alone;
+  setup.result = calculation.run(
+      watch.stop(), [&](const RunProgress& now) { watch.update(now); },
+      [&](const std::string& warning) { log.write(TRIFUSE_LOG_WARNING, warning); });
+  times.checking = checks.seconds;
+  times.whole = wall_seconds() - begin;
+  setup.warnings = of_checks;
+  setup.warnings.insert(setup.warnings.end(), setup.result.warnings.begin(), setup.result.warnings.end());
+  setup.ccsd_energy = total_ccsd_energy(right.info(), checks.right.ccsd_energy);
+  if (distributed) setup.result.cuda.reset();  // the report of the GPUs of this rank is not that of all ranks
+  auto report = json_report(calculation, setup.result, times, right, left, checks.right, checks.left_if_any());
+  if (distributed) {
+    report["ranks"] = json_ranks(*distributed, setup.result);
+    report["kinds"] = json_kinds(setup.result.ranks);
+  }
+  setup.report = report_text("run", report);
+}
+
 }  // namespace
 
 void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
-  RunLog log(setup.log, setup.log_context);
   const double begin = wall_seconds();
   if (ranks != nullptr) expect_same_settings(*ranks, setup);
   CheckShare share{.threads = setup.options.threads, .stop = watch.stop()};
@@ -108,56 +200,15 @@ void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
     const int of_each = threads_of_each(*ranks);  // collective, so a rank with a given number of threads calls it, too
     if (share.threads == 0) share.threads = of_each;
   }
-  const CheckReport right_check = check_before_run(setup, *setup.right, share, ranks);
-  std::optional<CheckReport> left_check;
-  if (setup.left) left_check = check_before_run(setup, *setup.left, share, ranks);
-  const CheckReport* const of_left = left_check ? &*left_check : nullptr;
-  RunTimes times;
-  const double checked = wall_seconds();
-  times.checking = checked - begin;
-
-  std::optional<InterruptibleSource> of_right, of_left_source;
-  const TileSource& right = interruptible(*setup.right, watch.stop(), of_right);
-  const TileSource* const left = setup.left ? &interruptible(*setup.left, watch.stop(), of_left_source) : nullptr;
-  CalculationOptions options = setup.options;
-  options.ccsd_energy = right_check.ccsd_energy;
-  run_collectively(ranks, [&] {
-    if (setup.choose_executor) options.executor = choose_executor(right.tiles(), options.formulation);
-  });
-  std::optional<DistributedCalculation> distributed;
-  std::optional<Calculation> alone;
-  if (ranks != nullptr) {
-    distributed.emplace(plan_on_ranks(*ranks, right, left, options));
-  } else {
-    alone.emplace(right, left, options);
+  InputChecks checks;
+  const auto check = [&] { checks.run(setup, share, ranks); };
+  try {
+    run_and_check(setup, watch, ranks, begin, checks, check);
+  } catch (...) {
+    // A wrong input may be the cause of the failure. Then the sentence of its check helps more.
+    if (!checks.begun) check();
+    throw;
   }
-  const Calculation& calculation = distributed ? distributed->calculation : *alone;
-  times.planning = wall_seconds() - checked;
-  const bool tells = ranks == nullptr || ranks->rank() == 0;
-  if (log.wanted() && tells) {
-    log.write(TRIFUSE_LOG_INFORMATION, describe_source(right) + describe_ccsd(right.info(), right_check.ccsd_energy) +
-                                           describe_checks(right_check, of_left) + describe_plan(calculation) +
-                                           describe_slow_blas());
-    if (distributed) log.write(TRIFUSE_LOG_INFORMATION, fmt::format("{}", fmt::join(rank_table(*distributed), "\n")));
-  }
-  const std::vector<std::string> of_checks = check_warnings(right_check, of_left);
-  for (const std::string& warning : of_checks) {
-    if (tells) log.write(TRIFUSE_LOG_WARNING, warning);
-  }
-  setup.result = calculation.run(
-      watch.stop(), [&](const RunProgress& now) { watch.update(now); },
-      [&](const std::string& warning) { log.write(TRIFUSE_LOG_WARNING, warning); });
-  times.whole = wall_seconds() - begin;
-  setup.warnings = of_checks;
-  setup.warnings.insert(setup.warnings.end(), setup.result.warnings.begin(), setup.result.warnings.end());
-  setup.ccsd_energy = total_ccsd_energy(right.info(), right_check.ccsd_energy);
-  if (distributed) setup.result.cuda.reset();  // the report of the GPUs of this rank is not that of all ranks
-  auto report = json_report(calculation, setup.result, times, right, left, right_check, of_left);
-  if (distributed) {
-    report["ranks"] = json_ranks(*distributed, setup.result);
-    report["kinds"] = json_kinds(setup.result.ranks);
-  }
-  setup.report = report_text("run", report);
 }
 
 }  // namespace trifuse::c_interface

@@ -101,6 +101,7 @@ struct Amplitudes {
   std::vector<Buffer> copies;  ///< copies of arrays of a GPU, which `source` reads
   std::unique_ptr<TileSource> source;
   bool described = false;             ///< true: from the caller; false: from files
+  bool in_memory = false;             ///< true: dense arrays in the memory of the caller
   MemorySource* filled = nullptr;     ///< `source` if the caller sets its blocks, else null
   WatchedSource* read = nullptr;      ///< `source` if the caller's reader delivers its blocks, else null
   std::optional<CheckReport> checks;  ///< result of the last check; absent before it, and after a block was set

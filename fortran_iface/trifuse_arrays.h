@@ -6,8 +6,9 @@
  * frozen orbitals out. An array `ovvv` that is not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]:
  * element [i,a,b(b+1)/2+c] with b >= c is (ia|bc).
  *
- * The arrays get the checks of files (tce_tiles/docs/checks.md) before their first use: shapes, finite numbers,
- * symmetries, irreps and witnesses. A message names the array.
+ * The arrays get the checks of files (tce_tiles/docs/checks.md): shapes, finite numbers, symmetries, irreps and
+ * witnesses. A message names the array. The numbers are checked before their first use; in a run on GPUs without a
+ * journal, the cores check them while the GPUs compute. A run returns no energy of arrays that fail the check.
  *
  * Library and caller share the arrays. The library reads them in boxes and copies no array as a whole, except those of
  * a GPU and the small ones (t1, fock, orbital energies, irreps). So the numbers must stay valid and unchanged until the

@@ -19,8 +19,24 @@ class Buffer {
   explicit Buffer(std::size_t count) : count_(count) {
     if (count == 0) return;
     const std::size_t bytes = (count * sizeof(double) + alignment - 1) / alignment * alignment;
-    data_.reset(static_cast<double*>(std::aligned_alloc(alignment, bytes)));
-    if (!data_) throw std::bad_alloc();
+    void* const begin = std::aligned_alloc(alignment, bytes);
+    if (begin == nullptr) throw std::bad_alloc();
+    data_ = {static_cast<double*>(begin), Free{begin}};
+  }
+
+  /// Allocates `count` zeros. For a large array the system provides pages of zeros when they are first used, so this
+  /// takes no time. Throws std::bad_alloc.
+  static Buffer zeros(std::size_t count) {
+    Buffer buffer;
+    if (count == 0) return buffer;
+    void* const begin = std::calloc(count + alignment / sizeof(double), sizeof(double));
+    if (begin == nullptr) throw std::bad_alloc();
+    void* aligned = begin;
+    std::size_t room = (count + alignment / sizeof(double)) * sizeof(double);
+    std::align(alignment, count * sizeof(double), aligned, room);
+    buffer.data_ = {static_cast<double*>(aligned), Free{begin}};
+    buffer.count_ = count;
+    return buffer;
   }
 
   double* data() { return data_.get(); }
@@ -36,7 +52,8 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(double* p) const { std::free(p); }
+    void* allocated = nullptr;  ///< begins at the array, or shortly before it
+    void operator()(double*) const { std::free(allocated); }
   };
   std::unique_ptr<double, Free> data_;
   std::size_t count_ = 0;

@@ -56,6 +56,10 @@ struct CalculationOptions {
   bool devices_required = false;
   /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
   std::optional<double> ccsd_energy;
+  /// One process: checks the input while the tasks are executed, and returns the value for `ccsd_energy`. `run` calls
+  /// it once, on the calling thread, after it has read the operands. If it throws, the tasks are stopped, and `run`
+  /// throws its exception and returns no energy. Empty: the input has been checked before.
+  std::function<std::optional<double>()> check_beside_tasks;
   /// True: energies that contradict the energies printed by the producing program are a warning. False: an error.
   bool trust_input = false;
 };

@@ -94,6 +94,10 @@ class CalculationContext {
   /// Reduces the threads of a run if the BLAS library has no memory for all of them. Collective if there is a
   /// communicator.
   void limit_threads_of_blas(RunSettings& settings) const;
+  /// Executes the tasks of the plan, and the check of the options beside them if there is one. `executor`: as in
+  /// run_tasks(). `ccsd_energy`: set to the result of the check.
+  RunOutcome run_tasks_and_check(const Executor* executor, RunSettings settings,
+                                 std::optional<double>& ccsd_energy) const;
   /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].
   std::vector<TriplesEnergy> sum_energies(const std::vector<TaskEnergy>& energies) const;
   /// Moves the outcome of a run into the result.

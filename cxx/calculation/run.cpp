@@ -9,6 +9,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/calculation/fingerprint.hpp"
 #include "cxx/calculation/result_check.hpp"
@@ -200,6 +201,30 @@ void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& resu
   result.warnings = std::move(outcome.warnings);
 }
 
+RunOutcome CalculationContext::run_tasks_and_check(const Executor* executor, RunSettings settings,
+                                                   std::optional<double>& ccsd_energy) const {
+  const auto execute = [&] { return run_tasks(plan_, executor, problem_.omega2.size(), settings); };
+  if (!options_.check_beside_tasks) return execute();
+  RunOutcome outcome;
+  std::atomic<bool> refused{false};
+  settings.input_refused = &refused;
+  // If both fail, on_new_threads() throws the exception of the check.
+  constexpr std::size_t check = 0, both = 2;
+  on_new_threads(both, [&](std::size_t n) {
+    if (n != check) {
+      outcome = execute();
+      return;
+    }
+    try {
+      ccsd_energy = options_.check_beside_tasks();
+    } catch (...) {
+      refused = true;
+      throw;
+    }
+  });
+  return outcome;
+}
+
 CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
                                           std::function<void(const RunProgress&)> progress,
                                           std::function<void(const std::string&)> warn) const {
@@ -263,7 +288,8 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (operands) open_peer_exchange(*communicator_, exchange_of(executor), try_devices);
   limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
-  RunOutcome outcome = run_tasks(plan_, executor.executor.get(), problem_.omega2.size(), settings);
+  CalculationOptions options = options_;
+  RunOutcome outcome = run_tasks_and_check(executor.executor.get(), settings, options.ccsd_energy);
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
   const PreparedExecutor& used = executor ? executor : failed_executor;
@@ -273,7 +299,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
   if (used.cuda != nullptr) result.cuda = used.cuda->report();
   run_collectively(communicator_, [&] {
-    for (std::string& sentence : check_result(problem_, options_, result)) {
+    for (std::string& sentence : check_result(problem_, options, result)) {
       if (tells) warn(sentence);
       result.warnings.push_back(std::move(sentence));
     }

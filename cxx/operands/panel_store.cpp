@@ -21,8 +21,9 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
 
 // Memory is allocated first. If it does not suffice, no long list of panels is made.
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
-    : PanelStore(problem, tiles, 0, PanelLayout::undivided,
-                 Buffer(static_cast<std::size_t>(PanelLayout::required_doubles(problem, tiles) + vector_margin))) {
+    : PanelStore(
+          problem, tiles, 0, PanelLayout::undivided,
+          Buffer::zeros(static_cast<std::size_t>(PanelLayout::required_doubles(problem, tiles) + vector_margin))) {
   advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
   own_.set_memory(0, alone_.data());
   fill_own(problem, buffered_alone);
@@ -48,11 +49,11 @@ std::vector<SharedSegment> PanelStore::segments() const {
 void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes) {
   array_ = std::move(array);
   for (const std::size_t section : own_.sections()) own_.set_memory(section, array_->local(section).data());
+  own_.set_to_zero();
   fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
 void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
-  own_.set_to_zero();
   const std::int64_t orbitals = tiles().orbitals();
   for (std::vector<double>& factor : t1_factors_) {
     factor.assign(static_cast<std::size_t>(orbitals * orbitals + vector_margin), 0.0);

@@ -81,6 +81,7 @@ class PanelStore {
  private:
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
              Buffer alone);
+  /// Fills the panels of this process, which contain zeros. `max_buffered`: as in PanelLoader.
   void fill_own(const Problem& problem, std::int64_t max_buffered);
 
   PanelLayout layout_;

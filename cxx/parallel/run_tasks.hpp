@@ -23,6 +23,7 @@ struct RunSettings {
   int threads = 1;                          ///< number of workers, unless the executor wants another number
   Journal* journal = nullptr;               ///< null: no journal; with several ranks, all ranks have opened it together
   const std::atomic<bool>* stop = nullptr;  ///< a signal handler sets it to stop the run; may be null
+  const std::atomic<bool>* input_refused = nullptr;  ///< stops the run as `stop` does; may be null
   std::function<void(const RunProgress&)> progress;  ///< called after each task, by one thread at a time; may be empty
   Communicator* communicator = nullptr;              ///< null: a single process
   RankAssignment assignment = {};                    ///< role and resources of this rank

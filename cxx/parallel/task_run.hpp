@@ -59,7 +59,10 @@ struct TaskRun {
   std::string warning;
 
   bool everything_done() const { return progress.tasks_done == plan.tasks.size(); }
-  bool stopped() const { return settings.stop != nullptr && settings.stop->load(); }
+  bool stopped() const {
+    const auto is_set = [](const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); };
+    return is_set(settings.stop) || is_set(settings.input_refused);
+  }
 };
 
 /// Returns the batches of the executor for the tasks that are not finished[task]. Throws Error unless they contain each

@@ -1,4 +1,9 @@
 #include "cxx/calculation/calculation.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
 #include "cxx/base/error.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
@@ -54,6 +59,36 @@ TEST_F(ACalculation, IsSpinAdaptedForAClosedShellUnlessToldOtherwise) {
   EXPECT_EQ(Calculation(*water, nullptr, options_for(SpinFormulation::spin_orbital)).problem().formulation,
             SpinFormulation::spin_orbital);
   EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().formulation, SpinFormulation::spin_orbital);
+}
+
+TEST_F(ACalculation, ChecksItsInputBesideItsTasks) {
+  const double expected = Calculation(*water, nullptr, options_for()).run().energies.front().total.e_paren_t;
+  CalculationOptions options = options_for();
+  int checks = 0;
+  // The correction for triples of these numbers is larger than this CCSD energy, which is worth a warning.
+  options.check_beside_tasks = [&] {
+    ++checks;
+    return std::optional(1e-6 * expected);
+  };
+  const CalculationResult result = Calculation(*water, nullptr, options).run();
+  EXPECT_EQ(result.energies.front().total.e_paren_t, expected);
+  EXPECT_EQ(checks, 1);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_THAT(result.warnings.front(), ::testing::HasSubstr("larger than the CCSD correlation energy"));
+}
+
+TEST_F(ACalculation, GivesNoEnergyIfACheckBesideItsTasksFails) {
+  CalculationOptions options = options_for();
+  options.check_beside_tasks = []() -> std::optional<double> { throw InputError("Array 't2' is wrong."); };
+  for (const bool tasks_fail : {false, true}) {
+    std::unique_ptr<MemorySource> source = described(*water, amplitudes(AmplitudeKind::ccsd));
+    if (tasks_fail) {
+      const int p = source->tiles().hole_tiles();
+      source->set_t2(p, p, 0, 0, std::vector<double>(source->t2(p, p, 0, 0).size(), std::nan("")));
+    }
+    const Calculation calculation(*source, nullptr, options);
+    expect_failure<InputError>([&] { calculation.run(); }, "Array 't2' is wrong.");
+  }
 }
 
 TEST_F(ACalculation, CannotBeSpinAdaptedForAnOpenShell) {
