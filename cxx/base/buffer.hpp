@@ -52,10 +52,10 @@ class Buffer {
 
  private:
   struct Free {
-    void* allocated = nullptr;  ///< begins at the array, or shortly before it
+    void* allocated;  ///< begins at the array, or shortly before it
     void operator()(double*) const { std::free(allocated); }
   };
-  std::unique_ptr<double, Free> data_;
+  std::unique_ptr<double, Free> data_{nullptr, Free{nullptr}};
   std::size_t count_ = 0;
 };
 
