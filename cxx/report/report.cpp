@@ -149,9 +149,13 @@ std::string describe_plan(const Calculation& calculation) {
                               calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
-  text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}\n",
+  const std::string made = calculation.made_bytes() > 0 ? fmt::format(", at most {} of panels made from factors",
+                                                                      bytes(calculation.made_bytes()))
+                                                        : "";
+  text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
                       bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
-                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s",
+                      made);
   return text;
 }
 
@@ -370,7 +374,10 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
           {"largest_denominator", std::isfinite(calculation.largest_denominator())
                                       ? nlohmann::ordered_json(calculation.largest_denominator())
                                       : nlohmann::ordered_json()},
-          {"memory", {{"operand_bytes", calculation.operand_bytes()}, {"scratch_bytes", calculation.scratch_bytes()}}},
+          {"memory",
+           {{"operand_bytes", calculation.operand_bytes()},
+            {"made_bytes", calculation.made_bytes()},
+            {"scratch_bytes", calculation.scratch_bytes()}}},
           {"threads", calculation.threads()},
           {"tiles", tiles}};
 }
@@ -423,6 +430,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
                     {"rotated_bytes", calculation.rotated_bytes()},
+                    {"made_bytes", calculation.made_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));
