@@ -59,6 +59,7 @@ class CalculationContext {
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
   std::int64_t rotated_bytes() const;
+  std::int64_t made_bytes() const;
   bool shares_operands() const;
   std::unique_ptr<Executor> make_executor() const;
   std::unique_ptr<CudaExecutor> make_cuda_executor() const;
@@ -120,6 +121,10 @@ class CalculationContext {
   int users_of_operands() const;
   /// Memory that this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
+  /// Limit for right panels that this rank makes from factors, bytes.
+  std::int64_t memory_for_made_panels() const;
+  /// Reads all operands in this process. `tiles`: of the panels.
+  std::shared_ptr<const PanelStore> read_all_operands(const TileSpace& tiles) const;
   /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
   PreparedExecutor prepare_executor(std::vector<std::string>* left_out, const std::atomic<bool>* stop) const;
   std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out,
@@ -135,7 +140,8 @@ class CalculationContext {
   Tiling tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
-  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, owned_bytes_ = 0;
+  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, owned_bytes_ = 0,
+               all_made_bytes_ = 0;
   std::optional<std::int64_t> memory_asked_;  ///< the user's limit of host memory, bytes
   int threads_ = 1;
   Communicator* communicator_ = nullptr;

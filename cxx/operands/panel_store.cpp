@@ -35,6 +35,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
+  limit_made_panels(default_made_bytes);
 }
 
 std::vector<SharedSegment> PanelStore::segments() const {
@@ -69,20 +70,33 @@ void PanelStore::fetch_others(std::int64_t cache_bytes) {
   others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
 }
 
+void PanelStore::limit_made_panels(std::int64_t bytes) {
+  if (layout_.has_factors()) made_ = std::make_unique<MadePanels>(*this, bytes);
+}
+
 Panel PanelStore::acquire(const PanelKey& key) const {
-  const PanelExtent* extent = layout_.find(key);
-  if (extent == nullptr) return {};
-  PanelGuard guard =
-      own_.contains(*extent) ? PanelGuard(own_.data(*extent)) : others_->acquire(extent->begin, extent->doubles);
-  if (key.kind == PanelKind::vvoo) return {guard.data(), 1, std::move(guard)};
+  if (key.kind != PanelKind::right || !layout_.has_factors()) return acquire_stored(key);
+  if (layout_.find(key) == nullptr) return {};
+  PanelGuard guard = made_->acquire(key);
   const PanelRows rows = layout_.rows(key);
   return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }
 
-void PanelStore::prefetch(const PanelKey& key) const {
-  if (!others_) return;
+Panel PanelStore::acquire_stored(const PanelKey& key) const {
   const PanelExtent* extent = layout_.find(key);
-  if (extent != nullptr && !own_.contains(*extent)) others_->prefetch(extent->begin, extent->doubles);
+  if (extent == nullptr || extent->doubles == 0) return {};
+  PanelGuard guard =
+      own_.contains(*extent) ? PanelGuard(own_.data(*extent)) : others_->acquire(extent->begin, extent->doubles);
+  if (key.kind != PanelKind::left && key.kind != PanelKind::right) return {guard.data(), 1, std::move(guard)};
+  const PanelRows rows = layout_.stored_rows(key);
+  return {guard.data() + rows.begin, rows.stride, std::move(guard)};
+}
+
+void PanelStore::prefetch(const PanelKey& key) const {
+  if (!others_ || (made_ && key.kind == PanelKind::right && made_->contains(key))) return;
+  layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
+    if (!own_.contains(extent)) others_->prefetch(extent.begin, extent.doubles);
+  });
 }
 
 std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
@@ -92,8 +106,9 @@ std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
   for (const Task& task : tasks) {
     list_contractions(tiles(), layout_.formulation(), task, contractions);
     layout_.visit_panels_of(task, contractions, [&](const PanelKey& key) {
-      const PanelExtent* extent = layout_.find(key);
-      if (extent != nullptr && !own_.contains(*extent) && seen.insert(extent->begin).second) doubles += extent->doubles;
+      layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
+        if (!own_.contains(extent) && seen.insert(extent.begin).second) doubles += extent.doubles;
+      });
     });
   }
   return doubles * static_cast<std::int64_t>(sizeof(double));
