@@ -162,7 +162,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, demand_.slot);
+    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, std::make_shared<UploadRing>(demand_.slot));
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     // Copies from peers come first, because they are faster than those from the host.
     device.panels =
