@@ -73,6 +73,9 @@ class Factors {
     return buffer.data();
   }
 
+  /// Returns the row of a pair of orbitals, [naux].
+  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
+
  private:
   /// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
   void require_memory(std::int64_t rows, const ArrayLabel& label) const {
@@ -85,7 +88,6 @@ class Factors {
   std::int64_t number_of(std::int64_t p, std::int64_t q) const {
     return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
   }
-  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
 
   /// Stores elements for the auxiliary functions from `begin` on. `read` [count,pairs].
   void store(const double* read, std::int64_t begin, std::int64_t count, std::int64_t pairs, const DenseArray& array) {
@@ -152,7 +154,7 @@ class ArrayOfFactors final : public DenseArray {
 };
 
 /// Arrays, and the integral arrays that their factors give.
-class ArraysOfFactors final : public DenseArrays {
+class ArraysOfFactors final : public DenseArrays, public FactorSource {
  public:
   ArraysOfFactors(std::shared_ptr<const DenseArrays> arrays, const DumpHeader& header)
       : arrays_(std::move(arrays)), header_(header) {
@@ -176,6 +178,39 @@ class ArraysOfFactors final : public DenseArrays {
     for (std::size_t k = 0; k < 4; ++k) shape[k] = header_.size(spec.axes[k]);
     return std::make_shared<ArrayOfFactors>(label(name), shape, factors_of(spec.axes[0], spec.axes[1]),
                                             factors_of(spec.axes[2], spec.axes[3]));
+  }
+
+  std::int64_t auxiliary() const override { return auxiliary_; }
+
+  void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override {
+    if (out.empty()) return;
+    const Factors& factors = *factors_of(p.orbital_class, d.orbital_class);
+    // Whole cache lines are read and written: `width` rows with `width` auxiliary functions at a time.
+    constexpr std::int64_t width = 8;
+    for (std::int64_t n = 0; n < p.count; ++n) {
+      double* const plane = out.data() + n * auxiliary_ * d.count;
+      for (std::int64_t first = 0; first < d.count; first += width) {
+        const std::int64_t rows = std::min(width, d.count - first);
+        std::array<const double*, width> row{};
+        for (std::int64_t k = 0; k < rows; ++k) {
+          row[static_cast<std::size_t>(k)] = factors.row(p.begin + n, d.begin + first + k);
+        }
+        for (std::int64_t x = 0; x < auxiliary_; ++x) {
+          double* const to = plane + x * d.count + first;
+          for (std::int64_t k = 0; k < rows; ++k) to[k] = row[static_cast<std::size_t>(k)][x];
+        }
+      }
+    }
+  }
+
+  void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
+    if (out.empty()) return;
+    const Factors& factors = *factors_of(h.orbital_class, p.orbital_class);
+    double* to = out.data();
+    for (std::int64_t n = 0; n < h.count; ++n) {
+      for (std::int64_t k = 0; k < p.count; ++k)
+        to = std::copy_n(factors.row(h.begin + n, p.begin + k), auxiliary_, to);
+    }
   }
 
  private:
@@ -261,7 +296,9 @@ std::vector<std::string> present_factors(const DenseArrays& arrays, const DumpHe
 void use_factors(DenseInput& input) {
   input.factors = present_factors(*input.arrays, input.header);
   if (input.factors.empty()) return;
-  input.arrays = std::make_shared<ArraysOfFactors>(std::move(input.arrays), input.header);
+  auto arrays = std::make_shared<ArraysOfFactors>(std::move(input.arrays), input.header);
+  input.arrays = arrays;
+  input.factor_source = std::move(arrays);
 }
 
 }  // namespace trifuse

@@ -22,6 +22,7 @@ class InterruptibleSource final : public TileSource {
   bool concurrent_reads() const override { return source_.concurrent_reads(); }
   bool opposite_spin_blocks_suffice() const override { return source_.opposite_spin_blocks_suffice(); }
   bool stores_spin_cases_of_v2() const override { return source_.stores_spin_cases_of_v2(); }
+  const FactorSource* factors() const override { return source_.factors(); }
   std::optional<SourceDigest> digest() const override { return source_.digest(); }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;

@@ -12,6 +12,8 @@
 
 namespace trifuse {
 
+class FactorSource;
+
 /// The kind of reference determinant.
 enum class Reference { rhf, uhf, rohf };
 
@@ -72,6 +74,9 @@ class TileSource {
   /// True if the source stores several spin cases of V2 of a restricted reference, which may contradict each other.
   /// False if it derives all spin cases from one.
   virtual bool stores_spin_cases_of_v2() const { return !opposite_spin_blocks_suffice(); }
+  /// The factors from which `read_v2` computes integrals, valid as long as the source; null if the source stores
+  /// integrals. A reader may multiply factors itself instead of reading the blocks {p p|h p}.
+  virtual const FactorSource* factors() const { return nullptr; }
   /// A hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source keeps none.
   /// The order of the reads and the number of threads do not matter. Two processes that have read the same blocks of
   /// the same numbers get the same digest.

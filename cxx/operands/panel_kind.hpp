@@ -7,9 +7,11 @@ namespace trifuse {
 
 /// The kinds of panels. Shapes are those in host memory; x is the contracted index.
 enum class PanelKind : std::uint8_t {
-  left,   ///< [h, h', p, x]: left operand of products
-  right,  ///< [h, p, p', x]: right operand of products
-  vvoo,   ///< [h, h', p, p']: vvoo block of a set of disconnected factors
+  left,        ///< [h, h', p, x]: left operand of products
+  right,       ///< [h, p, p', x]: right operand of products
+  vvoo,        ///< [h, h', p, p']: vvoo block of a set of disconnected factors
+  factors_vv,  ///< [p, Q, d]: slab of factors of integrals; Q is an auxiliary function, d a particle of one irrep
+  factors_ov,  ///< [h, p, Q]: slab of factors of integrals
 };
 
 /// A panel has two indices of one kind that its tiles give in ascending order: h and h' of a left panel and of a vvoo

@@ -1,8 +1,11 @@
 #include "cxx/operands/panel_layout.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "cxx/operands/factor_products.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/factor_source.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
@@ -77,6 +80,33 @@ void for_each_vvoo_block(const TileSpace& space, SpinFormulation formulation, Fu
   }
 }
 
+/// Number of auxiliary functions; 0 if the problem has no factors. The problem may have no sources.
+std::int64_t auxiliary_of(const Problem& problem) {
+  const FactorSource* const factors = problem.right == nullptr ? nullptr : problem.right->factors();
+  return factors == nullptr ? 0 : factors->auxiliary();
+}
+
+/// Calls `function` with the key of each slab of factors from which right panels are made.
+template <typename Function>
+void for_each_factor_slab(const TileSpace& space, SpinFormulation formulation, Function function) {
+  std::set<PanelKey> keys;
+  for_each_panel(space, formulation, false, [&](const PanelTiles& tiles) {
+    for (const FactorProduct& product : factor_products(space, formulation, tiles)) {
+      keys.insert(product.vv);
+      keys.insert(product.ov);
+    }
+  });
+  for (const PanelKey& key : keys) function(key);
+}
+
+/// Length of a slab of factors, in doubles.
+std::int64_t slab_doubles(const TileSpace& space, std::int64_t auxiliary, const PanelKey& key) {
+  const Tile& first = space[key.tiles[0]];
+  const std::int64_t last = key.kind == PanelKind::factors_ov ? space[key.tiles[1]].size
+                                                              : space.range(first.orbital_class, key.tiles[1]).size;
+  return first.size * auxiliary * last;
+}
+
 std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
 }
@@ -91,11 +121,17 @@ PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
 }
 
+/// Length of a row that has only the holes of a right panel, for each side, in doubles.
+std::int64_t hole_row(std::int64_t holes, int sides) {
+  return padded_row(sides * holes);
+}
+
 }  // namespace
 
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
+      auxiliary_(auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + problem.method.sets().size()) {
   std::int64_t end = 0;
@@ -119,6 +155,7 @@ void PanelLayout::walk(Use use) const {
   }
   for_each_panel(tiles_, formulation_, false,
                  [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
+  if (has_factors()) for_each_factor_slab(tiles_, formulation_, use);
   for (std::size_t set = 0; set < sets(); ++set) {
     for_each_vvoo_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
       use(PanelKey::vvoo(set, {p1, p2, h1, h2}));
@@ -127,10 +164,23 @@ void PanelLayout::walk(Use use) const {
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
-  if (key.kind != PanelKind::vvoo) return row_count(tiles_, tiles_of(key)) * rows(key).stride;
+  switch (key.kind) {
+    case PanelKind::left:
+    case PanelKind::right:
+      return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
+    case PanelKind::factors_vv:
+    case PanelKind::factors_ov:
+      return slab_doubles(tiles_, auxiliary_, key);
+    case PanelKind::vvoo:
+      break;
+  }
   std::int64_t doubles = 1;
   for (const int tile : key.tiles) doubles *= tiles_[tile].size;
   return doubles;
+}
+
+std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
+  return row_count(tiles_, tiles_of(key)) * rows(key).stride;
 }
 
 std::int64_t PanelLayout::number_of(const PanelKey& key) const {
@@ -145,6 +195,10 @@ std::size_t PanelLayout::index_of(const PanelKey& key) const {
       return two_sided_ && key.side == AmplitudeSide::left ? of_left_of_left_side : of_left;
     case PanelKind::right:
       return of_right;
+    case PanelKind::factors_vv:
+      return of_factors_vv;
+    case PanelKind::factors_ov:
+      return of_factors_ov;
     case PanelKind::vvoo:
       break;
   }
@@ -169,8 +223,31 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
   return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, total};
 }
 
+PanelRows PanelLayout::stored_rows(const PanelKey& key) const {
+  if (key.kind != PanelKind::right || !has_factors()) return rows(key);
+  const std::int64_t holes = extent_of(tiles_, formulation_, tiles_of(key), false).holes;
+  const std::int64_t hole_part = two_sided_ && key.side == AmplitudeSide::right ? holes : 0;
+  return {hole_row(holes, two_sided_ ? 2 : 1), hole_part, 0, hole_part};
+}
+
 void PanelLayout::visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const {
-  walk([&](const PanelKey& key) { use(key, *find(key)); });
+  walk([&](const PanelKey& key) {
+    const PanelExtent& extent = *find(key);
+    if (extent.doubles > 0) use(key, extent);
+  });
+}
+
+void PanelLayout::visit_parts_of(const PanelKey& key, const std::function<void(const PanelExtent& extent)>& use) const {
+  const auto use_part = [&](const PanelKey& part) {
+    const PanelExtent* const extent = find(part);
+    if (extent != nullptr && extent->doubles > 0) use(*extent);
+  };
+  use_part(key);
+  if (key.kind != PanelKind::right || !has_factors() || find(key) == nullptr) return;
+  for (const FactorProduct& product : factor_products(tiles_, formulation_, tiles_of(key))) {
+    use_part(product.vv);
+    use_part(product.ov);
+  }
 }
 
 void PanelLayout::visit_panels_of(const Task& task, const ContractionList& contractions,
@@ -212,23 +289,45 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
   return static_cast<std::size_t>(next - sections_.begin()) - 1;
 }
 
-std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
+namespace {
+
+/// Length of all left, right and vvoo panels, in doubles. `right_row`: length of a row of a right panel with this
+/// contracted index.
+template <typename Row>
+std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row right_row) {
   std::int64_t doubles = 0;
   const int sides = problem.sides();
   for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
     doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total());
   });
   for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
-    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
-    doubles += row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes);
+    doubles += row_count(tiles, panel) * right_row(extent_of(tiles, problem.formulation, panel, false));
   });
   for_each_vvoo_block(tiles, problem.formulation,
                       [&](int, int, int, int, std::int64_t size) { doubles += problem.disconnected_sets() * size; });
   return doubles;
 }
 
+}  // namespace
+
+std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace& tiles) {
+  return panel_doubles(problem, tiles, [&](const ContractedExtent& extent) {
+    return padded_row(extent.particles + problem.sides() * extent.holes);
+  });
+}
+
+std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
+  const std::int64_t auxiliary = auxiliary_of(problem);
+  if (auxiliary == 0) return whole_doubles(problem, tiles);
+  std::int64_t doubles = panel_doubles(
+      problem, tiles, [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); });
+  for_each_factor_slab(tiles, problem.formulation,
+                       [&](const PanelKey& key) { doubles += slab_doubles(tiles, auxiliary, key); });
+  return doubles;
+}
+
 std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
-  std::int64_t left = 0, right = 0;
+  std::int64_t left = 0, right = 0, holes = 0;
   const int sides = problem.sides();
   for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
     left = std::max(left,
@@ -237,10 +336,19 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
   for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
     const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
     right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
+    holes = std::max(holes, row_count(tiles, panel) * hole_row(extent.holes, sides));
   });
   const auto [h, p] = largest_tiles(tiles);
   const std::int64_t terms = disconnected_terms(problem.formulation) * problem.disconnected_sets();
-  return left + right + terms * h * h * p * p;
+  const std::int64_t whole_panels = left + right + terms * h * h * p * p;
+  const std::int64_t auxiliary = auxiliary_of(problem);
+  if (auxiliary == 0) return whole_panels;
+  std::int64_t vv = 0, ov = 0;
+  for_each_factor_slab(tiles, problem.formulation, [&](const PanelKey& key) {
+    std::int64_t& largest = key.kind == PanelKind::factors_vv ? vv : ov;
+    largest = std::max(largest, slab_doubles(tiles, auxiliary, key));
+  });
+  return whole_panels + holes + vv + ov;
 }
 
 }  // namespace trifuse

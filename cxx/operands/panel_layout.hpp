@@ -26,7 +26,9 @@ struct PanelKey {
   PanelKind kind;
   AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels; AmplitudeSide::right for vvoo blocks
   std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
-  std::array<int, 4> tiles{};  ///< left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}; numbers of tiles
+  /// Numbers of tiles: left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}, factors_ov {h, p}; factors_vv {p, irrep
+  /// of d}, d has the spin of p. Factors of restricted spaces have tiles of alpha orbitals.
+  std::array<int, 4> tiles{};
   auto operator<=>(const PanelKey&) const = default;
 
   static PanelKey left(const PanelTiles& t, AmplitudeSide side) {
@@ -38,6 +40,8 @@ struct PanelKey {
   static PanelKey vvoo(std::size_t set, const std::array<int, 4>& tiles) {
     return {PanelKind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
   }
+  static PanelKey factors_vv(int p, int irrep) { return {PanelKind::factors_vv, AmplitudeSide::right, 0, {p, irrep}}; }
+  static PanelKey factors_ov(int h, int p) { return {PanelKind::factors_ov, AmplitudeSide::right, 0, {h, p}}; }
 };
 
 /// The position and the length of a panel in the linear layout, in doubles.
@@ -71,6 +75,10 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// side of a two-sided problem l comes first. Such a problem has one right panel for both sides, with rows t2_left(l) |
 /// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
+/// If the integrals of a problem have factors (TileSource::factors), the layout has only the holes of its right panels,
+/// t2(l) or t2_left(l) | t2_right(l), and slabs of factors instead of the particles. The whole rows are made from them,
+/// see factor_products.hpp. So no panel of the layout grows like the integrals.
+///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
 /// linear layout is divided into sections. The sections of one rank are adjacent.
 class PanelLayout {
@@ -78,9 +86,9 @@ class PanelLayout {
   /// Rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
-  /// Builds the layout. `problem`: the layout depends on its formulation and on its numbers of sides and of
-  /// disconnected sets. `tiles`: the tiles of the panels, for the orbitals of the problem. `shares`: shares[rank], the
-  /// part of each rank.
+  /// Builds the layout. `problem`: the layout depends on its formulation, on its numbers of sides and of disconnected
+  /// sets, and on the number of auxiliary functions of its factors. `tiles`: the tiles of the panels, for the orbitals
+  /// of the problem. `shares`: shares[rank], the part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }
@@ -89,11 +97,24 @@ class PanelLayout {
   /// Number of sets of factors of the disconnected triples, see Method::sets().
   std::size_t sets() const { return indices_.size() - of_vvoo; }
 
-  /// Returns the extent of a panel; null if the problem has no such panel.
+  /// Number of auxiliary functions of the factors; 0 if the layout has integrals.
+  std::int64_t auxiliary() const { return auxiliary_; }
+  bool has_factors() const { return auxiliary_ > 0; }
+
+  /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a right panel is
+  /// that of its holes. It is empty if the contracted index has no holes.
   const PanelExtent* find(const PanelKey& key) const;
-  /// Returns the rows of a left or right panel.
+  /// Returns the rows of a whole left or right panel, as tasks read it.
   PanelRows rows(const PanelKey& key) const;
-  /// Calls `use` once for each panel, in the order of the layout.
+  /// Returns the rows of a left or right panel in the layout. They differ from `rows` for right panels if there are
+  /// factors; then `particle_part` has no meaning.
+  PanelRows stored_rows(const PanelKey& key) const;
+  /// Length of a whole left or right panel, in doubles.
+  std::int64_t whole_doubles(const PanelKey& key) const;
+  /// Calls `use` with the extent of a panel, and of each slab of factors from which a right panel is made. Leaves out
+  /// empty extents.
+  void visit_parts_of(const PanelKey& key, const std::function<void(const PanelExtent& extent)>& use) const;
+  /// Calls `use` once for each panel of the layout that is not empty, in the order of the layout.
   void visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const;
   /// Calls `use` with the keys of the panels that a task reads. The problem may have no panel for a key. `task`: a task
   /// of `tiles()`. `contractions`: its contraction list.
@@ -110,17 +131,22 @@ class PanelLayout {
 
   /// Returns the length of all panels of a problem, in doubles, and builds no layout.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
-  /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles.
+  /// Returns the length of all left, right and vvoo panels as tasks read them, in doubles. It is the same as
+  /// `required_doubles` if there are no factors.
+  static std::int64_t whole_doubles(const Problem& problem, const TileSpace& tiles);
+  /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles. With
+  /// factors, it includes the slabs and the holes from which one right panel is made. No panel of the layout is longer.
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
-  /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, first set of
-  /// vvoo blocks.
-  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_vvoo = 3;
+  /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, slabs of
+  /// factors, first set of vvoo blocks.
+  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_factors_vv = 3,
+                               of_factors_ov = 4, of_vvoo = 5;
   template <typename Use>
   void walk(Use use) const;
-  /// Length of a panel, in doubles.
+  /// Length of a panel in the layout, in doubles.
   std::int64_t size_of(const PanelKey& key) const;
   /// The tiles of a key as one number.
   std::int64_t number_of(const PanelKey& key) const;
@@ -131,6 +157,7 @@ class PanelLayout {
 
   SpinFormulation formulation_;
   bool two_sided_;
+  std::int64_t auxiliary_;
   TileSpace tiles_;
   std::vector<Index> indices_;  ///< see of_left ... of_vvoo; one more for each further set
   std::vector<PanelSection> sections_;

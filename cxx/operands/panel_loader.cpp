@@ -7,6 +7,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
+#include "tce_tiles/factor_source.hpp"
 
 namespace trifuse {
 
@@ -227,7 +228,7 @@ bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& 
         if (at == nullptr || !own_.contains(*at)) continue;
         lands = true;
         if (block.data == nullptr) continue;
-        const PanelRows row = layout_.rows(key);
+        const PanelRows row = layout_.stored_rows(key);
         // The rows of a left panel are in the order [h, h', p], the rows of a right panel in the order [h, p, p'].
         const std::int64_t n0 = space[s0.tile].size, n1 = space[s1.tile].size, n2 = space[s2.tile].size;
         const std::array<std::int64_t, 3> to =
@@ -286,14 +287,47 @@ void PanelLoader::load_integrals(const TileSource& source) {
   // v2[p5,p6,h3,p7]. In the spin-adapted formulation it is (p5 h3|p6 p7), which becomes (p d|p' h).
   const IndexMap vvov = adapted ? IndexMap{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                 : IndexMap{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
-  for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                 [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
+  if (layout_.has_factors()) {
+    load_factors(*source.factors());
+  } else {
+    for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
+                   [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
+  }
   // v2[h7,p6,h2,h3]. In the spin-adapted formulation it is (h7 h2|p6 h3), which becomes -(p h|h' l).
   const IndexMap ovoo = adapted ? IndexMap{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                 : IndexMap{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
   for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
     const bool lands = write_block(block, ovoo, AmplitudeSide::right);
     return (layout_.two_sided() && write_block(block, ovoo, AmplitudeSide::left)) || lands;
+  });
+}
+
+void PanelLoader::load_factors(const FactorSource& source) {
+  struct Slab {
+    PanelKey key;
+    PanelExtent extent;
+  };
+  std::vector<Slab> slabs;
+  layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    const bool factors = key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov;
+    if (factors && own_.contains(extent)) slabs.push_back({key, extent});
+  });
+  const TileSpace& space = layout_.tiles();
+  const auto orbitals = [&](OrbitalClass c, std::int64_t offset, std::int64_t size) {
+    return ClassOrbitals{c, offset - space[space.first(c)].offset, size};
+  };
+  const auto of_tile = [&](int t) { return orbitals(space[t].orbital_class, space[t].offset, space[t].size); };
+  share_in_turns(slabs.size(), available_threads(), [&](std::size_t n) {
+    const auto& [key, extent] = slabs[n];
+    const std::span<double> out(own_.data(extent), static_cast<std::size_t>(extent.doubles));
+    if (key.kind == PanelKind::factors_ov) {
+      source.read_ov(of_tile(key.tiles[0]), of_tile(key.tiles[1]), out);
+    } else {
+      const OrbitalClass particles = space[key.tiles[0]].orbital_class;
+      const TileSpace::Range d = space.range(particles, key.tiles[1]);
+      source.read_vv(of_tile(key.tiles[0]), orbitals(particles, d.offset, d.size), out);
+    }
+    bytes_read_ += static_cast<std::int64_t>(out.size_bytes());
   });
 }
 

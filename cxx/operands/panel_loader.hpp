@@ -53,6 +53,8 @@ class PanelLoader {
 
   void load_amplitudes(const TileSource& source, AmplitudeSide side);
   void load_integrals(const TileSource& source);
+  /// Reads the slabs of factors that this process owns.
+  void load_factors(const FactorSource& source);
   void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
   /// Describes the block of these tiles without reading it. `space`: the tile space of its source.

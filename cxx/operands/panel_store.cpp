@@ -69,19 +69,24 @@ void PanelStore::fetch_others(std::int64_t cache_bytes) {
 }
 
 Panel PanelStore::acquire(const PanelKey& key) const {
+  return acquire_stored(key);
+}
+
+Panel PanelStore::acquire_stored(const PanelKey& key) const {
   const PanelExtent* extent = layout_.find(key);
-  if (extent == nullptr) return {};
+  if (extent == nullptr || extent->doubles == 0) return {};
   PanelGuard guard =
       own_.contains(*extent) ? PanelGuard(own_.data(*extent)) : others_->acquire(extent->begin, extent->doubles);
-  if (key.kind == PanelKind::vvoo) return {guard.data(), 1, std::move(guard)};
-  const PanelRows rows = layout_.rows(key);
+  if (key.kind != PanelKind::left && key.kind != PanelKind::right) return {guard.data(), 1, std::move(guard)};
+  const PanelRows rows = layout_.stored_rows(key);
   return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }
 
 void PanelStore::prefetch(const PanelKey& key) const {
   if (!others_) return;
-  const PanelExtent* extent = layout_.find(key);
-  if (extent != nullptr && !own_.contains(*extent)) others_->prefetch(extent->begin, extent->doubles);
+  layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
+    if (!own_.contains(extent)) others_->prefetch(extent.begin, extent.doubles);
+  });
 }
 
 std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
@@ -91,8 +96,9 @@ std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
   for (const Task& task : tasks) {
     list_contractions(tiles(), layout_.formulation(), task, contractions);
     layout_.visit_panels_of(task, contractions, [&](const PanelKey& key) {
-      const PanelExtent* extent = layout_.find(key);
-      if (extent != nullptr && !own_.contains(*extent) && seen.insert(extent->begin).second) doubles += extent->doubles;
+      layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
+        if (!own_.contains(extent) && seen.insert(extent.begin).second) doubles += extent.doubles;
+      });
     });
   }
   return doubles * static_cast<std::int64_t>(sizeof(double));

@@ -17,8 +17,8 @@ namespace trifuse {
 /// A panel in memory. The panel stays in its place as long as this object lives. A left or right panel consists of rows
 /// over the contracted index. Each row is contiguous.
 struct Panel {
-  const double* data = nullptr;  ///< first element of the first row, or of the vvoo block; null: no panel
-  std::int64_t stride = 0;       ///< distance between rows, in doubles; 1 for a vvoo block
+  const double* data = nullptr;  ///< first element of the first row, of the vvoo block or of the slab; null: no panel
+  std::int64_t stride = 0;       ///< distance between rows, in doubles; 1 for a vvoo block and for a slab of factors
   PanelGuard guard = {};         ///< keeps the panel in its place
 };
 
@@ -56,6 +56,9 @@ class PanelStore {
   /// in the cache. A panel of another rank requires an earlier fetch_others(). Passes on exceptions of the fetch. Any
   /// thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
+  /// Returns what the layout has of a panel. It differs from `acquire` for a right panel of a layout with factors: its
+  /// rows are the holes l of the side of `key`. The data are null if the contracted index has no holes.
+  Panel acquire_stored(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;
   /// True if fetch_others() has been called, so that panels may come from other ranks.

@@ -89,7 +89,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host. Few of the
     // numbers are vvoo blocks.
     constexpr double fill = 1.3;
-    const double numbers = static_cast<double>(PanelLayout::required_doubles(problem_, fine_)),
+    const double numbers = static_cast<double>(PanelLayout::whole_doubles(problem_, fine_)),
                  all = fill * numbers * format.bytes_per_number();
     const std::int64_t beside_workers = least_budget - workers_per_device_ * max_worker_bytes;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);

@@ -137,6 +137,9 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, int k_t
     case PanelKind::right:
       return ceil_div(p.extent[2], hole_block) * ceil_div(p.contracted, k_tile_depth) * p.extent[0] *
              ceil_div(p.extent[1], particle_pair) * b_k_tile;
+    case PanelKind::factors_vv:  // slabs of factors are not packed
+    case PanelKind::factors_ov:
+      return 0;
     case PanelKind::vvoo:
       break;
   }

@@ -106,6 +106,9 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       set(3, 3, n0 * n1);
       p.outer = 2;
       break;
+    case PanelKind::factors_vv:  // slabs of factors are not packed
+    case PanelKind::factors_ov:
+      break;
   }
   if (name.swapped) {
     const std::size_t first = first_ordered_index(name.key.kind);
