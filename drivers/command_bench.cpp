@@ -23,6 +23,7 @@
 #include "drivers/machine.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/source_options.hpp"
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -50,6 +51,9 @@ struct BenchCommand {
       return make_synthetic_source(cut);
     }
     if (tile_size) throw UsageError("--tile-size cuts the made-up molecule; amplitudes from files have tiles already.");
+    if (molecule.auxiliary > 0) {
+      throw UsageError("--factors is for the made-up molecule; amplitudes from files have their own integrals.");
+    }
     NwchemLocation where;
     where.prefix = path;
     return open_source(where);
@@ -255,6 +259,10 @@ void add_bench(CLI::App& app, int&) {
       ->capture_default_str();
   bench->add_flag("--uneven", command->molecule.uneven,
                   "Spread orbitals unevenly: the first irrep has twice as many as the last");
+  bench
+      ->add_option("--factors", command->molecule.auxiliary,
+                   "Make the integrals of the made-up molecule from factors with so many auxiliary functions")
+      ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
   bench->add_option("--form", command->formulation, "Spin formulation; auto: the same as in `run`")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();

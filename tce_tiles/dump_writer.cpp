@@ -18,6 +18,7 @@
 #include "tce_tiles/dump_file.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/dump_seal.hpp"
+#include "tce_tiles/dump_source.hpp"
 
 namespace trifuse {
 namespace {
@@ -67,24 +68,7 @@ class Writer {
     compressed_ = options.layout == WriteOptions::Layout::compressed ||
                   (options.layout == WriteOptions::Layout::automatic && (irreps & (irreps - 1)) != 0);
     labelled_ = irreps > 1;
-    for (ArraySpec& spec : amplitude_arrays(restricted())) {
-      if (spec.kind != ArrayKind::t1) arrays_.push_back(std::move(spec));
-    }
-    if (source.has_integrals()) {
-      for (const ArraySpec& spec : integral_arrays(restricted())) {
-        arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
-      }
-      if (source.has_exchange_integrals()) {
-        for (const ArraySpec& spec : exchange_arrays(restricted())) {
-          arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
-        }
-      }
-    }
-    for (const ArraySpec& spec : arrays_) {
-      std::int64_t n = 1;
-      for (const OrbitalClass c : spec.axes) n *= space_.orbitals(c);
-      total_ += n;
-    }
+    choose_arrays();
     check_space(path);
     file_ = Hdf5Writer::create(output_.open(), path);
   }
@@ -102,6 +86,7 @@ class Writer {
       if (!restricted()) write_fock(Spin::beta);
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
+    for (const auto& array : copied_) copy_array(*array);
     seal_dump(*file_, written_, available_threads());
     file_->close();
     output_.finish();
@@ -113,6 +98,7 @@ class Writer {
     return space_[t].offset - space_[space_.first(space_[t].orbital_class)].offset;
   }
 
+  void choose_arrays();
   void check_space(const std::string& path) const;
   void write_attributes();
   void write_orbitals(OrbitalClass c);
@@ -121,6 +107,8 @@ class Writer {
   void write_array(const ArraySpec& spec);
   void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
+  void copy_array(const DenseArray& array);
+  void show_progress(std::size_t elements);
   void write_whole(const std::string& name, std::vector<std::int64_t> shape, std::span<const double> values,
                    Hdf5Writer::Type type = Hdf5Writer::Type::real);
 
@@ -130,12 +118,44 @@ class Writer {
   OutputFile output_;
   std::optional<Hdf5Writer> file_;
   bool compressed_ = false;
-  bool labelled_ = false;  ///< true if the dump gets irreps
-  std::vector<ArraySpec> arrays_;
+  bool labelled_ = false;                                  ///< true if the dump gets irreps
+  std::vector<ArraySpec> arrays_;                          ///< arrays that are collected from the blocks of the source
+  std::vector<std::shared_ptr<const DenseArray>> copied_;  ///< factors, or the integrals that they give
+  std::int64_t version_ = stored_integrals_version;
   std::vector<std::string> written_;  ///< names of the datasets
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
 };
+
+void Writer::choose_arrays() {
+  for (ArraySpec& spec : amplitude_arrays(restricted())) {
+    if (spec.kind != ArrayKind::t1) arrays_.push_back(std::move(spec));
+  }
+  const DenseInput* const dense = dense_input_of(source_);
+  const bool factors = dense != nullptr && !dense->factors.empty();
+  if (factors && !options_.multiply_factors) {
+    version_ = dump_version;
+    for (const std::string& name : dense->factors) copied_.push_back(dense->arrays->array(name));
+  } else if (source_.has_integrals()) {
+    std::vector<ArraySpec> integrals = integral_arrays(restricted());
+    if (source_.has_exchange_integrals()) {
+      for (ArraySpec& spec : exchange_arrays(restricted())) integrals.push_back(std::move(spec));
+    }
+    for (const ArraySpec& spec : integrals) {
+      if (factors) {
+        copied_.push_back(open_array(*dense->arrays, dense->header, spec));
+      } else {
+        arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
+      }
+    }
+  }
+  for (const ArraySpec& spec : arrays_) {
+    std::int64_t n = 1;
+    for (const OrbitalClass c : spec.axes) n *= space_.orbitals(c);
+    total_ += n;
+  }
+  for (const auto& array : copied_) total_ += array->size();
+}
 
 /// Throws SystemError if the disk is too full. The writer finds this out before hours of reading.
 void Writer::check_space(const std::string& path) const {
@@ -154,7 +174,7 @@ void Writer::check_space(const std::string& path) const {
 void Writer::write_attributes() {
   const SourceInfo& info = source_.info();
   file_->set_attribute("format", std::string_view("trifuse-dump"));
-  file_->set_attribute("version", stored_integrals_version);
+  file_->set_attribute("version", version_);
   file_->set_attribute("reference", std::string_view(to_string(info.reference)));
   file_->set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
   if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_->set_attribute("omega2", info.omega2);
@@ -166,7 +186,8 @@ void Writer::write_attributes() {
   const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };
   std::vector<std::string> named;
   for (const auto& [key, value] : info.provenance) {
-    const bool own = key == "program" || key == "molecule" || key == "basis";
+    const bool own =
+        key == "program" || key == "molecule" || key == "basis" || key == "factorization" || key == "auxiliary_basis";
     if (own && std::find(named.begin(), named.end(), key) == named.end()) {
       file_->set_attribute(key, std::string_view(value));
       named.push_back(key);
@@ -282,12 +303,62 @@ void Writer::write_array(const ArraySpec& spec) {
         });
         dataset.write(std::array{offset_in_class(t0), offset_in_class(t1), offset_in_class(begin), std::int64_t{0}},
                       std::array{space_[t0].size, space_[t1].size, rows, row}, box.span().first(size));
-        done_ += static_cast<std::int64_t>(size);
-        if (options_.progress) options_.progress(static_cast<double>(done_) / static_cast<double>(total_));
+        show_progress(size);
         begin = end;
       }
     }
   }
+}
+
+/// Copies an array of the source box by box. A box has all elements of the last axes; of the first axis it has one
+/// index only if the whole second axis does not fit.
+void Writer::copy_array(const DenseArray& array) {
+  const std::vector<std::int64_t> shape(array.shape().begin(), array.shape().end());
+  std::int64_t below = 1;  // elements for one index of the first two axes
+  for (std::size_t k = 2; k < shape.size(); ++k) below *= shape[k];
+  std::vector<std::int64_t> chunk;
+  if (compressed_ && array.size() > 0) {
+    std::int64_t left = chunk_doubles;
+    chunk.resize(shape.size());
+    for (std::size_t k = shape.size(); k-- > 0; left /= chunk[k])
+      chunk[k] = std::clamp<std::int64_t>(left, 1, shape[k]);
+  }
+  const Hdf5NewDataset dataset = file_->create_dataset(array.name(), shape, Hdf5Writer::Type::real, chunk);
+  written_.push_back(array.name());
+  if (array.size() == 0) return;
+
+  const bool whole = shape[1] * below <= options_.box_doubles;
+  const std::size_t cut = whole ? 0 : 1;  // the axis that boxes and threads cut
+  const std::int64_t row = whole ? shape[1] * below : below;
+  const std::int64_t step = std::clamp<std::int64_t>(options_.box_doubles / row, 1, shape[cut]);
+  const int threads = available_threads();
+  Buffer box(static_cast<std::size_t>(step * row));
+  for (std::int64_t first = 0; first < (whole ? 1 : shape[0]); ++first) {
+    for (std::int64_t begin = 0; begin < shape[cut]; begin += step) {
+      const std::int64_t rows = std::min(step, shape[cut] - begin), share = (rows + threads - 1) / threads;
+      std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
+      offset[0] = first;
+      if (!whole) count[0] = 1;
+      share_in_turns(static_cast<std::size_t>((rows + share - 1) / share), threads, [&](std::size_t n) {
+        const std::int64_t at = static_cast<std::int64_t>(n) * share;
+        std::vector<std::int64_t> part = offset, extent = count;
+        part[cut] = begin + at;
+        extent[cut] = std::min(share, rows - at);
+        array.read(part, extent,
+                   box.span().subspan(static_cast<std::size_t>(at * row), static_cast<std::size_t>(extent[cut] * row)));
+      });
+      offset[cut] = begin;
+      count[cut] = rows;
+      const auto size = static_cast<std::size_t>(rows * row);
+      dataset.write(offset, count, box.span().first(size));
+      show_progress(size);
+    }
+  }
+}
+
+void Writer::show_progress(std::size_t elements) {
+  done_ += static_cast<std::int64_t>(elements);
+  if (options_.progress) options_.progress(static_cast<double>(done_) / static_cast<double>(total_));
 }
 
 /// Copies a block of an array into a box. `tiles` are the tiles of the block, by axis of the array. `box` points to the

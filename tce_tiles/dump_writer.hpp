@@ -15,6 +15,9 @@ struct WriteOptions {
 
   bool overwrite = false;  ///< replace an existing file
   Layout layout = Layout::automatic;
+  /// True: write the integrals that the factors of the source give, instead of the factors. Of a source without factors
+  /// `write_dump` writes the integrals in any case.
+  bool multiply_factors = false;
   /// Called from time to time with the fraction that is done, 0 to 1. An exception from it ends the conversion.
   std::function<void(double)> progress = {};
   /// Approximate number of elements in a box. Blocks are collected in boxes, so that the file is written in long runs.
@@ -29,9 +32,10 @@ void expect_writable_dump(const std::string& path, const WriteOptions& options =
 /// Writes a source as a Trifuse dump, block by block. Only T1 and the Fock matrix are in memory as a whole.
 ///
 /// The orbitals keep the sorted order of the source. The same-spin integrals of an unrestricted source become `asym_`
-/// arrays, because a source delivers them antisymmetrised. Until the file is complete, it has a temporary name in the
-/// same directory; a failure removes it. Throws UsageError if the file exists and must not be overwritten, SystemError
-/// if it cannot be written, and InputError if the tiles do not fit the reference.
+/// arrays, because a source delivers them antisymmetrised. A source with factors gives a dump of version 2. Until the
+/// file is complete, it has a temporary name in the same directory; a failure removes it. Throws UsageError if the file
+/// exists and must not be overwritten, SystemError if it cannot be written, and InputError if the tiles do not fit the
+/// reference.
 void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace trifuse

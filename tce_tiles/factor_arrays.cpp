@@ -26,8 +26,6 @@ namespace {
 
 /// Largest difference of B[Q,p,q] and B[Q,q,p], absolute up to 1, relative above.
 constexpr double symmetry_tolerance = 1e-7;
-/// No memory can hold factors of so many auxiliary functions.
-constexpr std::int64_t max_auxiliary = 1000000;
 
 /// True if factors have elements.
 bool has_rows(const DumpHeader& header, const FactorSpec& spec) {

@@ -97,6 +97,19 @@ class Bench(ProgramTest):
         self.assertEqual(again.code, 2)
         self.assertIn(str(dump), again.err)
 
+    def test_a_made_up_molecule_may_have_factors(self):
+        dump, path = self.folder / "factors.h5", self.folder / "bench.json"
+        sizes = ("--occupied", 4, "--virtual", 9, "--irreps", 2, "--factors", 30)
+        self.assertEqual(self.succeed("bench", *sizes, "--write", dump).out, "")
+        self.succeed("bench", *sizes, "--threads", 1, "--repeats", 1, "--json", path)
+        report = self.report_of(dump)
+        self.assertEqual(report["operations"]["executed"], read_report(path)["results"][0]["operations"])
+        self.assertEqual(report["input"]["format"], "Trifuse dump, version 2.1, sealed")
+        refused = trifuse("bench", dump, "--factors", 30)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("--factors is for the made-up molecule", refused.err)
+        self.assertEqual(trifuse("bench", "--factors", 0).code, 2)
+
     def test_absent_files_are_refused(self):
         self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
 

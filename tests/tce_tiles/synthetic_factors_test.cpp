@@ -1,0 +1,147 @@
+#include "tce_tiles/synthetic_factors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/source_check.hpp"
+#include "tests/tce_tiles/dump_test_data.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+constexpr std::int64_t auxiliary = 30;
+
+std::vector<SyntheticMolecule> molecules() {
+  std::vector<SyntheticMolecule> all = {
+      {Reference::rhf, 4, 4, 7, 7, 1, 2, 3},
+      {Reference::rhf, 5, 5, 9, 9, 4, 2, 3, 2, true},
+      {Reference::uhf, 4, 3, 6, 7, 2, 2, 3},
+      {Reference::rohf, 3, 0, 5, 0},
+  };
+  for (SyntheticMolecule& molecule : all) molecule.auxiliary = auxiliary;
+  return all;
+}
+
+/// The elements of all blocks, in one vector.
+std::vector<double> elements(const MemorySource& source, bool integrals) {
+  std::vector<double> all;
+  const auto add = [&](std::span<const double> block) { all.insert(all.end(), block.begin(), block.end()); };
+  if (integrals) {
+    for (const Block& b : source.v2_index().blocks()) add(source.v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3]));
+    return all;
+  }
+  for (const Block& b : source.t1_index().blocks()) add(source.t1(b.tiles[0], b.tiles[1]));
+  for (const Block& b : source.t2_index().blocks()) add(source.t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3]));
+  return all;
+}
+
+double root_mean_square(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double x : values) sum += x * x;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+void expect_same_elements(const TileSource& found, const TileSource& wanted, double tolerance) {
+  ASSERT_EQ(found.tiles(), wanted.tiles());
+  const MemorySource x = MemorySource::copy_of(found), y = MemorySource::copy_of(wanted);
+  EXPECT_EQ(elements(x, false), elements(y, false));
+  const std::vector<double> v_x = elements(x, true), v_y = elements(y, true);
+  ASSERT_EQ(v_x.size(), v_y.size());
+  for (std::size_t n = 0; n < v_x.size(); ++n) ASSERT_NEAR(v_x[n], v_y[n], tolerance);
+}
+
+TEST(SyntheticFactors, AmplitudesAreThoseOfTheMoleculeWithoutFactors) {
+  for (SyntheticMolecule molecule : molecules()) {
+    const auto factors = make_synthetic_source(molecule);
+    EXPECT_FALSE(dense_input_of(*factors)->factors.empty());
+    molecule.auxiliary = 0;
+    const auto plain = make_synthetic_source(molecule);
+    ASSERT_EQ(factors->tiles(), plain->tiles());
+    EXPECT_TRUE(std::ranges::equal(factors->orbital_energies(), plain->orbital_energies()));
+    const MemorySource x = MemorySource::copy_of(*factors), y = MemorySource::copy_of(*plain);
+    EXPECT_EQ(elements(x, false), elements(y, false));
+    // Integrals of factors have the size of other made-up integrals. Some of these factors are squares: (pq|pq).
+    const double with_factors = root_mean_square(elements(x, true)), hashed = root_mean_square(elements(y, true));
+    EXPECT_GT(with_factors, 0.7 * hashed);
+    EXPECT_LT(with_factors, 2.0 * hashed);
+  }
+}
+
+TEST(SyntheticFactors, PassTheChecksOfAnInput) {
+  for (const SyntheticMolecule& molecule : molecules()) {
+    const auto source = make_synthetic_source(molecule);
+    EXPECT_NO_THROW(verify_source(*source, *source));
+  }
+}
+
+TEST(SyntheticFactors, NumbersOfAuxiliaryFunctionsThatAreImpossibleAreRefused) {
+  SyntheticMolecule molecule{Reference::rhf, 2, 2, 3, 3};
+  for (const std::int64_t impossible : {std::int64_t{-1}, std::int64_t{1} << 40}) {
+    molecule.auxiliary = impossible;
+    EXPECT_THROW(make_synthetic_source(molecule), UsageError) << impossible;
+  }
+}
+
+class DumpOfFactors : public DumpTest {};
+
+TEST_F(DumpOfFactors, HasTheElementsOfItsSource) {
+  using enum WriteOptions::Layout;
+  for (const SyntheticMolecule& molecule : molecules()) {
+    const auto source = make_synthetic_source(molecule);
+    for (const auto& [layout, box] : {std::pair{automatic, std::int64_t{1} << 20}, {contiguous, 1}, {compressed, 50}}) {
+      write_dump(*source, file("factors.h5"), {.overwrite = true, .layout = layout, .box_doubles = box});
+      const auto dump = open_dump(file("factors.h5"), molecule.hole_tile, molecule.particle_tile);
+      EXPECT_EQ(dump->info().format, "Trifuse dump, version 2.1, sealed");
+      EXPECT_NO_THROW(verify_source(*dump, *dump));
+      expect_same_elements(*dump, *source, 0.0);
+      // Once more, from the dump.
+      write_dump(*dump, file("copy.h5"), {.overwrite = true, .box_doubles = box});
+      expect_same_elements(*open_dump(file("copy.h5"), molecule.hole_tile, molecule.particle_tile), *source, 0.0);
+    }
+  }
+}
+
+TEST_F(DumpOfFactors, FactorsAreMultipliedOutOnRequest) {
+  for (const SyntheticMolecule& molecule : molecules()) {
+    const auto source = make_synthetic_source(molecule);
+    for (const std::int64_t box : {std::int64_t{1} << 20, std::int64_t{1}, std::int64_t{60}}) {
+      write_dump(*source, file("integrals.h5"), {.overwrite = true, .multiply_factors = true, .box_doubles = box});
+      const auto dump = open_dump(file("integrals.h5"), molecule.hole_tile, molecule.particle_tile);
+      EXPECT_EQ(dump->info().format, "Trifuse dump, version 1.1, sealed");
+      EXPECT_TRUE(dense_input_of(*dump)->factors.empty());
+      EXPECT_TRUE(dump->has_exchange_integrals());
+      EXPECT_NO_THROW(verify_source(*dump, *dump));
+      expect_same_elements(*dump, *source, 1e-15);
+    }
+  }
+}
+
+TEST_F(DumpOfFactors, ProgressEndsAtOne) {
+  const auto source = make_synthetic_source(molecules().front());
+  for (const bool multiply : {false, true}) {
+    double last = 0.0;
+    WriteOptions options;
+    options.overwrite = true;
+    options.multiply_factors = multiply;
+    options.progress = [&](double done) {
+      EXPECT_GT(done, last);
+      last = done;
+    };
+    write_dump(*source, file("dump.h5"), options);
+    EXPECT_DOUBLE_EQ(last, 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing
