@@ -2,12 +2,14 @@
 
 #include <memory>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
+#include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/source_check.hpp"
 
@@ -29,6 +31,11 @@ struct ConvertCommand {
     expect_writable_dump(target, write);
     const std::unique_ptr<TileSource> amplitudes = source.open();
     outputs.protect_inputs(*amplitudes);
+    const DenseInput* const dense = dense_input_of(*amplitudes);
+    if (options.multiply_factors && (dense == nullptr || dense->factors.empty())) {
+      throw UsageError(
+          fmt::format("{}: there are no factors to multiply out; leave out --multiply-out.", amplitudes->info().path));
+    }
     verify_source(*amplitudes, *amplitudes, trust_input);
     StatusLine status(quiet);
     write.progress = [&](double fraction) { status.show(fmt::format("{:5.1f} %", 100.0 * fraction)); };
@@ -42,9 +49,11 @@ struct ConvertCommand {
 
 void add_convert(CLI::App& app, int&) {
   auto command = std::make_shared<ConvertCommand>();
-  CLI::App* convert = app.add_subcommand("convert", "Turn NWChem's files into one Trifuse dump (HDF5)");
+  CLI::App* convert = app.add_subcommand("convert", "Turn NWChem's files or another dump into one Trifuse dump (HDF5)");
   command->source.add_to(*convert);
   convert->add_option("TARGET", command->target, "The dump to write")->required();
+  convert->add_flag("--multiply-out", command->options.multiply_factors,
+                    "Write the integrals that factors give, instead of the factors");
   convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists; never an input");
   convert->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
   convert->add_flag("-q,--quiet", command->quiet, "Print nothing");

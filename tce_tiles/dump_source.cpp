@@ -98,6 +98,7 @@ class DumpSource final : public TileSource {
   bool has_fock() const override { return has_fock_; }
   bool has_exchange_integrals() const override;
   bool concurrent_reads() const override { return true; }
+  const FactorSource* factors() const override { return input_->factor_source.get(); }
   std::optional<SourceDigest> digest() const override {
     return file_ != nullptr ? std::optional(file_->digest()) : std::nullopt;
   }

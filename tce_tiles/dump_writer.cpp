@@ -121,6 +121,7 @@ class Writer {
   bool labelled_ = false;                                  ///< true if the dump gets irreps
   std::vector<ArraySpec> arrays_;                          ///< arrays that are collected from the blocks of the source
   std::vector<std::shared_ptr<const DenseArray>> copied_;  ///< factors, or the integrals that they give
+  std::int64_t factors_doubles_ = 0;                       ///< number of elements of factors that are multiplied out
   std::int64_t version_ = stored_integrals_version;
   std::vector<std::string> written_;  ///< names of the datasets
   std::int64_t total_ = 0;
@@ -155,6 +156,8 @@ void Writer::choose_arrays() {
     total_ += n;
   }
   for (const auto& array : copied_) total_ += array->size();
+  if (!factors || version_ == dump_version) return;
+  for (const std::string& name : dense->factors) factors_doubles_ += dense->arrays->array(name)->size();
 }
 
 /// Throws SystemError if the disk is too full. The writer finds this out before hours of reading.
@@ -165,10 +168,12 @@ void Writer::check_space(const std::string& path) const {
   const auto space = std::filesystem::space(directory, error);
   const double need = 8.0 * static_cast<double>(total_);
   if (error || static_cast<double>(space.available) >= need) return;
-  throw SystemError(
-      fmt::format("{}: the dump needs {:.3g} GB, but {:.3g} GB are free in {}; free some space or write it "
-                  "elsewhere.",
-                  path, need / 1e9, static_cast<double>(space.available) / 1e9, directory.string()));
+  throw SystemError(fmt::format(
+      "{}: the dump needs {:.3g} GB{}, but {:.3g} GB are free in {}; free some space{} or write it elsewhere.", path,
+      need / 1e9, factors_doubles_ > 0 ? " with all factors multiplied out" : "",
+      static_cast<double>(space.available) / 1e9, directory.string(),
+      factors_doubles_ > 0 ? fmt::format(", keep the factors ({:.3g} GB)", 8e-9 * static_cast<double>(factors_doubles_))
+                           : ""));
 }
 
 void Writer::write_attributes() {

@@ -294,6 +294,12 @@ std::int64_t CalculationContext::memory_for_operands() const {
   return idle ? memory + working_bytes() : memory - scratch_bytes();
 }
 
+std::int64_t CalculationContext::memory_for_made_panels() const {
+  // With CUDA, --memory limits the GPUs and not the host.
+  if (options_.executor == ExecutorKind::cuda) return default_memory;
+  return std::max<std::int64_t>(0, *options_.memory - scratch_bytes());
+}
+
 void CalculationContext::plan_shared_memory() {
   // The part of a rank ends with a whole panel.
   const double share = assignment_.operands.share * static_cast<double>(operand_bytes_) / communicator_->size();

@@ -116,6 +116,10 @@ class CalculationContext {
   int users_of_operands() const;
   /// Memory that this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
+  /// Limit for right panels that this rank makes from factors, bytes.
+  std::int64_t memory_for_made_panels() const;
+  /// Reads all operands in this process. `tiles`: of the panels.
+  std::shared_ptr<const PanelStore> read_all_operands(const TileSpace& tiles) const;
   /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
   PreparedExecutor prepare_executor(std::vector<std::string>* left_out, const std::atomic<bool>* stop) const;
   std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out,

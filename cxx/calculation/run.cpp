@@ -63,7 +63,7 @@ std::unique_ptr<Executor> CalculationContext::make_executor() const {
   const OpenMpThreads threads(threads_);
   PreparedExecutor prepared = prepare_executor(nullptr, nullptr);
   if (prepared.reader != nullptr) {
-    prepared.reader->take_panels(std::make_shared<PanelStore>(problem_, prepared.reader->panel_tiles()));
+    prepared.reader->take_panels(read_all_operands(prepared.reader->panel_tiles()));
   }
   return std::move(prepared.executor);
 }
@@ -73,8 +73,14 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
   std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr, nullptr);
-  executor->take_panels(std::make_shared<PanelStore>(problem_, executor->panel_tiles()));
+  executor->take_panels(read_all_operands(executor->panel_tiles()));
   return executor;
+}
+
+std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const TileSpace& tiles) const {
+  auto panels = std::make_shared<PanelStore>(problem_, tiles);
+  panels->limit_made_panels(memory_for_made_panels());
+  return panels;
 }
 
 std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out,
@@ -119,7 +125,7 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
   const OpenMpThreads threads(threads_);
   // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
   std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
-  if (panels == nullptr) panels = std::make_shared<PanelStore>(problem_, executor->panel_tiles());
+  if (panels == nullptr) panels = read_all_operands(executor->panel_tiles());
   executor->take_panels(std::move(panels));
   return executor;
 }
@@ -132,7 +138,7 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {
-      if (reader != nullptr) panels = std::make_shared<PanelStore>(problem_, reader->panel_tiles());
+      if (reader != nullptr) panels = read_all_operands(reader->panel_tiles());
     });
     return panels;
   }
@@ -145,10 +151,12 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   const bool pass = assignment_.threads_share_task || (reader != nullptr && reader->caches_panels());
   const std::int64_t room =
       pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
-  shared.emplace(*communicator_, problem_, plan_.tiles, tiles, assignment_.operands, memory_for_operands(), room);
+  shared.emplace(*communicator_, problem_, plan_.tiles, tiles, assignment_.operands, memory_for_operands(), room,
+                 memory_for_made_panels());
   if (shared->panels() == nullptr) {
     const TileSpace on_cores = cpu_panel_tiles(plan_.tiles);
-    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, assignment_.operands, memory_for_operands());
+    shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, assignment_.operands, memory_for_operands(),
+                   std::numeric_limits<std::int64_t>::max(), memory_for_made_panels());
   }
   return shared->panels();
 }

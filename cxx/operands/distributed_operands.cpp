@@ -42,11 +42,17 @@ std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const Oper
   return shares;
 }
 
+/// The part of `room` bytes that made panels may take: what panels of other ranks leave, but at least half of it. A
+/// buffer in the cache of other ranks' panels is at most twice as long as its panel.
+std::int64_t room_for_made_panels(const PanelStore& store, std::int64_t room) {
+  return store.layout().has_factors() ? std::max(room / 2, room - 2 * store.bytes_of_others()) : 0;
+}
+
 }  // namespace
 
 DistributedOperands::DistributedOperands(Communicator& communicator, const Problem& problem,
                                          const TileSpace& plan_tiles, const TileSpace* tiles, const OperandShare& share,
-                                         std::int64_t bytes, std::int64_t bytes_of_others) {
+                                         std::int64_t bytes, std::int64_t bytes_of_others, std::int64_t made_bytes) {
   const TileLimits mine = tile_limits_of(tiles);
   const std::vector<OperandShare> shares = shares_of_ranks(communicator, share);
   std::shared_ptr<PanelStore> read_here;
@@ -67,7 +73,11 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
     if (limits == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
   run_collectively(&communicator, [&] {
-    if (read_here) read_here->fetch_others(std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others));
+    if (!read_here) return;
+    const std::int64_t room = std::clamp<std::int64_t>(bytes - own_bytes(), 0, bytes_of_others);
+    const std::int64_t made = std::min(made_bytes, room_for_made_panels(*read_here, room));
+    read_here->limit_made_panels(made);
+    read_here->fetch_others(room - made);
   });
   mine_ = read_here;
 }

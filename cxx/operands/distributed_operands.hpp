@@ -23,11 +23,13 @@ class DistributedOperands {
   ///
   /// `problem`: the operands. `plan_tiles`: the tiles of the plan. `tiles`: the tiles of this rank's panels; null if
   /// the rank accepts the tiling of another rank. `share`: the part of each array that this rank owns. `bytes`: memory
-  /// of this rank for its part and for panels of other ranks. `bytes_of_others`: limit for the panels of other ranks,
-  /// bytes.
+  /// of this rank for its part, for panels of other ranks and for right panels that it makes from factors.
+  /// `bytes_of_others`: limit for panels of other ranks and made panels together, bytes. `made_bytes`: limit for made
+  /// panels, bytes.
   DistributedOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,
                       const TileSpace* tiles, const OperandShare& share, std::int64_t bytes,
-                      std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max());
+                      std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max(),
+                      std::int64_t made_bytes = std::numeric_limits<std::int64_t>::max());
 
   /// The panels of this rank; null if no rank has passed `tiles`.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }

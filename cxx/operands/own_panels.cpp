@@ -4,7 +4,7 @@
 
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "cxx/operands/remote_panels.hpp"
+#include "cxx/operands/cached_panels.hpp"
 
 namespace trifuse {
 

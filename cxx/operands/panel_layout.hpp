@@ -104,6 +104,8 @@ class PanelLayout {
   /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a right panel is
   /// that of its holes. It is empty if the contracted index has no holes.
   const PanelExtent* find(const PanelKey& key) const;
+  /// The tiles of a key as one number. Panels of one kind, side and set have different numbers.
+  std::int64_t number_of(const PanelKey& key) const;
   /// Returns the rows of a whole left or right panel, as tasks read it.
   PanelRows rows(const PanelKey& key) const;
   /// Returns the rows of a left or right panel in the layout. They differ from `rows` for right panels if there are
@@ -150,8 +152,6 @@ class PanelLayout {
   void walk(Use use) const;
   /// Length of a panel in the layout, in doubles.
   std::int64_t size_of(const PanelKey& key) const;
-  /// The tiles of a key as one number.
-  std::int64_t number_of(const PanelKey& key) const;
   /// Position in `indices_` of the index that contains a key.
   std::size_t index_of(const PanelKey& key) const;
   /// Divides the linear layout into sections. `begins`: the begin of each panel, then the end of the last one.

@@ -34,6 +34,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
+  limit_made_panels(default_made_bytes);
 }
 
 std::vector<SharedSegment> PanelStore::segments() const {
@@ -68,8 +69,16 @@ void PanelStore::fetch_others(std::int64_t cache_bytes) {
   others_ = std::make_unique<RemotePanels>(fetch, cache_bytes);
 }
 
+void PanelStore::limit_made_panels(std::int64_t bytes) {
+  if (layout_.has_factors()) made_ = std::make_unique<MadePanels>(*this, bytes);
+}
+
 Panel PanelStore::acquire(const PanelKey& key) const {
-  return acquire_stored(key);
+  if (key.kind != PanelKind::right || !layout_.has_factors()) return acquire_stored(key);
+  if (layout_.find(key) == nullptr) return {};
+  PanelGuard guard = made_->acquire(key);
+  const PanelRows rows = layout_.rows(key);
+  return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }
 
 Panel PanelStore::acquire_stored(const PanelKey& key) const {
@@ -83,7 +92,7 @@ Panel PanelStore::acquire_stored(const PanelKey& key) const {
 }
 
 void PanelStore::prefetch(const PanelKey& key) const {
-  if (!others_) return;
+  if (!others_ || (made_ && key.kind == PanelKind::right && made_->contains(key))) return;
   layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
     if (!own_.contains(extent)) others_->prefetch(extent.begin, extent.doubles);
   });

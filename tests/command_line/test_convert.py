@@ -54,6 +54,29 @@ class Converted(ProgramTest):
             self.assertEqual(self.energies_of(path), by_prefix)
 
 
+class Factors(ProgramTest):
+    def test_they_stay_or_are_multiplied_out(self):
+        for irreps in (1, 4):
+            with self.subTest(irreps=irreps):
+                self.succeed("bench", "--occupied", 5, "--virtual", 13, "--irreps", irreps, "--factors", 50, "--write",
+                             self.folder / "factors.h5", "--overwrite")
+                expected = self.report_of(self.folder / "factors.h5")
+                texts = [energies_as_text(self.folder / "report.json")]
+                copied = self.report_of(self.convert(self.folder / "factors.h5", "copied.h5", "--overwrite"))
+                texts.append(energies_as_text(self.folder / "report.json"))
+                self.assertEqual(copied["input"]["format"], "Trifuse dump, version 2.1, sealed")
+                self.assertEqual(texts[0], texts[1])
+                multiplied = self.convert(self.folder / "factors.h5", "multiplied.h5", "--multiply-out", "--overwrite")
+                self.assertEqual(self.report_of(multiplied)["input"]["format"], "Trifuse dump, version 1.1, sealed")
+                self.assert_close(self.energies_of(multiplied), self.energies_of(self.folder / "factors.h5"), 1e-12)
+                self.assertGreater(abs(expected["energies"][0]["E(T)"]), 1e-4)
+
+    def test_stored_integrals_have_none_to_multiply_out(self):
+        target = self.folder / "dump.h5"
+        self.assert_one_sentence(trifuse("convert", DATA / WATER / "c", target, "--multiply-out"), 2, "no factors", "--multiply-out")
+        self.assert_nothing_but()
+
+
 class Target(ProgramTest):
     def test_the_sentence_names_both_files(self):
         target = self.folder / "dump.h5"

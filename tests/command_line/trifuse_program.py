@@ -241,9 +241,9 @@ class ProgramTest(unittest.TestCase):
         """{omega2: (E[T], E(T))}"""
         return {entry["omega2"]: (entry["E[T]"], entry["E(T)"]) for entry in self.report_of(*arguments)["energies"]}
 
-    def convert(self, source, name="dump.h5"):
+    def convert(self, source, name="dump.h5", *options):
         target = self.folder / name
-        self.succeed("convert", source, target, "--quiet")
+        self.succeed("convert", source, target, "--quiet", *options)
         return target
 
     def assert_close(self, found, expected, tolerance):

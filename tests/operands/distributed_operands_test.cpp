@@ -9,6 +9,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/thread_communicator.hpp"
 
@@ -28,6 +29,7 @@ struct Case {
   SyntheticMolecule molecule;
   SpinFormulation formulation;
   bool two_sided, fock;
+  bool factors = false;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.name;
@@ -38,6 +40,10 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
   OwnedProblem owned{GetParam().molecule, GetParam().formulation, GetParam().two_sided};
   Plan plan = [&] {
     if (GetParam().fock) owned.problem.method = ccsd_t_with_fock;
+    if (GetParam().factors) {
+      owned.right = std::make_unique<FactoredSource>(GetParam().molecule, 23, false);
+      owned.problem.right = owned.right.get();
+    }
     owned.problem.omega2 = {0.0, 0.1};
     return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
   }();
@@ -72,6 +78,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital, true, false},
         Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital, false, false},
         Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital,
+             false, true},
+        Case{"RHF spin-adapted with factors", closed_shell(5, 9, 2), SpinFormulation::spin_adapted, false, false, true},
+        Case{"RHF spin-orbital with factors", closed_shell(4, 7), SpinFormulation::spin_orbital, false, false, true},
+        Case{"RHF spin-adapted two-sided with factors", closed_shell(5, 9), SpinFormulation::spin_adapted, true, false,
+             true},
+        Case{"UHF with factors", open_shell(Reference::uhf, {4, 3, 5, 6}, 4), SpinFormulation::spin_orbital, false,
              false, true}),
     [](const auto& test) { return as_test_name(test.param.name); });
 

@@ -2,6 +2,7 @@
 """Factors of density fitting in place of integrals: arrays, objects of PySCF and dumps, compared with PySCF's (T)."""
 
 import os
+import subprocess
 import tempfile
 import unittest
 import unittest.mock
@@ -114,6 +115,18 @@ class Factors(unittest.TestCase):
                 pyscf_export.write_dump(cc, stored, factors=False, eris=pyscf_ao2mo(cc))
                 self.assertLess(abs(float(trifuse.run(path)) - float(trifuse.run(stored))), SAME_FACTORS)
                 self.assertEqual(float(trifuse.run(path)), trifuse.pyscf.ccsd_t(cc))
+
+    def test_multiplied_out_by_the_program(self):
+        for name, cc in self.molecules.items():
+            with self.subTest(name):
+                path, target = self.path(name + ".h5"), self.path(name + "_multiplied.h5")
+                pyscf_export.write_dump(cc, path)
+                subprocess.run([os.environ["TRIFUSE"], "convert", path, target, "--multiply-out", "--quiet"], check=True)
+                with trifuse.Dump(target) as dump:
+                    self.assertEqual(dump.attributes["version"], 1)
+                    self.assertEqual(dump.attributes["factorization"], "density-fitting")
+                    self.assertTrue(any(array.startswith("ovvv") for array in dump))
+                self.assertLess(abs(float(trifuse.run(path)) - float(trifuse.run(target))), SAME_FACTORS)
 
     def test_wrong_factors(self):
         def changed(name, index, value):

@@ -135,7 +135,7 @@ void for_each_factored_problem(Check check) {
     for (const SpinFormulation formulation : named.formulations()) {
       for (const bool two_sided : {false, true}) {
         SCOPED_TRACE(named.name + ", " + to_string(formulation) + (two_sided ? ", two-sided" : ""));
-        const FactoredProblem problem(named.molecule, formulation, two_sided);
+        FactoredProblem problem(named.molecule, formulation, two_sided);
         check(problem, problem.with_factors.tiles().retiled(3, 4));
       }
     }

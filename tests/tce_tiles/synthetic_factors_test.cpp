@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/source_check.hpp"
+#include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -125,6 +127,17 @@ TEST_F(DumpOfFactors, FactorsAreMultipliedOutOnRequest) {
       expect_same_elements(*dump, *source, 1e-15);
     }
   }
+}
+
+TEST_F(DumpOfFactors, ASmallDiskIsRefusedBeforeWriting) {
+  SyntheticMolecule large{Reference::rhf, 300, 300, 2500, 2500, 1, 1000, 1000};
+  large.auxiliary = 1;
+  const auto source = make_synthetic_source(large);
+  expect_failure<SystemError>([&] { write_dump(*source, file("dump.h5"), {.multiply_factors = true}); },
+                              "the dump needs 5.15e+04 GB with all factors multiplied out");
+  expect_failure<SystemError>([&] { write_dump(*source, file("dump.h5"), {.multiply_factors = true}); },
+                              "keep the factors (0.0317 GB)");
+  EXPECT_FALSE(std::filesystem::exists(file("dump.h5")));
 }
 
 TEST_F(DumpOfFactors, ProgressEndsAtOne) {
