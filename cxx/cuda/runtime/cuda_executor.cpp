@@ -319,12 +319,12 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.bytes_sent += sent.bytes + made.bytes;
   report.panels_made += made.panels;
   report.bytes_made += making.bytes_made;
-  report.slabs_sent += making.slabs_sent;
+  report.slabs_sent += making.slabs.sent;
   report.seconds_making += making.seconds;
   report.panels_owned += panels.owned;
   report.panels_from_peers += from_peers.panels;
   report.bytes_from_peers += from_peers.bytes;
-  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes);
+  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;

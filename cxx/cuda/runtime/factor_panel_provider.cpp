@@ -131,7 +131,7 @@ FactorPanelProvider::Statistics FactorPanelProvider::statistics() const {
   const std::lock_guard lock(mutex_);
   Statistics now = statistics_;
   for (const Span& span : spans_) now.seconds += seconds_of(span);
-  now.slabs_sent = slabs_.sent();
+  now.slabs = slabs_.statistics();
   return now;
 }
 

@@ -22,7 +22,7 @@ namespace trifuse::gpu {
 class FactorPanelProvider final : public PanelProvider {
  public:
   struct Statistics {
-    std::int64_t slabs_sent = 0;  ///< from the host
+    SlabCache::Statistics slabs;
     std::int64_t bytes_made = 0;  ///< of packed panels
     double seconds = 0.0;         ///< on the device; products wait for kernels that run at the same time
   };

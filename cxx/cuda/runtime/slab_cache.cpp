@@ -15,11 +15,7 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
     const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const auto& other) { return other.key == key; });
     if (!named) wanted.push_back({key, slab_shape(host_.tiles(), host_.layout().auxiliary(), key).bytes()});
   }
-  std::vector<SlabTable::Place> places;
-  {
-    const std::lock_guard lock(mutex_);
-    places = table_.place(wanted);
-  }
+  const std::vector<SlabTable::Place> places = table_.place(wanted);
   // All work that reads the memory is on the same stream. So a slab may replace another one without a wait.
   Brought brought{};
   for (std::size_t n = 0; n < wanted.size(); ++n) {
@@ -30,7 +26,6 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
       ring_->send_rows(reinterpret_cast<double*>(memory_.data() + places[n].offset), slab.data, shape.rows,
                        shape.length, shape.stride(), stream);
     } catch (...) {
-      const std::lock_guard lock(mutex_);
       for (std::size_t m = n; m < wanted.size(); ++m) {
         if (places[m].missing) table_.forget(wanted[m].key);
       }
@@ -38,7 +33,8 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
     }
     brought.bytes += shape.bytes();
     const std::lock_guard lock(mutex_);
-    ++sent_;
+    ++statistics_.sent;
+    statistics_.max_bytes = std::max(statistics_.max_bytes, table_.used());
   }
   for (const PanelKey& key : keys) {
     const auto at = std::find_if(wanted.begin(), wanted.end(), [&](const auto& slab) { return slab.key == key; });
@@ -48,14 +44,9 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
   return brought;
 }
 
-bool SlabCache::contains(const PanelKey& key) const {
+SlabCache::Statistics SlabCache::statistics() const {
   const std::lock_guard lock(mutex_);
-  return table_.contains(key);
-}
-
-std::int64_t SlabCache::sent() const {
-  const std::lock_guard lock(mutex_);
-  return sent_;
+  return statistics_;
 }
 
 }  // namespace trifuse::gpu

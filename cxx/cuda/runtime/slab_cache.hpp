@@ -32,18 +32,21 @@ class SlabCache {
   /// always with the same stream. `keys`: with repetitions if need be.
   Brought bring(std::span<const PanelKey> keys, cudaStream_t stream);
 
-  /// True if the slab is on the device. Any thread may call this and sent().
-  bool contains(const PanelKey& key) const;
-  std::int64_t sent() const;  ///< number of slabs sent so far
+  struct Statistics {
+    std::int64_t sent = 0;       ///< slabs sent from the host so far
+    std::int64_t max_bytes = 0;  ///< largest amount of slabs on the device
+  };
+  /// Any thread may call this.
+  Statistics statistics() const;
 
  private:
   const PanelStore& host_;
   std::shared_ptr<UploadRing> ring_;
   std::int64_t bytes_;
   DeviceArray<std::byte> memory_;
-  mutable std::mutex mutex_;  ///< guards the members below
   SlabTable table_;
-  std::int64_t sent_ = 0;
+  mutable std::mutex mutex_;  ///< guards `statistics_`
+  Statistics statistics_;
 };
 
 }  // namespace trifuse::gpu

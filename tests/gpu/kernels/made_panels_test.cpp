@@ -110,8 +110,8 @@ TEST_F(MadePanels, EqualPanelsOfTheIntegrals) {
     device.store.layout().visit([&](const PanelKey& key, const PanelExtent&) {
       slabs += key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov ? 1 : 0;
     });
-    EXPECT_LE(made.slabs_sent, slabs);
-    EXPECT_GT(made.slabs_sent, 0);
+    EXPECT_LE(made.slabs.sent, slabs);
+    EXPECT_GT(made.slabs.sent, 0);
     EXPECT_GT(made.bytes_made, 0);
     EXPECT_GT(made.seconds, 0.0);
   });
@@ -147,7 +147,9 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
       ASSERT_EQ(again.size(), first[n].size());
       EXPECT_EQ(std::memcmp(again.data(), first[n].data(), again.size() * sizeof(double)), 0) << "panel " << n;
     }
-    EXPECT_GT(small.maker->statistics().slabs_sent, roomy.maker->statistics().slabs_sent);
+    EXPECT_GT(small.maker->statistics().slabs.sent, roomy.maker->statistics().slabs.sent);
+    EXPECT_LE(small.maker->statistics().slabs.max_bytes, demand.slabs_at_once);
+    EXPECT_GT(roomy.maker->statistics().slabs.max_bytes, demand.slabs_at_once);
   }
 }
 
