@@ -80,12 +80,6 @@ void for_each_vvoo_block(const TileSpace& space, SpinFormulation formulation, Fu
   }
 }
 
-/// Number of auxiliary functions; 0 if the problem has no factors. The problem may have no sources.
-std::int64_t auxiliary_of(const Problem& problem) {
-  const FactorSource* const factors = problem.right == nullptr ? nullptr : problem.right->factors();
-  return factors == nullptr ? 0 : factors->auxiliary();
-}
-
 /// Calls `function` with the key of each slab of factors from which right panels are made.
 template <typename Function>
 void for_each_factor_slab(const TileSpace& space, SpinFormulation formulation, Function function) {
@@ -128,10 +122,15 @@ std::int64_t hole_row(std::int64_t holes, int sides) {
 
 }  // namespace
 
+std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
+  const FactorSource* const factors = problem.right == nullptr ? nullptr : problem.right->factors();
+  return factors == nullptr ? 0 : factors->auxiliary();
+}
+
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
-      auxiliary_(auxiliary_of(problem)),
+      auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + problem.method.sets().size()) {
   std::int64_t end = 0;
@@ -317,7 +316,7 @@ std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace&
 }
 
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
-  const std::int64_t auxiliary = auxiliary_of(problem);
+  const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_doubles(problem, tiles);
   std::int64_t doubles = panel_doubles(
       problem, tiles, [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); });
@@ -341,7 +340,7 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
   const auto [h, p] = largest_tiles(tiles);
   const std::int64_t terms = disconnected_terms(problem.formulation) * problem.disconnected_sets();
   const std::int64_t whole_panels = left + right + terms * h * h * p * p;
-  const std::int64_t auxiliary = auxiliary_of(problem);
+  const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_panels;
   std::int64_t vv = 0, ov = 0;
   for_each_factor_slab(tiles, problem.formulation, [&](const PanelKey& key) {

@@ -131,6 +131,8 @@ class PanelLayout {
   std::size_t section_of(const PanelExtent& extent) const;
   int owner(const PanelExtent& extent) const { return sections_[section_of(extent)].rank; }
 
+  /// Number of auxiliary functions of a problem; 0 if it has no factors. The problem may have no sources.
+  static std::int64_t auxiliary_of(const Problem& problem);
   /// Returns the length of all panels of a problem, in doubles, and builds no layout.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
   /// Returns the length of all left, right and vvoo panels as tasks read them, in doubles. It is the same as

@@ -69,8 +69,8 @@ double rate_of(const CalculationResult& result) {
 /// The fraction of wanted panels that were already on the device.
 double hit_share(const CudaReport& report) {
   if (report.panels_wanted <= 0) return 0.0;
-  return 1.0 -
-         static_cast<double>(report.panels_sent + report.panels_from_peers) / static_cast<double>(report.panels_wanted);
+  return 1.0 - static_cast<double>(report.panels_sent + report.panels_made + report.panels_from_peers) /
+                   static_cast<double>(report.panels_wanted);
 }
 
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
@@ -190,6 +190,10 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   text += fmt::format("Panels       {} requested, {} sent ({:.1f} % cache hits), {} moved, {} evicted\n",
                       report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
                       report.panels_evicted);
+  if (report.panels_made > 0) {
+    text += fmt::format("             {} ({}) made from factors in {:.2f} s, {} slabs of factors sent\n",
+                        report.panels_made, bytes(report.bytes_made), report.seconds_making, report.slabs_sent);
+  }
   if (report.panels_owned > 0) {
     text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
                         report.panels_from_peers, bytes(report.bytes_from_peers));
@@ -317,17 +321,21 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"panels",
            {{"wanted", report.panels_wanted},
             {"sent", report.panels_sent},
+            {"made_from_factors", report.panels_made},
             {"from_other_gpus", report.panels_from_peers},
             {"owned_for_other_gpus", report.panels_owned},
             {"hit_percent", 100.0 * hit_share(report)},
             {"evicted", report.panels_evicted}}},
           {"bytes_sent", report.bytes_sent},
+          {"bytes_made_from_factors", report.bytes_made},
+          {"slabs_of_factors_sent", report.slabs_sent},
           {"bytes_from_other_gpus", report.bytes_from_peers},
           {"bytes_resident", report.bytes_resident},
           {"memory_budget_bytes", report.memory_budget},
           {"seconds",
            {{"kernels", report.seconds_kernels},
             {"copies", report.seconds_copies},
+            {"making_from_factors", report.seconds_making},
             {"waiting", report.seconds_waiting},
             {"preparing", report.seconds_preparing}}},
           {"launches", report.launches}};

@@ -12,9 +12,12 @@
 #include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/operands/factor_products.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/tile_sizes.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/float_slices.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/refusals.hpp"
@@ -163,6 +166,69 @@ TEST(DeviceBudget, IsDividedWithoutRest) {
   }
   EXPECT_EQ(worker_count(2 * gib, worker), fewest_workers);
   EXPECT_EQ(worker_count(140 * gib, worker), max_workers);
+}
+
+TEST(Demand, OfFactorsIsAnUpperBoundOfWhatRightPanelsAreMadeFrom) {
+  for_each_factored_problem([](const FactoredProblem& problem, const TileSpace& tiles) {
+    const PanelLayout layout(problem.of_factors, tiles);
+    const auto bytes_of = [&](const PanelKey& key) {
+      return Arena::rounded(slab_shape(tiles, layout.auxiliary(), key).bytes());
+    };
+    std::int64_t slabs = 0, at_once = 0, block = 0, largest = 0;
+    layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+      if (key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov) {
+        slabs += bytes_of(key);
+        EXPECT_GE(slab_shape(tiles, layout.auxiliary(), key).bytes(),
+                  extent.doubles * static_cast<std::int64_t>(sizeof(double)));
+      }
+      if (key.kind != PanelKind::right) return;
+      const PanelTiles panel{key.tiles[0], key.tiles[1], key.tiles[2]};
+      std::set<PanelKey> needed;
+      for (const FactorProduct& product : factor_products(tiles, layout.formulation(), panel)) {
+        needed.insert({product.vv, product.ov});
+      }
+      std::int64_t bytes = 0;
+      for (const PanelKey& slab : needed) bytes += bytes_of(slab);
+      at_once = std::max(at_once, bytes);
+      ContractedIndex contracted{};
+      ASSERT_TRUE(right_contracted_index(tiles, layout.formulation(), panel, contracted));
+      const std::int64_t row = SlabShape::even_row(contracted_extent(tiles, contracted).particles);
+      const std::int64_t rows_of_hole = tiles[panel[0]].size * tiles[panel[1]].size;
+      block = std::max(block, hole_block * rows_of_hole * row * std::int64_t{sizeof(double)});
+      largest = std::max(largest, tiles[panel[2]].size * rows_of_hole * row * std::int64_t{sizeof(double)});
+    });
+    const PanelDemand demand = panel_demand(problem.of_factors, tiles, fp64);
+    EXPECT_GT(slabs, 0);
+    EXPECT_GE(demand.slabs, slabs);
+    EXPECT_LE(demand.slabs, 2 * slabs);
+    EXPECT_GE(demand.slabs_at_once, at_once);
+    EXPECT_GE(demand.made_rows, block);
+    EXPECT_GE(demand.made_rows, largest) << "small panels are made at once";
+    const PanelDemand of_integrals = panel_demand(problem.of_integrals, tiles, fp64);
+    EXPECT_EQ(of_integrals.all, demand.all);
+    EXPECT_EQ(of_integrals.slabs + of_integrals.slabs_at_once + of_integrals.made_rows, 0);
+  });
+}
+
+TEST(DeviceBudget, HasRoomForSlabsOfFactors) {
+  PanelDemand demand{gib, 20 * gib, 32 * mib};
+  demand.made_rows = 256 * mib;
+  demand.slabs = 3 * gib;
+  demand.slabs_at_once = gib;
+  constexpr std::int64_t workers = 3, worker = 300 * mib;
+  const std::int64_t buffers = workers * worker + panel_slots * demand.slot + demand.made_rows;
+  const auto slabs_of = [&](std::int64_t beside) { return slab_bytes(buffers + beside, workers, worker, demand); };
+  EXPECT_EQ(slabs_of(100 * gib), demand.slabs);
+  EXPECT_EQ(slabs_of(6 * gib), demand.slabs);
+  EXPECT_EQ(slabs_of(4 * gib), 2 * gib);
+  EXPECT_EQ(slabs_of(gib), demand.slabs_at_once) << "one panel must be possible";
+  std::int64_t before = 0;
+  for (std::int64_t beside = gib; beside < 10 * gib; beside += 100 * mib) {
+    const std::int64_t panels = panel_bytes(buffers + beside, workers, worker, demand);
+    EXPECT_EQ(panels + slabs_of(beside), beside);
+    EXPECT_GE(panels, before) << "more memory and less for panels";
+    before = panels;
+  }
 }
 
 TEST(DeviceBudget, HasRoomForThePanelsOfTwoLaunches) {

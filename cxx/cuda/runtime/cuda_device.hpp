@@ -11,6 +11,7 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/factor_panel_provider.hpp"
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
 #include "cxx/cuda/runtime/peer_panel_provider.hpp"
@@ -42,8 +43,9 @@ struct Device {
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
-  std::shared_ptr<HostPanelProvider> host_panels;  ///< both are providers of `panels`
-  std::shared_ptr<PeerPanelProvider> peer_panels;
+  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< these three are the providers of `panels`
+  std::shared_ptr<FactorPanelProvider> made_panels;
+  std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
   /// Of the operands that the kernels read. It is the same for all candidates.

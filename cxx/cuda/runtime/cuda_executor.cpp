@@ -162,12 +162,17 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, demand_.slot);
+    const auto ring = std::make_shared<UploadRing>(demand_.slot);
     device.peer_panels = std::make_shared<PeerPanelProvider>();
-    // Copies from peers come first, because they are faster than those from the host.
+    device.made_panels = std::make_shared<FactorPanelProvider>(
+        *panels_, ring, slab_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_),
+        demand_.made_rows);
+    device.host_panels = std::make_shared<HostPanelProvider>(*panels_, ring);
+    // Copies from peers come first, because they are the fastest. Right panels of a problem with factors are made on
+    // the device, which is faster than to make them on the host and to send them.
     device.panels =
         std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation, cache_bytes(panel_bytes(device), demand_),
-                                     PanelCache::Providers{device.peer_panels, device.host_panels});
+                                     PanelCache::Providers{device.peer_panels, device.made_panels, device.host_panels});
   }
 
   DeviceLeases::Lease lease_;  ///< of the memory below, so destroyed last
@@ -303,17 +308,23 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   TRIFUSE_CUDA(cudaSetDevice(device.number));
   const PanelCache::Statistics panels = device.panels->statistics();
   const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
+  const ProducedPanels made = device.panels->produced_by(*device.made_panels);
+  const FactorPanelProvider::Statistics making = device.made_panels->statistics();
   const ProducedPanels from_peers = device.panels->produced_by(*device.peer_panels);
   const double seconds_kernels = device.busy->seconds();
   report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
   report.panels_wanted += panels.wanted;
   report.panels_sent += sent.panels;
   report.panels_evicted += panels.evicted;
-  report.bytes_sent += sent.bytes;
+  report.bytes_sent += sent.bytes + made.bytes;
+  report.panels_made += made.panels;
+  report.bytes_made += making.bytes_made;
+  report.slabs_sent += making.slabs.sent;
+  report.seconds_making += making.seconds;
   report.panels_owned += panels.owned;
   report.panels_from_peers += from_peers.panels;
   report.bytes_from_peers += from_peers.bytes;
-  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes);
+  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;

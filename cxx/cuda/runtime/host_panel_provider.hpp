@@ -1,21 +1,20 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
-#include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/panel_provider.hpp"
+#include "cxx/cuda/runtime/upload_ring.hpp"
 #include "cxx/operands/panel_store.hpp"
 
 namespace trifuse::gpu {
 
-/// Sends the panels of the host's store. They go through a ring of pinned buffers and are packed on the device.
+/// Sends the panels of the host's store. They go through pinned buffers and are packed on the device.
 class HostPanelProvider final : public PanelProvider {
  public:
-  /// Belongs to the current device. `host`: must stay valid. `slot_bytes`: size of each pinned buffer,
-  /// PanelDemand::slot.
-  HostPanelProvider(const PanelStore& host, std::int64_t slot_bytes);
+  /// `host`: must stay valid. `ring`: of the device; other providers of the same panel cache may use it, too.
+  HostPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring) : host_(host), ring_(std::move(ring)) {}
 
   bool provides(const PanelName& name) const override;
   /// True if panels may come from another process.
@@ -24,16 +23,8 @@ class HostPanelProvider final : public PanelProvider {
   std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
 
  private:
-  /// A pinned buffer, and a device buffer for the same part of a panel before it is packed.
-  struct Slot {
-    PinnedArray<double> host;
-    DeviceArray<double> device;
-    Event free{cudaEventDisableTiming};  ///< passes when the part has been packed
-  };
-
   const PanelStore& host_;
-  std::vector<Slot> ring_;
-  std::size_t next_slot_ = 0;
+  std::shared_ptr<UploadRing> ring_;
 };
 
 }  // namespace trifuse::gpu

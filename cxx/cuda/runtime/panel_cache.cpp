@@ -177,12 +177,15 @@ void PanelCache::produce_missing(std::span<const PanelName> names, const std::ve
       statistics_.seconds_copies += seconds;
       copies_timed_ = false;
     }
+    // Panels that are made from the same factors stand beside each other.
+    std::vector<std::size_t> by_name = missing;
+    std::sort(by_name.begin(), by_name.end(), [&](std::size_t m, std::size_t n) { return names[m] < names[n]; });
     std::vector<PanelName> missing_names;
-    for (const std::size_t n : missing) missing_names.push_back(names[n]);
+    for (const std::size_t n : by_name) missing_names.push_back(names[n]);
     const std::vector<std::size_t> providers = choose_providers(missing_names);
     TRIFUSE_CUDA(cudaEventRecord(copies_begin_, stream_));
-    for (std::size_t m = 0; m < missing.size(); ++m) {
-      produce(missing_names[m], providers[m], address(offsets[missing[m]]), false);
+    for (std::size_t m = 0; m < by_name.size(); ++m) {
+      produce(missing_names[m], providers[m], address(offsets[by_name[m]]), false);
     }
     TRIFUSE_CUDA(cudaEventRecord(copies_end_, stream_));
     const std::lock_guard lock(state_);

@@ -7,6 +7,9 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/arena.hpp"
+#include "cxx/cuda/schedule/slab_shape.hpp"
+#include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
@@ -22,6 +25,10 @@ constexpr std::int64_t least_slot_bytes = 32 * mib;
 constexpr std::int64_t spare_panel_bytes = 64 * mib;
 /// Part of the budget that the buffers of more than `fewest_workers` may take: one of so many.
 constexpr std::int64_t worker_part = 10;
+/// Memory for particles of made rows. It holds the whole panel, or a part with enough rows for fast products.
+constexpr std::int64_t usual_made_rows = 256 * mib;
+/// Part of the memory beside the fixed buffers that slabs of factors may take: one of so many.
+constexpr std::int64_t slab_part = 2;
 /// Share of the memory for panels that one launch may use.
 constexpr double launch_share = 0.45;
 
@@ -34,21 +41,49 @@ double padded(std::int64_t extent, std::int64_t size) {
   return static_cast<double>(ceil_div(extent, size) * size);
 }
 
-/// The longest panel rows: k-tiles on the device, contracted indices on the host.
+/// The longest panel rows: k-tiles on the device, contracted indices on the host, particles.
 struct LongestRows {
-  std::int64_t k_tiles = 1, host = 1;
+  std::int64_t k_tiles = 1, host = 1, particles = 0;
 };
 LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, int k_tile_depth) {
   LongestRows rows;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     for (int irrep = 0; irrep < 8; ++irrep) {
       const ContractedExtent extent = contracted_extent(tiles, {spin, irrep});
+      rows.particles = std::max(rows.particles, extent.particles);
       rows.k_tiles = std::max(rows.k_tiles, ceil_div(extent.total(), k_tile_depth));
       if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
       rows.host = std::max(rows.host, extent.particles + 2 * extent.holes + 8);
     }
   }
   return rows;
+}
+
+/// Sets the demand of slabs of factors.
+void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t auxiliary, PanelDemand& demand) {
+  std::int64_t largest_vv = 0, largest_ov = 0;
+  const auto add = [&](const PanelKey& key, std::int64_t& largest) {
+    const std::int64_t bytes = Arena::rounded(slab_shape(tiles, auxiliary, key).bytes());
+    largest = std::max(largest, bytes);
+    demand.slabs += bytes;
+  };
+  for (int p = tiles.hole_tiles(); p < tiles.size(); ++p) {
+    if (tiles[p].partner != p) continue;
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      if (tiles.range(tiles[p].orbital_class, irrep).size > 0) add(PanelKey::factors_vv(p, irrep), largest_vv);
+    }
+    for (int h = 0; h < tiles.hole_tiles(); ++h) {
+      if (tiles[h].partner == h && tiles[h].spin() == tiles[p].spin()) add(PanelKey::factors_ov(h, p), largest_ov);
+    }
+  }
+  const std::int64_t products = formulation == SpinFormulation::spin_adapted ? 1 : 2;
+  demand.slabs_at_once = std::min(demand.slabs, products * (largest_vv + largest_ov));
+}
+
+/// What workers and buffers leave of the budget for panels and slabs of factors.
+std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
+                                  const PanelDemand& demand) {
+  return budget - workers * worker_bytes - panel_slots * demand.slot - demand.made_rows;
 }
 
 }  // namespace
@@ -97,12 +132,27 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
   const double vvoo_part = hole_block * particle * particle * hole;
   demand.slot = std::max(least_slot_bytes, whole_bytes(std::max(panel_part, vvoo_part) * sizeof(double)));
+  const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
+  if (auxiliary == 0) return demand;
+  add_slabs(tiles, problem.formulation, auxiliary, demand);
+  const double block_bytes = hole_block * particle * particle * padded(rows.particles, 2) * sizeof(double);
+  const std::int64_t block = whole_bytes(block_bytes),
+                     panel = whole_bytes(block_bytes * static_cast<double>(std::max<std::int64_t>(
+                                                           1, ceil_div(largest_hole, hole_block))));
+  demand.made_rows = std::clamp(usual_made_rows, block, panel);
   return demand;
+}
+
+std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
+                        const PanelDemand& demand) {
+  const std::int64_t beside = bytes_beside_buffers(budget, workers, worker_bytes, demand);
+  return std::clamp(beside / slab_part, demand.slabs_at_once, demand.slabs);
 }
 
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                          const PanelDemand& demand) {
-  return budget - workers * worker_bytes - panel_slots * demand.slot;
+  return bytes_beside_buffers(budget, workers, worker_bytes, demand) -
+         slab_bytes(budget, workers, worker_bytes, demand);
 }
 
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand) {

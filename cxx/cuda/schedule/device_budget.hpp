@@ -13,6 +13,7 @@
 ///
 ///     free memory = reserve + budget
 ///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
+///                   + PanelDemand::made_rows + slab_bytes                     (these only if there are factors)
 namespace trifuse::gpu {
 
 /// Limits for the number of workers of a device. With large tasks the smaller number keeps the device busy. Small tasks
@@ -41,15 +42,24 @@ std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
-/// What the packed panels of a tile space need on a device. `format`: of the operands.
+/// What the packed panels of a tile space need on a device. `format`: of the operands. Of a problem with factors, the
+/// device makes right panels from slabs of factors.
 struct PanelDemand {
-  std::int64_t largest_task;  ///< upper bound for the panels of one task
-  std::int64_t all;           ///< upper bound for all panels
-  std::int64_t slot;          ///< size of each pinned buffer; every panel can be sent in parts of at most this size
+  std::int64_t largest_task;   ///< upper bound for the panels of one task
+  std::int64_t all;            ///< upper bound for all panels
+  std::int64_t slot;           ///< size of each pinned buffer; every panel can be sent in parts of at most this size
+  std::int64_t made_rows = 0;  ///< for particles of the rows that the device makes; 0 without factors
+  std::int64_t slabs = 0;      ///< all slabs of factors; 0 without factors
+  std::int64_t slabs_at_once = 0;  ///< upper bound for the slabs of one panel
 };
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
-/// Returns the memory for panels: what workers and pinned buffers leave of the budget. Negative if they do not fit.
+/// Returns the memory for slabs of factors: all of them if they fit into half of the memory beside workers and buffers.
+/// Otherwise slabs come and go through this half.
+std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
+                        const PanelDemand& demand);
+/// Returns the memory for panels: what workers, pinned buffers and factors leave of the budget. Negative if they do not
+/// fit.
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                          const PanelDemand& demand);
 /// Returns the size of the panel cache: at most `panel_bytes`, and not much more than all panels need.

@@ -29,6 +29,12 @@ class PanelProviders : public OnGpu {
     if (!IsSkipped()) TRIFUSE_CUDA(cudaSetDevice(0));
   }
 
+  static std::shared_ptr<HostPanelProvider> host_provider(const PanelStore& store, const Problem& problem,
+                                                          const Plan& plan) {
+    const std::int64_t slot = panel_demand(problem, plan.tiles, formats[0]).slot;
+    return std::make_shared<HostPanelProvider>(store, std::make_shared<UploadRing>(slot));
+  }
+
   /// The panels that a task reads, with operands in every format. Each name occurs once.
   static std::vector<PanelName> names_of(const Problem& problem, const Plan& plan, const Task& task) {
     std::set<PanelName> names;
@@ -95,7 +101,7 @@ TEST_F(PanelProviders, MayComputePanelsOnTheDevice) {
   for_each_small_problem([](const Problem& problem, const Plan& plan) {
     const PanelStore store(problem, plan.tiles);
     const auto formula = std::make_shared<FormulaPanelProvider>();
-    const auto host = std::make_shared<HostPanelProvider>(store, panel_demand(problem, plan.tiles, formats[0]).slot);
+    const auto host = host_provider(store, problem, plan);
     PanelCache cache(plan.tiles, plan.formulation, std::int64_t{1} << 30, {formula, host});
     expect_panels(cache, store, problem, plan);
     // Every panel is an entry of its own in each format. The host sends vvoo blocks, once.
@@ -117,7 +123,7 @@ TEST_F(PanelProviders, ComputePanelsAgainThatWereEvicted) {
   for_each_small_problem([](const Problem& problem, const Plan& plan) {
     const PanelStore store(problem, plan.tiles);
     const auto formula = std::make_shared<FormulaPanelProvider>();
-    const auto host = std::make_shared<HostPanelProvider>(store, panel_demand(problem, plan.tiles, formats[0]).slot);
+    const auto host = host_provider(store, problem, plan);
     // Memory for the panels of the largest task, with gaps between them.
     std::int64_t largest = 0;
     for (const Task& task : plan.tasks) {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+/// Matrix products of slabs of three-index factors, in double precision on every device.
+namespace trifuse::gpu {
+
+/// A batch of matrix products with one left operand:
+///
+///     C[b, m, n] = sign * sum_k A[m, k] B[b, k, n]        added to C if `adds`
+///
+/// The sum over k runs in the same order for every element, whatever the other extents are. All arrays are in device
+/// memory. Their addresses, and all strides, are multiples of 2 doubles. The last index of each array is contiguous.
+struct SlabProduct {
+  const double* a;  ///< [rows, depth]
+  const double* b;  ///< [batches, depth, columns]
+  double* c;        ///< row m begins at (m / inner_rows) * c_outer + (m % inner_rows) * c_inner
+  std::int32_t batches, rows, columns, depth;
+  std::int32_t inner_rows;
+  std::int64_t a_row;                      ///< doubles between rows of A
+  std::int64_t b_batch, b_row;             ///< doubles between batches of B, between rows of B
+  std::int64_t c_batch, c_outer, c_inner;  ///< strides of C, in doubles
+  double sign;
+  bool adds;
+};
+
+/// Puts the products on `stream`. If `columns` is odd, the element behind the end of each row of C is written, too.
+void launch_slab_product(const SlabProduct& product, cudaStream_t stream);
+
+}  // namespace trifuse::gpu

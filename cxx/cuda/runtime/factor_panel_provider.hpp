@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "cxx/cuda/runtime/panel_provider.hpp"
+#include "cxx/cuda/runtime/slab_cache.hpp"
+#include "cxx/cuda/runtime/upload_ring.hpp"
+#include "cxx/operands/factor_products.hpp"
+#include "cxx/operands/panel_store.hpp"
+
+namespace trifuse::gpu {
+
+/// Makes right panels on the device from slabs of factors. The particles of a row are matrix products of slabs. The
+/// holes of a row are amplitudes, which come from the host. A panel that was evicted is made again.
+///
+/// The bits of a panel depend neither on the panels that were made before nor on the memory.
+class FactorPanelProvider final : public PanelProvider {
+ public:
+  struct Statistics {
+    SlabCache::Statistics slabs;
+    std::int64_t bytes_made = 0;  ///< of packed panels
+    double seconds = 0.0;         ///< on the device; products wait for kernels that run at the same time
+  };
+
+  /// Belongs to the current device. Provides nothing if the layout of `host` has no factors. `host`: must stay valid.
+  /// `ring`: of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for the particles of
+  /// rows, PanelDemand::made_rows.
+  FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
+                      std::int64_t row_bytes);
+
+  bool provides(const PanelName& name) const override;
+  bool prefetches() const override { return host_.has_others(); }
+  void prefetch(const PanelName& name) const override;
+  std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
+
+  /// Any thread may call this. The device must be the current one.
+  Statistics statistics() const;
+
+ private:
+  /// A part of a panel that is made at once: `holes` holes from `first` on.
+  struct Part {
+    std::int32_t first, holes;
+  };
+  /// Puts the products of a part on `stream`. `slabs`: of the products, vv and ov by turns.
+  void multiply(const PanelTiles& tiles, std::span<const FactorProduct> products, std::span<const double* const> slabs,
+                const Part& part, std::int64_t row, cudaStream_t stream);
+
+  const PanelStore& host_;
+  std::shared_ptr<UploadRing> ring_;
+  SlabCache slabs_;
+  std::int64_t row_bytes_;
+  DeviceArray<double> rows_;  ///< [h, p, p', d] of a part, before it is packed
+
+  /// The begin and the end of a production, on the device.
+  struct Span {
+    Event begin, end;
+    bool recorded = false;
+  };
+  /// Returns the seconds of a span, and waits for its end; 0 if none was recorded.
+  static double seconds_of(const Span& span);
+  mutable std::mutex mutex_;   ///< guards the members below
+  std::array<Span, 4> spans_;  ///< of the last productions; their times are not in `statistics_`
+  std::size_t next_span_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,76 @@
+#include "cxx/cuda/runtime/upload_ring.hpp"
+
+#include <algorithm>
+
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/cuda/schedule/device_budget.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+/// Calls `copy`(begin, end) for parts of [0, count), on several threads if there are many doubles. A single thread is
+/// slower than the bus: it copies about 3 GB/s of memory that other threads wrote.
+template <typename Copy>
+void in_parts(std::int64_t count, std::int64_t doubles, Copy copy) {
+  constexpr std::int64_t share = std::int64_t{1} << 18;  // doubles
+  const auto parts = std::clamp<std::int64_t>(doubles / share, 1, 12);
+  on_new_threads(static_cast<std::size_t>(parts), [&](std::size_t n) {
+    const std::int64_t part = static_cast<std::int64_t>(n);
+    copy(count * part / parts, count * (part + 1) / parts);
+  });
+}
+
+void copy_to_pinned(double* to, const double* from, std::int64_t doubles) {
+  in_parts(doubles, doubles,
+           [&](std::int64_t begin, std::int64_t end) { std::copy(from + begin, from + end, to + begin); });
+}
+
+}  // namespace
+
+UploadRing::UploadRing(std::int64_t slot_bytes) {
+  for (int n = 0; n < panel_slots; ++n) {
+    const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
+    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
+  }
+}
+
+UploadRing::Slot& UploadRing::next() {
+  current_ = (current_ + 1) % ring_.size();
+  Slot& slot = ring_[current_];
+  TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
+  return slot;
+}
+
+const double* UploadRing::stage(const double* from, std::int64_t doubles, cudaStream_t stream) {
+  Slot& slot = next();
+  copy_to_pinned(slot.host.data(), from, doubles);
+  TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(), static_cast<std::size_t>(doubles) * sizeof(double),
+                               cudaMemcpyHostToDevice, stream));
+  return slot.device.data();
+}
+
+void UploadRing::release(cudaStream_t stream) {
+  TRIFUSE_CUDA(cudaEventRecord(ring_[current_].free, stream));
+}
+
+void UploadRing::send_rows(double* to, const double* from, std::int64_t rows, std::int64_t length, std::int64_t stride,
+                           cudaStream_t stream) {
+  const std::int64_t step = std::max<std::int64_t>(1, room() / stride);
+  for (std::int64_t first = 0; first < rows; first += step) {
+    const std::int64_t count = std::min(step, rows - first);
+    Slot& slot = next();
+    double* const pinned = slot.host.data();
+    in_parts(count, count * stride, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const double* const source = from + (first + row) * length;
+        std::fill(std::copy(source, source + length, pinned + row * stride), pinned + (row + 1) * stride, 0.0);
+      }
+    });
+    TRIFUSE_CUDA(cudaMemcpyAsync(to + first * stride, pinned, static_cast<std::size_t>(count * stride) * sizeof(double),
+                                 cudaMemcpyHostToDevice, stream));
+    TRIFUSE_CUDA(cudaEventRecord(slot.free, stream));
+  }
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cxx/cuda/runtime/device_memory.hpp"
+
+namespace trifuse::gpu {
+
+/// A ring of pinned buffers through which operands go from the host's memory to a device. One worker at a time may use
+/// it, always with the same stream.
+class UploadRing {
+ public:
+  /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot.
+  explicit UploadRing(std::int64_t slot_bytes);
+
+  /// Doubles that one buffer holds.
+  std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }
+  /// Puts a copy of at most room() doubles on `stream`. Returns the device buffer that receives them. It belongs to the
+  /// caller until release().
+  const double* stage(const double* from, std::int64_t doubles, cudaStream_t stream);
+  /// Ends the use of the buffer that stage() returned last: the work that is on `stream` now is the last that reads it.
+  void release(cudaStream_t stream);
+  /// Puts a copy of any number of rows to the device address `to` on `stream`. `from`: rows of `length` doubles without
+  /// gaps. `stride`: doubles from one row to the next on the device, at most room(); the copy leaves zeros between
+  /// rows.
+  void send_rows(double* to, const double* from, std::int64_t rows, std::int64_t length, std::int64_t stride,
+                 cudaStream_t stream);
+
+ private:
+  /// A pinned buffer, and a device buffer for operands that are packed on the device.
+  struct Slot {
+    PinnedArray<double> host;
+    DeviceArray<double> device;
+    Event free{cudaEventDisableTiming};  ///< passes when the last use of both buffers has ended
+  };
+
+  /// Returns the next slot, after its last use has ended.
+  Slot& next();
+
+  std::vector<Slot> ring_;
+  std::size_t current_ = 0;
+};
+
+}  // namespace trifuse::gpu

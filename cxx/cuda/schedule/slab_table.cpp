@@ -1,0 +1,54 @@
+#include "cxx/cuda/schedule/slab_table.hpp"
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse::gpu {
+
+bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Place>& places) {
+  places.clear();
+  for (const Wanted& slab : slabs) {
+    const std::int64_t* offset = slabs_.use(slab.key);
+    if (offset != nullptr) slabs_.pin(slab.key);
+    places.push_back({offset == nullptr ? 0 : *offset, offset == nullptr});
+  }
+  bool enough = true;
+  for (std::size_t n = 0; n < slabs.size() && enough; ++n) {
+    if (!places[n].missing) continue;
+    auto offset = arena_.allocate(slabs[n].bytes);
+    while (!offset && slabs_.oldest() != nullptr) {
+      forget(PanelKey(*slabs_.oldest()));
+      offset = arena_.allocate(slabs[n].bytes);
+    }
+    enough = offset.has_value();
+    if (!enough) break;
+    places[n].offset = *offset;
+    slabs_.add(slabs[n].key, *offset);
+    slabs_.pin(slabs[n].key);
+  }
+  for (const Wanted& slab : slabs) {
+    if (slabs_.contains(slab.key)) slabs_.unpin(slab.key);
+  }
+  return enough;
+}
+
+std::vector<SlabTable::Place> SlabTable::place(std::span<const Wanted> slabs) {
+  std::vector<Place> places;
+  if (reserve(slabs, places)) return places;
+  // Either gaps between slabs of this list are in the way, or the list is too large. In empty memory there are no gaps.
+  while (slabs_.oldest() != nullptr) forget(PanelKey(*slabs_.oldest()));
+  if (reserve(slabs, places)) return places;
+  for (const Wanted& slab : slabs) forget(slab.key);
+  throw Error("The factors of one panel do not fit into the memory for factors on a GPU.");
+}
+
+void SlabTable::forget(const PanelKey& key) {
+  if (slabs_.contains(key)) arena_.release(slabs_.remove(key));
+}
+
+std::int64_t SlabTable::required(std::span<const Wanted> slabs) {
+  std::int64_t bytes = 0;
+  for (const Wanted& slab : slabs) bytes += Arena::rounded(slab.bytes);
+  return bytes;
+}
+
+}  // namespace trifuse::gpu
