@@ -55,6 +55,7 @@ class DumpChecker final : public SourceCheck {
  public:
   DumpChecker(const DenseInput& input, const DumpCheck& check)
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
+    if (check.integrals && input.factor_source != nullptr) input.factor_source->load();
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
