@@ -90,6 +90,10 @@ std::int64_t Calculation::rotated_bytes() const {
   return context_->rotated_bytes();
 }
 
+std::int64_t Calculation::made_bytes() const {
+  return context_->made_bytes();
+}
+
 bool Calculation::shares_operands() const {
   return context_->shares_operands();
 }

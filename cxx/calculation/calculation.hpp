@@ -43,9 +43,9 @@ struct CalculationOptions {
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
   int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
-  /// Memory limit, bytes. CPU: limit of the scratch, besides operands; default 2 GiB. If ranks share the operands:
-  /// limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA: limit on each GPU; default:
-  /// its free memory.
+  /// Memory limit, bytes. CPU: limit of the scratch and of panels made from factors, besides operands; default 2 GiB.
+  /// If ranks share the operands: limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA:
+  /// limit on each GPU; default: its free memory.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
@@ -132,6 +132,8 @@ class Calculation {
   std::int64_t scratch_bytes() const;
   /// Size of the amplitudes and integrals in semicanonical orbitals, bytes. They stay in memory besides the operands.
   std::int64_t rotated_bytes() const;
+  /// CPU: limit for the panels that are made from factors and kept for later tasks, bytes; 0 without factors.
+  std::int64_t made_bytes() const;
   /// True if several ranks share the operands.
   bool shares_operands() const;
 

@@ -119,13 +119,17 @@ void CalculationContext::choose_orbitals() {
 std::int64_t CalculationContext::rotated_bytes() const {
   double bytes = 0.0;
   for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) bytes += source->cost().bytes;
+    if (source != nullptr) bytes += source->cost().bytes + source->cost().factor_bytes;
   }
   return static_cast<std::int64_t>(bytes);
 }
 
 std::int64_t CalculationContext::memory_after_rotation() const {
-  return rotated_bytes() / of_rank_.sharers;
+  double bytes = 0.0;
+  for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
+    if (source != nullptr) bytes += source->cost().bytes / of_rank_.sharers + source->cost().factor_bytes;
+  }
+  return static_cast<std::int64_t>(bytes);
 }
 
 std::int64_t CalculationContext::peak_of_rotation() const {
@@ -133,7 +137,8 @@ std::int64_t CalculationContext::peak_of_rotation() const {
   const int ranks = of_rank_.sharers;
   double peak = semicanonical_right_->cost().peak(ranks);
   if (semicanonical_left_) {  // rotated after the right amplitudes
-    peak = std::max(peak, semicanonical_right_->cost().bytes / ranks + semicanonical_left_->cost().peak(ranks));
+    const RotationCost& right = semicanonical_right_->cost();
+    peak = std::max(peak, right.bytes / ranks + right.factor_bytes + semicanonical_left_->cost().peak(ranks));
   }
   return static_cast<std::int64_t>(peak);
 }
@@ -236,6 +241,7 @@ void CalculationContext::plan_memory() {
   operand_bytes_ = memory.operands;
   scratch_per_thread_ = memory.per_worker;
   in_use_per_thread_ = memory.in_use;
+  all_made_bytes_ = memory.made;
   const std::int64_t affordable = allowed / std::max<std::int64_t>(1, memory.per_worker);
   if (affordable < 1) {
     throw UsageError(
@@ -298,6 +304,10 @@ std::int64_t CalculationContext::memory_for_made_panels() const {
   // With CUDA, --memory limits the GPUs and not the host.
   if (options_.executor == ExecutorKind::cuda) return default_memory;
   return std::max<std::int64_t>(0, *options_.memory - scratch_bytes());
+}
+
+std::int64_t CalculationContext::made_bytes() const {
+  return std::min(all_made_bytes_, memory_for_made_panels());
 }
 
 void CalculationContext::plan_shared_memory() {

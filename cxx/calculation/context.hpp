@@ -59,6 +59,7 @@ class CalculationContext {
   std::int64_t operand_bytes() const { return operand_bytes_; }
   std::int64_t scratch_bytes() const { return scratch_per_thread_ * threads_; }
   std::int64_t rotated_bytes() const;
+  std::int64_t made_bytes() const;
   bool shares_operands() const;
   std::unique_ptr<Executor> make_executor() const;
   std::unique_ptr<CudaExecutor> make_cuda_executor() const;
@@ -135,7 +136,8 @@ class CalculationContext {
   Tiling tiles_{};
   Plan plan_;
   double largest_denominator_ = 0.0;
-  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, owned_bytes_ = 0;
+  std::int64_t operand_bytes_ = 0, scratch_per_thread_ = 0, in_use_per_thread_ = 0, owned_bytes_ = 0,
+               all_made_bytes_ = 0;
   std::optional<std::int64_t> memory_asked_;  ///< the user's limit of host memory, bytes
   int threads_ = 1;
   Communicator* communicator_ = nullptr;

@@ -149,7 +149,7 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
   constexpr std::int64_t width = sizeof(double);
   const TileSpace fine = cpu_panel_tiles(tiles, limits);
   return {PanelLayout::required_doubles(problem, fine) * width, SubtaskWorker::scratch_doubles(problem, fine) * width,
-          PanelLayout::doubles_in_use(problem, fine) * width};
+          PanelLayout::doubles_in_use(problem, fine) * width, PanelLayout::made_doubles(problem, fine) * width};
 }
 
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits) {
@@ -159,7 +159,8 @@ CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& pan
   const std::int64_t scratch =
       SubtaskWorker::scratch_doubles(problem, fine) + PanelLayout::doubles_in_use(problem, fine);
   return {PanelLayout::required_doubles(problem, panel_tiles) * width, scratch * width,
-          PanelLayout::doubles_in_use(problem, panel_tiles) * width};
+          PanelLayout::doubles_in_use(problem, panel_tiles) * width,
+          PanelLayout::made_doubles(problem, panel_tiles) * width};
 }
 
 }  // namespace trifuse

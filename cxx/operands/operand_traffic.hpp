@@ -12,7 +12,7 @@ struct OperandTraffic {
   std::int64_t read_bytes = 0;       ///< read from the tile sources to fill the own sections
   std::int64_t fetched_bytes = 0;    ///< read from the memory of other ranks
   std::int64_t peer_bytes = 0;       ///< read from the GPUs of other ranks; not part of `fetched_bytes`
-  std::int64_t cache_bytes = 0;      ///< largest size of the cache of other ranks' panels
+  std::int64_t cache_bytes = 0;      ///< largest sizes of the caches of other ranks' panels and of made panels
   std::int64_t panels_wanted = 0;    ///< acquired panels of other ranks
   std::int64_t panels_hit = 0;       ///< of these, panels that were in the cache or on their way
 };

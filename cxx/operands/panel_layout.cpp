@@ -315,6 +315,11 @@ std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace&
   });
 }
 
+std::int64_t PanelLayout::made_doubles(const Problem& problem, const TileSpace& tiles) {
+  if (auxiliary_of(problem) == 0) return 0;
+  return whole_doubles(problem, tiles) - panel_doubles(problem, tiles, [](const ContractedExtent&) { return 0; });
+}
+
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_doubles(problem, tiles);

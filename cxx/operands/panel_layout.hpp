@@ -138,6 +138,8 @@ class PanelLayout {
   /// Returns the length of all left, right and vvoo panels as tasks read them, in doubles. It is the same as
   /// `required_doubles` if there are no factors.
   static std::int64_t whole_doubles(const Problem& problem, const TileSpace& tiles);
+  /// Returns the length of all right panels that are made from factors, in doubles; 0 if there are no factors.
+  static std::int64_t made_doubles(const Problem& problem, const TileSpace& tiles);
   /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles. With
   /// factors, it includes the slabs and the holes from which one right panel is made. No panel of the layout is longer.
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);

@@ -247,10 +247,11 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
   const JobShape& job = prediction.job;
   const double ranks = job.ranks;
   const double seconds = cost.operations / (machine.cores_per_node * job.nodes * machine.core_rate);
-  if (!prediction.shared_operands) return {cost.bytes, cost.peak(1), seconds * ranks};
+  if (!prediction.shared_operands) return {cost.bytes + cost.factor_bytes, cost.peak(1), seconds * ranks};
   // Data lie evenly on all ranks. A rank fetches its share twice: between the two pairs of indices, and for operands.
   const double owned = cost.bytes / ranks, fetched = 2.0 * owned * (1.0 - 1.0 / ranks);
-  return {owned, cost.peak(job.ranks), seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
+  return {owned + cost.factor_bytes, cost.peak(job.ranks),
+          seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
 }  // namespace trifuse

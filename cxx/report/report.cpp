@@ -149,9 +149,13 @@ std::string describe_plan(const Calculation& calculation) {
                               calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
-  text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}\n",
+  const std::string made = calculation.made_bytes() > 0 ? fmt::format(", at most {} of panels made from factors",
+                                                                      bytes(calculation.made_bytes()))
+                                                        : "";
+  text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
                       bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
-                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s");
+                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s",
+                      made);
   return text;
 }
 
@@ -206,8 +210,9 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   return text;
 }
 
-/// Describes shared operands: how many bytes a rank stores, and how many bytes moved between ranks.
-std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
+/// Describes shared operands: how many bytes a rank stores, and how many bytes moved between ranks. `factors`: true if
+/// panels are made from factors.
+std::string describe_traffic(const std::vector<OperandTraffic>& ranks, bool factors) {
   OperandTraffic most, sum;
   for (const OperandTraffic& rank : ranks) {
     most.own_bytes = std::max(most.own_bytes, rank.own_bytes);
@@ -219,9 +224,10 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks) {
     sum.panels_hit += rank.panels_hit;
   }
   std::string text = fmt::format(
-      "Operands     in Global Arrays: at most {} in a rank, and a cache of {} for panels of other ranks\n"
+      "Operands     in Global Arrays: at most {} in a rank, and a cache of {} for panels of other ranks{}\n"
       "Fetched      {} from other ranks, at most {} by one rank; {:.1f} % cache hits\n",
-      bytes(most.own_bytes), bytes(most.cache_bytes), bytes(sum.fetched_bytes), bytes(most.fetched_bytes),
+      bytes(most.own_bytes), bytes(most.cache_bytes), factors ? " and made panels" : "", bytes(sum.fetched_bytes),
+      bytes(most.fetched_bytes),
       100.0 * static_cast<double>(sum.panels_hit) / static_cast<double>(std::max<std::int64_t>(1, sum.panels_wanted)));
   if (sum.peer_bytes > 0) text += fmt::format("             {} from GPU to GPU\n", bytes(sum.peer_bytes));
   return text;
@@ -270,7 +276,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       "\n"
       "             {:.2f} s in total, from opening the input to the energies\n",
       times.whole);
-  if (!result.traffic.empty()) text += describe_traffic(result.traffic);
+  if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.made_bytes() > 0);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
         "Journal      another kind of device computed {} of its tasks: energies agree to 1e-12, not to the last bit\n",
@@ -378,7 +384,10 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
           {"largest_denominator", std::isfinite(calculation.largest_denominator())
                                       ? nlohmann::ordered_json(calculation.largest_denominator())
                                       : nlohmann::ordered_json()},
-          {"memory", {{"operand_bytes", calculation.operand_bytes()}, {"scratch_bytes", calculation.scratch_bytes()}}},
+          {"memory",
+           {{"operand_bytes", calculation.operand_bytes()},
+            {"made_bytes", calculation.made_bytes()},
+            {"scratch_bytes", calculation.scratch_bytes()}}},
           {"threads", calculation.threads()},
           {"tiles", tiles}};
 }
@@ -431,6 +440,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
                     {"rotated_bytes", calculation.rotated_bytes()},
+                    {"made_bytes", calculation.made_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));

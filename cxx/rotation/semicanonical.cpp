@@ -66,15 +66,27 @@ void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation
   copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
+/// The blocks of V2 that are rotated: all that triples need, without {p p|h p} if there are factors.
+BlockIndex rotated_v2_blocks(const TileSource& source) {
+  if (!source.has_integrals()) return {};
+  const TileSpace& space = source.tiles();
+  BlockIndex all = triples_v2_blocks(space);
+  if (source.factors() == nullptr) return all;
+  BlockIndex rest;
+  for (const Block& block : all.blocks()) {
+    if (space[block.tiles[3]].space() == Space::hole) rest.add(block.tiles, block.key, block.size);
+  }
+  return rest;
+}
+
 }  // namespace
 
 double RotationCost::peak(int ranks) const {
-  return RotatedTensor::peak_bytes(bytes / ranks, largest_group);
+  return RotatedTensor::peak_bytes(bytes / ranks, largest_group) + factor_bytes;
 }
 
 RotationCost rotation_cost(const TileSource& source) {
   const TileSpace& space = source.tiles();
-  const bool integrals = source.has_integrals();
   const auto [hole_tile, particle_tile] = largest_tiles(space);
   std::int64_t holes = 0, particles = 0;  // sizes of the largest runs
   for (const OrbitalClass c : orbital_classes) {
@@ -84,14 +96,19 @@ RotationCost rotation_cost(const TileSource& source) {
   // Groups of both pairs of T2, then of the largest class of V2.
   std::int64_t group =
       std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
-  if (integrals) {
+  if (source.has_integrals() && source.factors() == nullptr) {
     const std::int64_t lower = particle_tile * particle_tile * holes * particles;
     group = std::max({group, lower, hole_tile * particle_tile * particles * particles});
   }
-  const BlockIndex t2 = t2_blocks(space), v2 = integrals ? triples_v2_blocks(space) : BlockIndex();
+  const BlockIndex t2 = t2_blocks(space), v2 = rotated_v2_blocks(source);
   constexpr double width = sizeof(double);
-  return {width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(group),
-          RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2)};
+  RotationCost cost{width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(group),
+                    RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2), 0.0};
+  if (const FactorSource* const factors = source.factors()) {
+    cost.operations += RotatedFactors::operations(space, factors->auxiliary());
+    cost.factor_bytes = RotatedFactors::bytes(space, factors->auxiliary());
+  }
+  return cost;
 }
 
 struct SemicanonicalSource::Numbers {
@@ -101,7 +118,9 @@ struct SemicanonicalSource::Numbers {
 };
 
 SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
-    : source_(source), fock_source_(fock_source), rotation_(fock_source), cost_(rotation_cost(source)) {}
+    : source_(source), fock_source_(fock_source), rotation_(fock_source), cost_(rotation_cost(source)) {
+  if (source.factors() != nullptr) factors_ = std::make_unique<RotatedFactors>(tiles(), *source.factors());
+}
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
@@ -132,11 +151,12 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   };
   RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
   std::optional<RotatedTensor> v2;
+  if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
   if (has_integrals()) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);
     };
-    v2.emplace(space, triples_v2_blocks(space), rotation_, read_v2, concurrent, go_on, communicator);
+    v2.emplace(space, rotated_v2_blocks(source_), rotation_, read_v2, concurrent, go_on, communicator);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }
@@ -164,6 +184,7 @@ void SemicanonicalSource::read_t2(int p1, int p2, int h3, int h4, std::span<doub
 
 void SemicanonicalSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
   if (!numbers().v2) throw std::logic_error("The requested integrals do not exist.");
+  if (factors_ && tiles()[g2].space() == Space::particle) return factors_->read_v2({g3, g4, g1, g2}, block);
   numbers().v2->read(v2_key(tiles(), g3, g4, g1, g2), block);
 }
 

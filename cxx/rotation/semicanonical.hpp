@@ -7,6 +7,7 @@
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
+#include "cxx/rotation/rotated_factors.hpp"
 #include "cxx/rotation/rotated_tensor.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -17,10 +18,12 @@ struct RotationCost {
   double bytes;          ///< of T2 and V2, all ranks together
   double largest_group;  ///< bytes of the largest group that is rotated at once
   double operations;     ///< floating-point operations; a multiplication and an addition count as two
+  double factor_bytes;   ///< of factors, which each rank stores completely
   /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };
-/// Cost of the rotation of T2 and, if `source` has integrals, of V2.
+/// Cost of the rotation of T2 and, if `source` has integrals, of V2. If the integrals have factors, the factors are
+/// rotated in place of the blocks {p p|h p}.
 RotationCost rotation_cost(const TileSource& source);
 
 /// Amplitudes and integrals in semicanonical orbitals.
@@ -44,7 +47,7 @@ class SemicanonicalSource final : public TileSource {
   void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
   /// Cost of `rotate`.
   const RotationCost& cost() const { return cost_; }
-  /// Size of the rotated T2 and V2 in this process, bytes. Requires `rotate`.
+  /// Size of the rotated T2 and V2 in this process without factors, bytes. Requires `rotate`.
   std::int64_t own_bytes() const;
 
   const SourceInfo& info() const override { return source_.info(); }
@@ -53,6 +56,7 @@ class SemicanonicalSource final : public TileSource {
   bool has_integrals() const override { return source_.has_integrals(); }
   bool has_fock() const override { return true; }
   bool concurrent_reads() const override { return true; }
+  const FactorSource* factors() const override { return factors_.get(); }
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
   void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
@@ -67,6 +71,7 @@ class SemicanonicalSource final : public TileSource {
   const TileSource& fock_source_;
   OrbitalRotation rotation_;
   RotationCost cost_;
+  std::unique_ptr<RotatedFactors> factors_;  ///< null if the source has none
   std::unique_ptr<const Numbers> numbers_;
 };
 

@@ -6,13 +6,17 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/problems.hpp"
 #include "tests/support/thread_communicator.hpp"
 #include "tests/support/transformed_source.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -164,6 +168,50 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsIfNoRankHasAllOfThem) {
         EXPECT_LT(static_cast<double>(most), 1.3 * alone.cost().bytes / ranks);
       }
     }
+  }
+}
+
+TEST(SemicanonicalOrbitals, RotateFactorsInPlaceOfIntegrals) {
+  for (const int irreps : {1, 2, 4}) {
+    const SyntheticMolecule molecule = open_shell(Reference::rohf, {5, 3, 6, 8}, irreps);
+    const FactoredProblem problem(molecule, SpinFormulation::spin_orbital);
+    const auto fock = rotated_source(problem.with_integrals, random_rotations(problem.with_integrals.tiles(), 7));
+    SemicanonicalSource stored(problem.with_integrals, *fock), result(problem.with_factors, *fock);
+    EXPECT_EQ(stored.factors(), nullptr);
+    ASSERT_NE(result.factors(), nullptr);
+    EXPECT_EQ(result.factors()->auxiliary(), problem.with_factors.auxiliary());
+    std::vector<double> none(1);
+    EXPECT_THROW(
+        result.factors()->read_ov({OrbitalClass::hole_alpha, 0, 1}, {OrbitalClass::particle_alpha, 0, 1}, none),
+        std::logic_error);
+    stored.rotate(nullptr);
+    result.rotate(nullptr);
+    EXPECT_LT(result.cost().bytes, stored.cost().bytes);
+    EXPECT_EQ(result.cost().bytes, static_cast<double>(result.own_bytes()));
+    EXPECT_EQ(result.cost().factor_bytes, 8.0 * 19 * (6 * (6 + 5) + 8 * (8 + 3)));
+    const std::vector<double> found = everything_in(result), expected = everything_in(stored);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t n = 0; n < found.size(); ++n) ASSERT_NEAR(found[n], expected[n], 1e-14) << n;
+    EXPECT_GT(relative_difference(found, everything_in(problem.with_factors)), 0.01);
+
+    const Plan plan = make_plan(stored.tiles(), SpinFormulation::spin_orbital);
+    const auto energies_of = [&](const SemicanonicalSource& source) {
+      Problem of_source = problem.of_factors;
+      of_source.right = &source;
+      return task_numbers(*make_cpu_executor(of_source, plan.tiles), plan, 1);
+    };
+    const std::vector<double> energies = energies_of(result);
+    EXPECT_LT(relative_difference(energies, energies_of(stored)), 1e-12);
+    const auto failures = failures_of_ranks(
+        3,
+        [&](Communicator& communicator) {
+          SemicanonicalSource shared(problem.with_factors, *fock);
+          shared.rotate(&communicator);
+          EXPECT_EQ(energies_of(shared), energies);
+          run_collectively(&communicator, [] {});  // other ranks may still read memory of this rank
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(3));
   }
 }
 

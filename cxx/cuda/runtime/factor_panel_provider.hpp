@@ -63,8 +63,8 @@ class FactorPanelProvider final : public PanelProvider {
   };
   /// Returns the seconds of a span, and waits for its end; 0 if none was recorded.
   static double seconds_of(const Span& span);
-  mutable std::mutex mutex_;   ///< guards the members below
-  std::array<Span, 4> spans_;  ///< of the last productions; their times are not in `statistics_`
+  mutable std::mutex mutex_;    ///< guards the members below
+  std::array<Span, 32> spans_;  ///< of the last productions; their times are not in `statistics_`
   std::size_t next_span_ = 0;
   Statistics statistics_;
 };

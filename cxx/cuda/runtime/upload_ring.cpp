@@ -35,19 +35,27 @@ UploadRing::UploadRing(std::int64_t slot_bytes) {
   }
 }
 
-UploadRing::Slot& UploadRing::next() {
-  current_ = (current_ + 1) % ring_.size();
-  Slot& slot = ring_[current_];
-  TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
-  return slot;
+std::int64_t UploadRing::make_room(std::int64_t doubles) {
+  if (used_ + doubles > room()) {
+    current_ = (current_ + 1) % ring_.size();
+    TRIFUSE_CUDA(cudaEventSynchronize(ring_[current_].free));
+    used_ = 0;
+  }
+  const std::int64_t offset = used_;
+  constexpr std::int64_t alignment = 32;  // doubles
+  used_ += (doubles + alignment - 1) / alignment * alignment;
+  return offset;
 }
 
 const double* UploadRing::stage(const double* from, std::int64_t doubles, cudaStream_t stream) {
-  Slot& slot = next();
-  copy_to_pinned(slot.host.data(), from, doubles);
-  TRIFUSE_CUDA(cudaMemcpyAsync(slot.device.data(), slot.host.data(), static_cast<std::size_t>(doubles) * sizeof(double),
-                               cudaMemcpyHostToDevice, stream));
-  return slot.device.data();
+  const std::int64_t offset = make_room(doubles);
+  const Slot& slot = ring_[current_];
+  double* const pinned = slot.host.data() + offset;
+  double* const to = slot.device.data() + offset;
+  copy_to_pinned(pinned, from, doubles);
+  TRIFUSE_CUDA(
+      cudaMemcpyAsync(to, pinned, static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyHostToDevice, stream));
+  return to;
 }
 
 void UploadRing::release(cudaStream_t stream) {
@@ -59,8 +67,8 @@ void UploadRing::send_rows(double* to, const double* from, std::int64_t rows, st
   const std::int64_t step = std::max<std::int64_t>(1, room() / stride);
   for (std::int64_t first = 0; first < rows; first += step) {
     const std::int64_t count = std::min(step, rows - first);
-    Slot& slot = next();
-    double* const pinned = slot.host.data();
+    const std::int64_t offset = make_room(count * stride);
+    double* const pinned = ring_[current_].host.data() + offset;
     in_parts(count, count * stride, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const double* const source = from + (first + row) * length;
@@ -69,7 +77,7 @@ void UploadRing::send_rows(double* to, const double* from, std::int64_t rows, st
     });
     TRIFUSE_CUDA(cudaMemcpyAsync(to + first * stride, pinned, static_cast<std::size_t>(count * stride) * sizeof(double),
                                  cudaMemcpyHostToDevice, stream));
-    TRIFUSE_CUDA(cudaEventRecord(slot.free, stream));
+    release(stream);
   }
 }
 

@@ -8,8 +8,10 @@
 
 namespace trifuse::gpu {
 
-/// A ring of pinned buffers through which operands go from the host's memory to a device. One worker at a time may use
-/// it, always with the same stream.
+/// A ring of pinned buffers through which operands go from the host's memory to a device. Small copies share a buffer.
+/// So many of them can be on their way while the device executes a kernel, and the packing of none has begun.
+///
+/// One worker at a time may use a ring, always with the same stream.
 class UploadRing {
  public:
   /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot.
@@ -17,10 +19,10 @@ class UploadRing {
 
   /// Doubles that one buffer holds.
   std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }
-  /// Puts a copy of at most room() doubles on `stream`. Returns the device buffer that receives them. It belongs to the
-  /// caller until release().
+  /// Puts a copy of at most room() doubles on `stream`. Returns the device memory that receives them. It belongs to the
+  /// caller until release(), which must follow before the next copy.
   const double* stage(const double* from, std::int64_t doubles, cudaStream_t stream);
-  /// Ends the use of the buffer that stage() returned last: the work that is on `stream` now is the last that reads it.
+  /// Ends the use of the memory that stage() returned last: the work that is on `stream` now is the last that reads it.
   void release(cudaStream_t stream);
   /// Puts a copy of any number of rows to the device address `to` on `stream`. `from`: rows of `length` doubles without
   /// gaps. `stride`: doubles from one row to the next on the device, at most room(); the copy leaves zeros between
@@ -36,11 +38,13 @@ class UploadRing {
     Event free{cudaEventDisableTiming};  ///< passes when the last use of both buffers has ended
   };
 
-  /// Returns the next slot, after its last use has ended.
-  Slot& next();
+  /// Finds room for `doubles` in the current slot, or in the next one after its last use has ended. Returns the offset
+  /// in the slot, which is the current one afterwards.
+  std::int64_t make_room(std::int64_t doubles);
 
   std::vector<Slot> ring_;
   std::size_t current_ = 0;
+  std::int64_t used_ = 0;  ///< doubles of the current slot
 };
 
 }  // namespace trifuse::gpu
