@@ -18,6 +18,7 @@
 #include "drivers/plan_trace.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::cli {
@@ -30,7 +31,7 @@ constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
 struct PlanCommand {
   SourceOptions source;
-  std::optional<std::int64_t> occupied, virtuals;
+  std::optional<std::int64_t> occupied, virtuals, auxiliary;
   int irreps = 1;
   std::string reference = "rhf", formulation = "auto", gpu_model = "h200", memory, operands = "auto", json, trace;
   std::optional<std::int64_t> tile_size;
@@ -102,6 +103,7 @@ struct PlanCommand {
       if (occupied || virtuals) {
         throw UsageError("Give either amplitudes (PATH) or --occupied and --virtual, not both.");
       }
+      if (auxiliary) throw UsageError("--naux goes with --occupied and --virtual; a dump has its own factors.");
       return source.open();
     }
     if (!occupied || !virtuals) {
@@ -112,6 +114,7 @@ struct PlanCommand {
     made_up.occupied_alpha = made_up.occupied_beta = *occupied;
     made_up.virtual_alpha = made_up.virtual_beta = *virtuals;
     made_up.irreps = irreps;
+    made_up.auxiliary = auxiliary.value_or(0);
     made_up.hole_tile = made_up.particle_tile = std::int64_t{1} << 20;
     return make_synthetic_source(made_up);
   }
@@ -243,6 +246,8 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
   plan->add_option("--virtual", command->virtuals, "Virtual orbitals of each spin")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
+  plan->add_option("--naux", command->auxiliary, "Auxiliary functions, if integrals come from factors; default: stored")
+      ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
   plan->add_option("--irreps", command->irreps, "Number of irreps: 1, 2, 4 or 8")
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->capture_default_str();

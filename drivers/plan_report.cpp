@@ -44,12 +44,20 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                                  format_bytes(p.node_bytes), format_bytes(machine.node_memory),
                                  p.shared_operands ? "one copy shared by all ranks" : "one copy in every rank",
                                  format_bytes(p.operand_bytes));
+  if (p.factor_bytes > 0.0) {
+    text += fmt::format("             node: {} of factors of the input; each rank has {}\n",
+                        format_bytes(p.node_factor_bytes), format_bytes(p.factor_bytes));
+  }
   if (p.job.gpus == 0) return text;
   const GpuMemory& gpu = p.gpu;
   text += fmt::format("             GPU: {} to use: {} scratch of {} workers, {} panels of the largest task,\n",
                       format_bytes(gpu.budget), format_bytes(gpu.scratch), gpu.workers, format_bytes(gpu.working_set));
   text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
                       format_bytes(gpu.read_ahead), format_bytes(gpu.all_panels));
+  if (gpu.all_slabs > 0.0) {
+    text += fmt::format("             {} for slabs of factors, which make panels; all slabs together have {}\n",
+                        format_bytes(gpu.slabs), format_bytes(gpu.all_slabs));
+  }
   if (p.owned_bytes > 0.0) {
     text += fmt::format("             {} of the cached panels are owned for all GPUs of the node\n",
                         format_bytes(p.owned_bytes));
@@ -69,6 +77,20 @@ std::string describe_moved(const Prediction& p) {
                     "\n"
                     "             copies run beside kernels for {:.1f} % of the time\n",
                     100.0 * tasks.copy_busy / std::max(1e-12, tasks.gpus * tasks.seconds));
+}
+
+std::string describe_making(const Prediction& p, double least) {
+  const Simulation& tasks = p.tasks;
+  if (least <= 0.0) return "";
+  std::string text =
+      fmt::format("Factors      panels are made with {:.3g} operations, {:.2f} times those that make each panel once",
+                  tasks.made_operations, tasks.made_operations / least);
+  if (tasks.gpus > 0) {
+    text += fmt::format(";\n             {:.2f} % of the time of the GPUs, {} sent",
+                        100.0 * tasks.making_busy / std::max(1e-12, tasks.gpus * tasks.seconds),
+                        plural(static_cast<double>(tasks.slabs_sent), "slab"));
+  }
+  return text + "\n";
 }
 
 std::string describe_schedule(const Prediction& p) {
@@ -170,7 +192,7 @@ std::string describe(const PlanReport& report) {
         format_bytes(report.rotation->rotated_bytes), format_bytes(report.rotation->peak_bytes),
         report.rotation->seconds);
   }
-  text += describe_moved(p);
+  text += describe_moved(p) + describe_making(p, report.inspection.all_making());
   text += fmt::format(
       "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} starting, {:.2f} {}, {:.2f} tasks, "
       "{:.2f} final sum\n",
@@ -238,15 +260,23 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
           {"bytes_needed",
            tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed) : nlohmann::ordered_json()},
           {"panels_dropped", tasks.panels_dropped},
+          {"factors",
+           {{"operations", tasks.made_operations},
+            {"seconds_of_all_gpus", tasks.making_busy},
+            {"slabs_sent", tasks.slabs_sent}}},
           {"memory",
            {{"operands_shared", p.shared_operands},
             {"rank_bytes", p.operand_bytes},
             {"owned_for_other_gpus", p.owned_bytes},
             {"node_bytes", p.node_bytes},
+            {"factors_rank_bytes", p.factor_bytes},
+            {"factors_node_bytes", p.node_factor_bytes},
             {"gpu",
              {{"budget", p.gpu.budget},
               {"workers", p.gpu.workers},
               {"scratch", p.gpu.scratch},
+              {"slabs", p.gpu.slabs},
+              {"all_slabs", p.gpu.all_slabs},
               {"panels", p.gpu.panels},
               {"working_set", p.gpu.working_set},
               {"read_ahead", p.gpu.read_ahead},

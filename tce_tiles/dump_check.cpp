@@ -22,11 +22,10 @@
 #include "tce_tiles/dump_energy.hpp"
 #include "tce_tiles/dump_slabs.hpp"
 #include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/small_arrays_check.hpp"
 
 namespace trifuse {
 namespace {
-
-constexpr double fock_tolerance = 1e-7;
 
 /// Number of slabs that the equation of the single excitations keeps. Threads work on neighbouring jobs, which need the
 /// slabs of few occupied orbitals.
@@ -40,8 +39,7 @@ std::size_t number_of(Spin spin) {
 }
 
 OrbitalClass class_of(Space space, Spin spin) {
-  if (space == Space::hole) return spin == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-  return spin == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+  return space == Space::hole ? hole_class(spin) : particle_class(spin);
 }
 
 /// The data for the energies of all pairs of one t2 array.
@@ -57,6 +55,7 @@ class DumpChecker final : public SourceCheck {
  public:
   DumpChecker(const DenseInput& input, const DumpCheck& check)
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
+    if (check.integrals && input.factor_source != nullptr) input.factor_source->load();
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
@@ -88,7 +87,13 @@ class DumpChecker final : public SourceCheck {
   std::vector<Spin> spins() const {
     return header_.restricted ? std::vector{Spin::alpha} : std::vector{Spin::alpha, Spin::beta};
   }
-  const DenseArrays& arrays_of_integrals() const { return other_ != nullptr ? *other_->arrays : own_; }
+  const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
+  const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
+  /// The factors that make ovvv needless; null if there are none. If irreps forbid elements of ovvv, each element must
+  /// be computed and checked.
+  const FactorSource* factors(const DenseInput& input) const {
+    return header_.symmetry ? nullptr : input.factor_source.get();
+  }
 
   void read_small_arrays();
   bool find_equations();
@@ -97,13 +102,11 @@ class DumpChecker final : public SourceCheck {
   void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
+  void add_factors(const FactorSpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
-  void check_t1(const ArraySpec& spec) const;
-  void check_fock(Spin spin) const;
-  std::vector<double> read_fock(const DenseArrays& arrays, Spin spin) const;
 
   const DenseInput& input_;
   const DenseInput* other_;  ///< the input of the integrals, if it is another one
@@ -130,7 +133,7 @@ void DumpChecker::read_small_arrays() {
     values.resize(static_cast<std::size_t>(array->size()));
     array->read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
-    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(spec); });
+    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[number_of(spec.first)]); });
   }
 }
 
@@ -146,7 +149,7 @@ bool DumpChecker::find_equations() {
   const DenseArrays& arrays = arrays_of_integrals();
   if (!present_integrals(arrays, header_)) return false;
   for (const Spin spin : spins()) {
-    if (open_fock(arrays, header_, spin)) fock_[number_of(spin)] = read_fock(arrays, spin);
+    if (open_fock(arrays, header_, spin)) fock_[number_of(spin)] = read_checked_fock(arrays, header_, spin);
   }
   measured_.fock_in_energy = !fock_[0].empty();
   // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
@@ -173,7 +176,7 @@ void DumpChecker::set_up_singles() {
       problem.fock[s][p * (n + 1)] = p < holes.size() ? holes[p] : particles[p - holes.size()];
     }
   }
-  const DumpHeader& of_integrals = other_ != nullptr ? other_->header : header_;
+  const DumpHeader& of_integrals = input_of_integrals().header;
   std::array<std::vector<double>, 2> occupied, virtuals;
   for (const Spin spin : spins()) {
     occupied[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::hole, spin))];
@@ -184,6 +187,7 @@ void DumpChecker::set_up_singles() {
   slabs_->describe(problem);
   use_single_threaded_blas();
   singles_.emplace(std::move(problem), *slabs_, cached_slabs);
+  if (const FactorSource* const found = factors(input_of_integrals())) singles_->use_factors(*found);
 }
 
 void DumpChecker::plan() {
@@ -204,7 +208,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   if (singles_) energies_.assign(singles_energies, 0.0);
   for (const Spin spin : spins()) {
     if (check_.integrals && open_fock(own_, header_, spin)) {
-      jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(spin); });
+      jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(own_, header_, spin); });
     }
     if (singles_ && !fock_[number_of(spin)].empty()) {
       jobs_[0].push_back([this, spin](ThreadBuffers&) { add_singles(spin); });
@@ -219,8 +223,11 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
-  if (!own.empty()) {
-    for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
+  if (own.empty()) return;
+  for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
+  if (factors(input_) == nullptr) return;
+  for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
+    if (spec.symmetric() && space_of(spec.p) == Space::particle) add_factors(spec);
   }
 }
 
@@ -237,7 +244,7 @@ void DumpChecker::plan_second_stage(const std::vector<ArraySpec>& own, const std
     }
   }
   for (const ArraySpec& spec : other_ != nullptr ? tested : own) {
-    if (spec.kind == ArrayKind::ovvv) add_ovvv(spec, jobs);
+    if (spec.kind == ArrayKind::ovvv && factors(input_of_integrals()) == nullptr) add_ovvv(spec, jobs);
   }
   std::stable_sort(jobs.begin(), jobs.end(), [](const OrbitalJob& x, const OrbitalJob& y) {
     return std::tie(x.u, x.s, x.n) < std::tie(y.u, y.s, y.n);
@@ -250,6 +257,19 @@ void DumpChecker::add_boxes(const ArraySpec& spec) {
   for (const BoxIndex& at : array.begins()) {
     jobs_[0].push_back(
         [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
+  }
+}
+
+/// Adds the check that no element of ovvv can be too large. The elements (ia|ia) are in ovov.
+void DumpChecker::add_factors(const FactorSpec& spec) {
+  constexpr std::int64_t step = 16;
+  const std::int64_t v = header_.size(spec.p);
+  for (std::int64_t begin = 0; begin < v; begin += step) {
+    const std::int64_t count = std::min(step, v - begin);
+    jobs_[0].push_back([this, spec, begin, count, v](ThreadBuffers&) {
+      const double largest = largest_square(*input_.factor_source, spec.p, begin, count, v);
+      check_size(largest, largest_integral, own_.label(spec.name));
+    });
   }
 }
 
@@ -328,51 +348,6 @@ void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& 
   measured_.largest_t2 = std::max(measured_.largest_t2, t2.largest);
 }
 
-void DumpChecker::check_t1(const ArraySpec& spec) const {
-  const std::vector<double>& values = t1_[number_of(spec.first)];
-  const ArrayLabel label = own_.label(spec.name);
-  check_size(largest_magnitude(values, label), largest_amplitude, label);
-  const std::vector<int>&i_irreps = irreps(spec.axes[0]), &a_irreps = irreps(spec.axes[1]);
-  auto value = values.begin();
-  for (std::size_t i = 0; i < i_irreps.size(); ++i) {
-    for (std::size_t a = 0; a < a_irreps.size(); ++a, ++value) {
-      if (i_irreps[i] == a_irreps[a] || std::abs(*value) <= irrep_tolerance) continue;
-      throw_forbidden(label, std::array{std::int64_t(i), std::int64_t(a)}, *value);
-    }
-  }
-}
-
-std::vector<double> DumpChecker::read_fock(const DenseArrays& arrays, Spin spin) const {
-  const auto array = open_fock(arrays, header_, spin);
-  std::vector<double> values(static_cast<std::size_t>(array->size()));
-  array->read_all(values);
-  check_size(largest_magnitude(values, array->label()), largest_integral, array->label());
-  return values;
-}
-
-void DumpChecker::check_fock(Spin spin) const {
-  const std::vector<double> values = read_fock(own_, spin);
-  const ArrayLabel label = own_.label(fock_dataset(spin, header_.restricted));
-  std::vector<int> irrep = irreps(class_of(Space::hole, spin));
-  const std::vector<int>& particles = irreps(class_of(Space::particle, spin));
-  irrep.insert(irrep.end(), particles.begin(), particles.end());
-  const std::size_t n = irrep.size();
-  for (std::size_t p = 0; p < n; ++p) {
-    for (std::size_t q = 0; q < n; ++q) {
-      const double value = values[p * n + q], other = values[q * n + p];
-      if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
-        throw_forbidden(label, std::array{std::int64_t(p), std::int64_t(q)}, value);
-      }
-      if (std::abs(value - other) > fock_tolerance * std::max(1.0, std::abs(value))) {
-        throw InputError(
-            fmt::format("{} is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; {} the Fock matrix "
-                        "again.",
-                        label.text(), p, q, value, q, p, other, label.words.write));
-      }
-    }
-  }
-}
-
 void DumpChecker::add_singles(Spin spin) {
   const std::vector<double>& fock = fock_[number_of(spin)];
   const std::vector<double>& t1 = t1_[number_of(spin)];
@@ -399,7 +374,8 @@ std::vector<double> DumpChecker::run(int stage) {
   const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
   auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
   // Without memory for its buffers, OpenBLAS would wait for ever in a matrix product.
-  const auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
+  auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
+  if (singles_) bytes_of_boxes += singles_->thread_bytes();
   if (singles_ && stage == 1) threads = threads_with_blas_memory(threads, bytes_of_boxes);
   // One thread reads while other threads check the boxes that they have read.
   share_among_threads<ThreadBuffers>(mine.size(), threads, [&](std::size_t n, ThreadBuffers& buffers) {
@@ -407,7 +383,10 @@ std::vector<double> DumpChecker::run(int stage) {
     (*mine[n])(buffers);
   });
   if (!singles_) return {};
-  if (stage == 1) return singles_->second_sums();
+  if (stage == 1) {
+    singles_->add_factors(threads);
+    return singles_->second_sums();
+  }
   std::vector<double> sums = energies_;
   for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
   const std::vector<double> of_singles = singles_->first_sums();

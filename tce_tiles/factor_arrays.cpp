@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -36,32 +37,23 @@ bool has_rows(const DumpHeader& header, const FactorSpec& spec) {
 /// Symmetric factors have rows only for p >= q.
 class Factors {
  public:
-  /// Reads the factors from `array`, of shape [naux,p_count,q_count], or [naux,p_count(p_count+1)/2] with p >= q.
-  /// `symmetric`: true if p and q are orbitals of one space. Throws InputError if the elements are not valid.
-  Factors(const DenseArray& array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
-      : symmetric_(symmetric), auxiliary_(array.shape()[0]), p_count_(p_count), q_count_(q_count) {
-    const std::int64_t rows = symmetric ? pair_count(p_count) : p_count * q_count;
-    require_memory(rows, array.label());
-    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
-    const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
-    constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
-    const std::int64_t slab = std::clamp<std::int64_t>(slab_doubles / std::max<std::int64_t>(1, pairs), 1, 64);
-    const auto slabs = static_cast<std::size_t>((auxiliary_ + slab - 1) / slab);
-    share_with_turns<Buffer>(slabs, available_threads(), false, [&](std::size_t n, Buffer& buffer, auto&) {
-      const std::int64_t begin = static_cast<std::int64_t>(n) * slab, count = std::min(slab, auxiliary_ - begin);
-      buffer.reserve(static_cast<std::size_t>(count * pairs));
-      const std::span<double> read = buffer.span().first(static_cast<std::size_t>(count * pairs));
-      std::vector<std::int64_t> offset(array.shape().size(), 0), extent(array.shape().begin(), array.shape().end());
-      offset[0] = begin;
-      extent[0] = count;
-      array.read(offset, extent, read);
-      check_finite(read, array.label());
-      store(read.data(), begin, count, pairs, array);
-    });
+  /// `array`: the factors, of shape [naux,p_count,q_count], or [naux,p_count(p_count+1)/2] with p >= q. `symmetric`:
+  /// true if p and q are orbitals of one space.
+  Factors(std::shared_ptr<const DenseArray> array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
+      : array_(std::move(array)),
+        symmetric_(symmetric),
+        auxiliary_(array_->shape()[0]),
+        p_count_(p_count),
+        q_count_(q_count) {}
+
+  /// Reads the factors if they have not been read. Thread-safe. Throws InputError if the elements are not valid.
+  void load() {
+    std::call_once(loaded_, [&] { read(*array_); });
   }
 
   std::int64_t auxiliary() const { return auxiliary_; }
 
+  // Call load() before these functions.
   /// Returns the rows of orbital p with the orbitals q, q + 1, ..., q + count - 1: an array [count,naux]. It is in
   /// `buffer` unless the rows stand side by side in memory.
   const double* rows(std::int64_t p, std::int64_t q, std::int64_t count, Buffer& buffer) const {
@@ -85,6 +77,27 @@ class Factors {
 
   std::int64_t number_of(std::int64_t p, std::int64_t q) const {
     return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
+  }
+
+  void read(const DenseArray& array) {
+    const std::int64_t rows = symmetric_ ? pair_count(p_count_) : p_count_ * q_count_;
+    require_memory(rows, array.label());
+    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
+    const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
+    constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
+    const std::int64_t slab = std::clamp<std::int64_t>(slab_doubles / std::max<std::int64_t>(1, pairs), 1, 64);
+    const auto slabs = static_cast<std::size_t>((auxiliary_ + slab - 1) / slab);
+    share_with_turns<Buffer>(slabs, available_threads(), false, [&](std::size_t n, Buffer& buffer, auto&) {
+      const std::int64_t begin = static_cast<std::int64_t>(n) * slab, count = std::min(slab, auxiliary_ - begin);
+      buffer.reserve(static_cast<std::size_t>(count * pairs));
+      const std::span<double> read = buffer.span().first(static_cast<std::size_t>(count * pairs));
+      std::vector<std::int64_t> offset(array.shape().size(), 0), extent(array.shape().begin(), array.shape().end());
+      offset[0] = begin;
+      extent[0] = count;
+      array.read(offset, extent, read);
+      check_finite(read, array.label());
+      store(read.data(), begin, count, pairs, array);
+    });
   }
 
   /// Stores elements for the auxiliary functions from `begin` on. `read` [count,pairs].
@@ -112,16 +125,18 @@ class Factors {
                     array.label().text(), auxiliary, p, q, x, auxiliary, q, p, y, array.label().words.write));
   }
 
-  bool symmetric_;
-  std::int64_t auxiliary_, p_count_, q_count_;
+  const std::shared_ptr<const DenseArray> array_;
+  const bool symmetric_;
+  const std::int64_t auxiliary_, p_count_, q_count_;
+  std::once_flag loaded_;
   Buffer rows_;
 };
 
 /// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].
 class ArrayOfFactors final : public DenseArray {
  public:
-  ArrayOfFactors(ArrayLabel label, std::array<std::int64_t, 4> shape, std::shared_ptr<const Factors> left,
-                 std::shared_ptr<const Factors> right)
+  ArrayOfFactors(ArrayLabel label, std::array<std::int64_t, 4> shape, std::shared_ptr<Factors> left,
+                 std::shared_ptr<Factors> right)
       : DenseArray(std::move(label)), shape_(shape), left_(std::move(left)), right_(std::move(right)) {}
 
   std::span<const std::int64_t> shape() const override { return shape_; }
@@ -131,6 +146,8 @@ class ArrayOfFactors final : public DenseArray {
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
             std::span<double> out) const override {
     if (out.empty()) return;
+    left_->load();
+    right_->load();
     const std::int64_t auxiliary = left_->auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
     thread_local Buffer all_left, some_left, some_right;
     all_left.reserve(static_cast<std::size_t>(pairs * auxiliary));
@@ -148,7 +165,7 @@ class ArrayOfFactors final : public DenseArray {
 
  private:
   std::array<std::int64_t, 4> shape_;
-  std::shared_ptr<const Factors> left_, right_;
+  std::shared_ptr<Factors> left_, right_;
 };
 
 /// Arrays, and the integral arrays that their factors give.
@@ -159,7 +176,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     refuse_stored_integrals();
     use_single_threaded_blas();
     for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
-      if (has_rows(header_, spec)) factors_.emplace(Pair(spec.p, spec.q), read_factors(spec));
+      if (has_rows(header_, spec)) factors_.emplace(Pair(spec.p, spec.q), open_factors(spec));
     }
     for (const ArraySpec& spec : all_integrals()) names_.emplace(spec.name, spec);
   }
@@ -179,10 +196,14 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   std::int64_t auxiliary() const override { return auxiliary_; }
+  void load() const override {
+    for (const auto& [pair, factors] : factors_) factors->load();
+  }
 
   void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override {
     if (out.empty()) return;
-    const Factors& factors = *factors_of(p.orbital_class, d.orbital_class);
+    Factors& factors = *factors_of(p.orbital_class, d.orbital_class);
+    factors.load();
     // Whole cache lines are read and written: `width` rows with `width` auxiliary functions at a time.
     constexpr std::int64_t width = 8;
     for (std::int64_t n = 0; n < p.count; ++n) {
@@ -203,7 +224,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
 
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
     if (out.empty()) return;
-    const Factors& factors = *factors_of(h.orbital_class, p.orbital_class);
+    Factors& factors = *factors_of(h.orbital_class, p.orbital_class);
+    factors.load();
     double* to = out.data();
     for (std::int64_t n = 0; n < h.count; ++n) {
       for (std::int64_t k = 0; k < p.count; ++k)
@@ -221,7 +243,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   /// The factors of two classes; null if they have no elements. A restricted reference has factors of alpha orbitals.
-  std::shared_ptr<const Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
+  std::shared_ptr<Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
     const auto stored = [&](OrbitalClass c) {
       if (!header_.restricted) return c;
       return space_of(c) == Space::hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
@@ -240,8 +262,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     }
   }
 
-  /// Reads the factors of a pair of spaces.
-  std::shared_ptr<const Factors> read_factors(const FactorSpec& spec) {
+  /// Opens the factors of a pair of spaces.
+  std::shared_ptr<Factors> open_factors(const FactorSpec& spec) {
     const auto array = arrays_->array(spec.name);
     const auto shape = array->shape();
     const std::int64_t p_count = header_.size(spec.p), q_count = header_.size(spec.q);
@@ -261,13 +283,13 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
                                    shape[0] != auxiliary_ ? fmt::format(", but other factors have {}", auxiliary_) : "",
                                    words().write, max_auxiliary));
     }
-    return std::make_shared<const Factors>(*array, p_count, q_count, spec.symmetric());
+    return std::make_shared<Factors>(array, p_count, q_count, spec.symmetric());
   }
 
   std::shared_ptr<const DenseArrays> arrays_;
   const DumpHeader header_;
   std::int64_t auxiliary_ = 0;  ///< number of auxiliary functions
-  std::map<Pair, std::shared_ptr<const Factors>> factors_;
+  std::map<Pair, std::shared_ptr<Factors>> factors_;
   std::map<std::string, ArraySpec> names_;  ///< the integral arrays
 };
 

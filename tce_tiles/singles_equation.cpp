@@ -186,6 +186,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   const auto half = [&](const std::array<bool, 2>& of_spin) { return same && of_spin[spin] ? 0.5 : 1.0; };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
   const Slab slab = tau(u, s, orbital);
+  if (factors_) factors_->add(u, s, orbital, slab->data());
   Buffer memory;
   memory.reserve(std::max(vu * os * std::max(os, vs), os * vs * vs));
   std::vector<double> part(os * vs, 0.0);
@@ -280,6 +281,10 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
     }
   }
   add_to_residual(s, part);
+}
+
+void SinglesEquation::add_factors(int threads) {
+  for (int u = 0; factors_ && u < spins(); ++u) add_to_residual(u, factors_->take_residual(u, threads));
 }
 
 std::vector<double> SinglesEquation::second_sums() const {

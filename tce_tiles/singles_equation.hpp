@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cxx/base/joint_buffer.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/factor_singles.hpp"
 #include "tce_tiles/singles_residual.hpp"
 
 /// The CCSD equation of the single excitations, as a test of a whole input.
@@ -65,7 +67,8 @@ class SinglesSlabs {
 
 /// Evaluates the equation in two passes over the input. Order of calls:
 ///   1. add_ovov for all of ovov; with several processes, sum `first_sums` over them and pass it to `set_first_sums`
-///   2. add_orbital for all n and add_ovvv for all of ovvv; sum `second_sums` in the same way
+///   2. add_orbital for all n, and add_ovvv for all of ovvv or at the end add_factors; sum `second_sums` in the same
+///   way
 ///   3. residual()
 /// The add functions are thread-safe.
 class SinglesEquation {
@@ -76,6 +79,10 @@ class SinglesEquation {
 
   /// Keeps at least this many slabs from now on. Call it before the passes.
   void cache_slabs(std::size_t slabs) { max_cached_slabs_ = std::max(max_cached_slabs_, slabs); }
+
+  /// Takes the term of ovvv from factors: add_ovvv is not called. Call it before the passes. `factors` must outlive the
+  /// equation.
+  void use_factors(const FactorSource& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
 
   const SinglesProblem& problem() const { return problem_; }
   /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.
@@ -94,6 +101,11 @@ class SinglesEquation {
   /// Second pass: adds the terms of a box of ovvv. Every element of ovvv must be in exactly one box. A box must hold
   /// the whole last axis.
   void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
+  /// Second pass: adds the term of ovvv of all orbitals of add_orbital, if factors are used. Uses at most `threads`
+  /// threads.
+  void add_factors(int threads);
+  /// Bytes that one thread needs for factors.
+  std::int64_t thread_bytes() const { return factors_ ? factors_->thread_bytes() : 0; }
   /// The result of the second pass, to be summed over processes as `first_sums` is.
   std::vector<double> second_sums() const;
   /// Replaces the result of the second pass by `sums`.
@@ -129,6 +141,7 @@ class SinglesEquation {
   std::size_t max_cached_slabs_;
   mutable std::mutex mutex_;
   std::list<CachedSlab> cache_;
+  std::optional<FactorSingles> factors_;
   /// By spin, each of shape [o,v]: sum t_me (me|nf) over equal spins; the same over opposite spins; F_nf - f_nf; the
   /// residual of the second pass.
   std::array<std::vector<double>, 2> coulomb_same_, coulomb_opposite_, coupling_, residual_;

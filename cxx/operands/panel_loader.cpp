@@ -412,6 +412,7 @@ void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vecto
 }
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
+  if (problem.right->factors() != nullptr) problem.right->factors()->load();
   load_amplitudes(*problem.right, AmplitudeSide::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);

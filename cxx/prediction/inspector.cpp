@@ -1,11 +1,14 @@
 #include "cxx/prediction/inspector.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/cuda/schedule/slab_shape.hpp"
+#include "cxx/operands/factor_products.hpp"
 #include "cxx/operands/panel_layout.hpp"
 
 namespace trifuse {
@@ -21,11 +24,14 @@ std::uint64_t key_of(const gpu::PanelName& name) {
   return key;
 }
 
+/// Number of rows of a panel.
+std::int64_t row_count(const gpu::Packing& packing) {
+  return std::int64_t{packing.extent[0]} * packing.extent[1] * packing.extent[2];
+}
+
 /// Size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  std::int64_t doubles = packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted);
-  for (std::size_t q = 0; q < 3; ++q) doubles *= packing.extent[q];
-  return doubles;
+  return row_count(packing) * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
 }
 
 }  // namespace
@@ -35,13 +41,34 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   KernelWorkModel model(plan.formulation, {shapes.begin(), shapes.end()});
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
+  std::map<PanelKey, std::uint32_t> slab_numbers;
   std::vector<std::size_t> last_task;  // [panel] last task that reads it
+  const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
+  slab_begin_.push_back(0);
   ContractionList contractions;
   gpu::TaskProgram program;
   kind_.reserve(plan.tasks.size());
   panel_begin_.reserve(plan.tasks.size() + 1);
   panel_begin_.push_back(0);
   double bytes = 0.0;
+  // Sets how the device makes a right panel from factors.
+  const auto add_making = [&](const PanelTiles& tiles, const gpu::Packing& packing) {
+    ContractedIndex index{};
+    right_contracted_index(plan.tiles, plan.formulation, tiles, index);
+    const ContractedExtent extent = contracted_extent(plan.tiles, index);
+    sent_.back() =
+        static_cast<double>(row_count(packing) * padded_row(problem.sides() * extent.holes)) * sizeof(double);
+    const auto products = factor_products(plan.tiles, plan.formulation, tiles);
+    for (const FactorProduct& product : products) {
+      for (const PanelKey& slab : {product.vv, product.ov}) {
+        const auto [it, is_new] = slab_numbers.try_emplace(slab, static_cast<std::uint32_t>(slab_bytes_.size()));
+        if (is_new) slab_bytes_.push_back(static_cast<double>(gpu::slab_shape(plan.tiles, auxiliary, slab).bytes()));
+        slabs_.push_back(it->second);
+      }
+    }
+    making_.back() = 2.0 * static_cast<double>(products.size()) * static_cast<double>(row_count(packing)) *
+                     static_cast<double>(extent.particles) * static_cast<double>(auxiliary);
+  };
   const auto add = [&](const gpu::PanelName& name) {
     const auto [it, is_new] = panel_numbers.try_emplace(key_of(name), static_cast<std::uint32_t>(sent_.size()));
     const std::uint32_t number = it->second;
@@ -49,6 +76,10 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
       const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
+      making_.push_back(0.0);
+      const auto [p, pp, h, unused] = name.key.tiles;
+      if (auxiliary > 0 && name.key.kind == PanelKind::right) add_making({p, pp, h}, packing);
+      slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));
       last_task.push_back(plan.tasks.size());
     }
     if (last_task[number] == kind_.size()) return;
@@ -81,18 +112,38 @@ std::span<const std::uint32_t> Inspection::panels(std::size_t task) const {
 }
 
 double Inspection::all_bytes_sent() const {
-  return std::accumulate(sent_.begin(), sent_.end(), 0.0);
+  return std::accumulate(slab_bytes_.begin(), slab_bytes_.end(), std::accumulate(sent_.begin(), sent_.end(), 0.0));
 }
 
 double Inspection::all_bytes_on_device() const {
   return std::accumulate(on_device_.begin(), on_device_.end(), 0.0);
 }
 
+double Inspection::all_making() const {
+  return std::accumulate(making_.begin(), making_.end(), 0.0);
+}
+
+double Inspection::all_bytes_on_device_of_sent() const {
+  double bytes = 0.0;
+  for (std::uint32_t panel = 0; panel < panel_count(); ++panel) {
+    if (slabs(panel).empty()) bytes += on_device_[panel];
+  }
+  return bytes;
+}
+
+std::span<const std::uint32_t> Inspection::slabs(std::uint32_t panel) const {
+  return std::span(slabs_).subspan(slab_begin_[panel], slab_begin_[panel + 1] - slab_begin_[panel]);
+}
+
 double Inspection::needed_bytes(std::size_t first, std::size_t last) const {
-  std::unordered_set<std::uint32_t> seen;
+  std::unordered_set<std::uint32_t> seen, seen_slabs;
   double bytes = 0.0;
   for (std::uint64_t n = panel_begin_[first]; n < panel_begin_[last]; ++n) {
-    if (seen.insert(panels_[n]).second) bytes += sent_[panels_[n]];
+    if (!seen.insert(panels_[n]).second) continue;
+    bytes += sent_[panels_[n]];
+    for (const std::uint32_t slab : slabs(panels_[n])) {
+      if (seen_slabs.insert(slab).second) bytes += slab_bytes_[slab];
+    }
   }
   return bytes;
 }

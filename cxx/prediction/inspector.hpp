@@ -11,7 +11,8 @@
 namespace trifuse {
 
 /// The work that a plan gives to GPUs: the kernel work and the panels of each task, and the bytes of each panel. It
-/// depends only on the tiles. It takes about 250 bytes of memory for each task.
+/// depends only on the tiles and the number of auxiliary functions of factors. It takes about 250 bytes of memory for
+/// each task.
 class Inspection {
  public:
   /// Inspects all tasks of `plan`. Of `problem` it uses only the formulation, the number of sides and the sets of
@@ -35,16 +36,29 @@ class Inspection {
 
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  /// Bytes of a panel from host to device, and on the device with padding.
+  /// Bytes of a panel from host to device, and on the device with padding. Of a panel that the device makes from
+  /// factors, only the holes of its rows are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
-  /// The sums of these over all panels.
+  /// The sums of these over all panels; `all_bytes_sent` with all slabs of factors.
   double all_bytes_sent() const;
   double all_bytes_on_device() const;
+  /// Number of different slabs of factors; 0 if the integrals have no factors.
+  std::size_t slab_count() const { return slab_bytes_.size(); }
+  /// Bytes of a slab. Slabs are numbered from 0.
+  double slab_bytes(std::uint32_t slab) const { return slab_bytes_[slab]; }
+  /// Numbers of the slabs from which the device makes a panel. Empty if it is sent as a whole.
+  std::span<const std::uint32_t> slabs(std::uint32_t panel) const;
+  /// Floating-point operations of the products that make a panel from slabs; 0 if it is sent as a whole.
+  double making(std::uint32_t panel) const { return making_[panel]; }
+  /// Floating-point operations that make each panel once.
+  double all_making() const;
+  /// Bytes on the device of all panels that are sent as a whole.
+  double all_bytes_on_device_of_sent() const;
   /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
-  /// Bytes that are sent for tasks [first, last) of the plan if no panel is on the device before and no panel is sent
-  /// twice.
+  /// Bytes that are sent for tasks [first, last) of the plan if no panel and no slab is on the device before, and none
+  /// is sent twice.
   double needed_bytes(std::size_t first, std::size_t last) const;
 
  private:
@@ -54,6 +68,10 @@ class Inspection {
   std::vector<std::uint64_t> panel_begin_;  ///< [task + 1] index in panels_; one element more than tasks
   std::vector<std::uint32_t> panels_;       ///< panels of all tasks, task by task
   std::vector<double> sent_, on_device_;    ///< [panel] bytes
+  std::vector<double> making_;              ///< [panel] operations
+  std::vector<std::uint32_t> slab_begin_;   ///< [panel + 1] index in slabs_
+  std::vector<std::uint32_t> slabs_;        ///< slabs of all panels, panel by panel
+  std::vector<double> slab_bytes_;          ///< [slab]
   double largest_task_ = 0.0;
 };
 

@@ -22,6 +22,7 @@ MachineModel h200() {
   m.rate_zeros = 65.3e12;
   m.rate_spin_orbital = 53.2e12;
   m.rate_spin_adapted = 49.4e12;
+  m.rate_factors = 30e12;
   m.target_spin_orbital = 10.5e-6;
   m.target_spin_adapted = 15.5e-6;
   m.gpu_memory = 138.5 * gib;
@@ -73,6 +74,7 @@ MachineModel scaled(const DataSheet& sheet) {
   m.rate_zeros *= matrix;
   m.rate_spin_orbital *= matrix;
   m.rate_spin_adapted *= matrix;
+  m.rate_factors *= matrix;
   m.target_spin_orbital /= vector_of_one;
   m.target_spin_adapted /= vector_of_one;
   m.gpu_memory = sheet.memory_gib * gib;
@@ -103,7 +105,7 @@ double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation form
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 28> numbers = {{
+  static constexpr std::array<MachineNumber, 29> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "multiprocessors of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "rate of products of padding zeros",
        "measured: matrix instruction from registers"},
@@ -111,6 +113,7 @@ std::span<const MachineNumber> machine_numbers() {
        "fitted to five measured runs"},
       {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", "rate of products, spin-adapted form",
        "fitted to four measured runs"},
+      {"rate-factors", &M::rate_factors, "op/s", "rate of products of factors that make panels", "estimate"},
       {"target-spin-orbital", &M::target_spin_orbital, "s",
        "time of a multiprocessor for each computed target of a CTA tile besides its products, spin-orbital form",
        "measured: parts left out in turn; then fitted to five measured runs"},

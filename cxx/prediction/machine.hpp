@@ -20,6 +20,7 @@ struct MachineModel {
   double rate_zeros = 0.0;           ///< products of zeros: the peak of the matrix instruction
   double rate_spin_orbital = 0.0;    ///< products of nonzero numbers, which the power limit slows down
   double rate_spin_adapted = 0.0;    ///< the same in the spin-adapted formulation
+  double rate_factors = 0.0;         ///< products of factors that make panels
   double target_spin_orbital = 0.0;  ///< seconds of a multiprocessor for a target of a CTA tile, without products
   double target_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
   double gpu_memory = 0.0;           ///< bytes of a GPU that are free before a run

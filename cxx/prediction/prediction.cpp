@@ -63,12 +63,13 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
-/// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels if it fits, else 0.
+/// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made
+/// from factors if it fits, else 0.
 double owned_for_peers(const Prediction& prediction, const Inspection& inspection, const gpu::PanelDemand& demand,
                        int nodes) {
   const JobShape& job = prediction.job;
   if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
-  const double owned = inspection.all_bytes_on_device() / job.gpus;
+  const double owned = inspection.all_bytes_on_device_of_sent() / job.gpus;
   const auto limit = gpu::launch_limit_beside_owned(whole_bytes(prediction.gpu.panels), whole_bytes(owned), demand);
   return limit ? owned : 0.0;
 }
@@ -78,16 +79,51 @@ double rate_from_others(double processes, int nodes, const MachineModel& machine
   return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
 }
 
+/// Bytes per second of operands from the memory of ranks to a GPU.
+double rate_from_ranks(const Prediction& prediction, int nodes, const MachineModel& machine) {
+  if (!prediction.shared_operands || prediction.job.gpus == 0) return machine.link;
+  return std::min(machine.link, rate_from_others(prediction.job.gpus, nodes, machine));
+}
+
 /// Bytes per second of panels to a GPU, for panels that the GPU does not own.
 double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
   const JobShape& job = prediction.job;
-  double from_ranks = machine.link;
-  if (prediction.shared_operands && job.gpus > 0) {
-    from_ranks = std::min(machine.link, rate_from_others(job.gpus, nodes, machine));
-  }
+  const double from_ranks = rate_from_ranks(prediction, nodes, machine);
   if (prediction.owned_bytes == 0.0) return from_ranks;
   const double here = gpus_on_node(job, nodes), gpus = job.gpus;
   return gpus / ((here - 1) / machine.peer + (gpus - here) / from_ranks);
+}
+
+/// Floating-point operations with factors besides the panels of tasks, and the size of the factors.
+struct FactorCost {
+  double check = 0.0;     ///< of the check of the input, which makes ovov and two terms of the singles equation
+  double operands = 0.0;  ///< of left panels and vvoo blocks
+  double bytes = 0.0;     ///< of the factors of oo, ov and vv, packed
+};
+/// The cost for a problem. All members are 0 if its integrals have no factors.
+FactorCost factor_cost(const Problem& problem) {
+  FactorCost cost;
+  const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
+  if (auxiliary == 0) return cost;
+  const TileSpace& tiles = problem.right->tiles();
+  bool irreps = false;
+  for (const Tile& tile : tiles.tiles()) irreps = irreps || tile.irrep != tiles[0].irrep;
+  const auto naux = static_cast<double>(auxiliary);
+  const auto size = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
+  double holes = 0.0, particles = 0.0;  // of all spins that have factors of their own
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (tiles.restricted() && spin == Spin::beta) continue;
+    const bool alpha = spin == Spin::alpha;
+    const double o = size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
+                 v = size(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
+    cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v + v * (v + 1.0) / 2.0);
+    holes += o;
+    particles += v;
+  }
+  const double pairs = holes * particles;
+  cost.check = 6.0 * naux * pairs * pairs + (irreps ? 2.0 * naux * pairs * particles * particles : 0.0);
+  cost.operands = 2.0 * naux * pairs * (pairs + holes * holes);
+  return cost;
 }
 
 /// Writes a sentence for everything that does not fit into memory.
@@ -99,13 +135,17 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
                     "further and be slower than predicted; use a smaller --tile-size.",
                     format_bytes(gpu.task_bound), format_bytes(std::max(0.0, gpu.launch))));
   }
-  if (prediction.node_bytes > machine.node_memory) {
+  const double needed = prediction.node_bytes + prediction.node_factor_bytes;
+  if (needed > machine.node_memory) {
+    // More nodes share the operands, but each rank has all factors.
+    const double room = machine.node_memory - prediction.node_factor_bytes;
     prediction.obstacles.push_back(fmt::format(
-        "Operands do not fit: they take {} on each of {} node{}, and a node has {}; {}.",
-        format_bytes(prediction.node_bytes), nodes, nodes == 1 ? "" : "s", format_bytes(machine.node_memory),
-        prediction.shared_operands
-            ? fmt::format("use at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / machine.node_memory))
-            : "share them between ranks (--operands shared), or use fewer ranks on a node"));
+        "Operands do not fit: they take {} on each of {} node{}, and a node has {}; {}.", format_bytes(needed), nodes,
+        nodes == 1 ? "" : "s", format_bytes(machine.node_memory),
+        prediction.shared_operands && room > 0.0
+            ? fmt::format("use at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / room))
+        : prediction.shared_operands ? "use fewer ranks on a node"
+                                     : "share them between ranks (--operands shared), or use fewer ranks on a node"));
   }
 }
 
@@ -125,7 +165,10 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   GpuMemory memory;
   memory.budget = static_cast<double>(budget);
   memory.workers = static_cast<int>(workers);
-  memory.scratch = static_cast<double>(budget - panels);
+  const std::int64_t slabs = gpu::slab_bytes(budget, workers, worker, demand);
+  memory.slabs = static_cast<double>(slabs);
+  memory.all_slabs = static_cast<double>(demand.slabs);
+  memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
@@ -149,6 +192,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.shared_operands = job.ranks > 1 && job.operands != own;
   prediction.operand_bytes = prediction.shared_operands ? operands / nodes / owners : operands;
   prediction.node_bytes = prediction.shared_operands ? operands / nodes : operands * ranks_on_node;
+  const FactorCost factors = factor_cost(problem);
+  prediction.factor_bytes = factors.bytes;
+  prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
 
   KernelWork all;
@@ -164,13 +210,16 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.owned_bytes =
       owned_for_peers(prediction, inspection, gpu::panel_demand(problem, plan.tiles, inspection.shape().format), nodes);
   settings.copy_rate = copy_rate(prediction, nodes, machine);
+  settings.slab_bytes = prediction.gpu.slabs;
+  settings.slab_rate = rate_from_ranks(prediction, nodes, machine);
   settings.lanes = job.lanes;
   find_obstacles(prediction, nodes, machine);
   prediction.tasks = simulate(plan, inspection, machine, settings);
 
   const auto tasks = static_cast<double>(plan.tasks.size());
   // The checked amplitudes and integrals have about the size of the operands. Each rank checks a part.
-  prediction.seconds_checking = operands / (machine.check * nodes);
+  const double cores = machine.cores_per_node * machine.core_rate * nodes;
+  prediction.seconds_checking = operands / (machine.check * nodes) + factors.check / cores;
   prediction.seconds_startup = machine.startup;
   prediction.seconds_planning = tasks * machine.plan_task;
   const double file_bytes = prediction.shared_operands ? job.read_bytes / nodes : job.read_bytes;
@@ -178,6 +227,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, owners);
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
+  // Each rank multiplies factors to its part of the operands, or to all operands.
+  prediction.seconds_loading += factors.operands * (prediction.shared_operands ? 1.0 : job.ranks) / cores;
   if (prediction.shared_operands && ranks_on_node > 1) {
     const double files = std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), max_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);

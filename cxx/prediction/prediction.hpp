@@ -25,9 +25,12 @@ struct JobShape {
 
 /// The layout of a GPU's memory, bytes.
 struct GpuMemory {
-  int workers = 0;           ///< number of host threads that prepare its launches
-  double budget = 0.0;       ///< memory that the run may use
-  double scratch = 0.0;      ///< spilled targets, programs and sums of all workers; ring of arriving panels
+  int workers = 0;      ///< number of host threads that prepare its launches
+  double budget = 0.0;  ///< memory that the run may use
+  /// Spilled targets, programs and sums of all workers; ring of arriving panels; rows of panels that are made.
+  double scratch = 0.0;
+  double slabs = 0.0;        ///< memory for slabs of factors
+  double all_slabs = 0.0;    ///< size of all slabs of factors
   double panels = 0.0;       ///< memory of the panel cache
   double launch = 0.0;       ///< most memory that the panels of one launch may take
   double all_panels = 0.0;   ///< size of all panels of the plan
@@ -45,6 +48,8 @@ struct Prediction {
   bool shared_operands = false;  ///< true: ranks share the operands
   double operand_bytes = 0.0;    ///< operands on each rank that stores operands
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
+  /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands.
+  double factor_bytes = 0.0, node_factor_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   double seconds_checking = 0.0;  ///< check of the input

@@ -47,9 +47,9 @@ struct Process {
 };
 
 struct Gpu {
-  explicit Gpu(double panel_bytes) : memory(panel_bytes) {}
-  PanelMemory memory;
-  std::vector<bool> had;
+  Gpu(double panel_bytes, double slab_bytes) : memory(panel_bytes), slabs(slab_bytes) {}
+  PanelMemory memory, slabs;
+  std::vector<bool> had, had_slabs;
   double copies_end = 0.0, kernels_end = 0.0, bytes = 0.0;
   int lane = -1;
 };
@@ -66,6 +66,7 @@ class Simulator {
       : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
     for (const KernelWork& work : inspection.kinds())
       seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation));
+    making_share_ = inspection.all_making() / std::max(1.0, plan.total_operations);
     std::vector<double> rates;
     for (const SimulatedRank& rank : settings.ranks) {
       rates.push_back(rank.assignment.role == RankAssignment::Role::idle ? 0.0 : rank.assignment.rate);
@@ -88,10 +89,12 @@ class Simulator {
       if (rank.gpus == 0 && !idle) ++result_.core_ranks;
       result_.gpus += rank.gpus;
     }
-    for (int g = 0; g < result_.gpus; ++g) gpus_.emplace_back(settings.panel_bytes);
+    for (int g = 0; g < result_.gpus; ++g) gpus_.emplace_back(settings.panel_bytes, settings.slab_bytes);
     count_needed_ = static_cast<double>(result_.gpus) * static_cast<double>(inspection.panel_count()) < max_bits;
     for (Gpu& gpu : gpus_) {
-      if (count_needed_) gpu.had.assign(inspection.panel_count(), false);
+      if (!count_needed_) break;
+      gpu.had.assign(inspection.panel_count(), false);
+      gpu.had_slabs.assign(inspection.slab_count(), false);
     }
     const int lanes = std::min(settings.lanes, result_.gpus);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -174,7 +177,10 @@ class Simulator {
     if (chunks.empty()) return std::nullopt;
     double operations = 0.0;
     for (const WorkChunk& chunk : chunks) operations += chunk.operations;
-    const double seconds = operations / process.rate;
+    // A rank makes the panels of its tasks, each once for all tasks together.
+    const double making = operations * making_share_;
+    const double seconds = (operations + making) / process.rate;
+    result_.made_operations += making;
     result_.core_busy += seconds;
     result_.core_operations += operations;
     return now + seconds;
@@ -191,31 +197,56 @@ class Simulator {
     const Batch batch = process.batches[process.next++];
     ++result_.batches;
     Gpu& gpu = gpus_[static_cast<std::size_t>(worker.gpu)];
-    double kernel = 0.0, bytes = 0.0;
+    double kernel = 0.0;
+    Demand demand;
     for (std::size_t t = batch.first; t < batch.last; ++t) {
       kernel += seconds_of_kind_[inspection_.kind(t)];
       for (const std::uint32_t panel : inspection_.panels(t)) {
-        if (gpu.memory.use(panel, inspection_.bytes_on_device(panel))) continue;
-        const double sent = inspection_.bytes_sent(panel);
-        bytes += sent;
-        if (!count_needed_ || gpu.had[panel]) continue;
-        gpu.had[panel] = true;
-        result_.bytes_needed += sent;
+        if (!gpu.memory.use(panel, inspection_.bytes_on_device(panel))) bring(panel, gpu, demand);
       }
     }
     double ready = now + static_cast<double>(batch.last - batch.first) * machine_.prepare_task;
-    if (bytes > 0.0) {
+    if (demand.seconds > 0.0) {
       const double begin = std::max(ready, gpu.copies_end);
-      ready = gpu.copies_end = begin + bytes / settings_.copy_rate;
-      gpu.bytes += bytes;
+      ready = gpu.copies_end = begin + demand.seconds;
+      gpu.bytes += demand.bytes;
       result_.copy_busy += ready - begin;
       record_span(worker.gpu, begin, ready, true);
     }
     const double begin = std::max(ready, gpu.kernels_end) + machine_.launch;
-    gpu.kernels_end = begin + kernel;
-    result_.gpu_busy += kernel;
+    // Products of factors wait for the multiprocessors, which the kernel of another launch has.
+    const double making = demand.operations / machine_.rate_factors;
+    gpu.kernels_end = begin + making + kernel;
+    result_.gpu_busy += making + kernel;
+    result_.making_busy += making;
+    result_.made_operations += demand.operations;
     record_span(worker.gpu, begin, gpu.kernels_end, false);
     return gpu.kernels_end;
+  }
+
+  /// What the panels of a launch need: the bytes that are sent to the GPU, the time of these copies, and the operations
+  /// that make panels.
+  struct Demand {
+    double bytes = 0.0, seconds = 0.0, operations = 0.0;
+  };
+
+  /// Adds the demand of a panel that is not on a GPU.
+  void bring(std::uint32_t panel, Gpu& gpu, Demand& demand) {
+    const std::span<const std::uint32_t> slabs = inspection_.slabs(panel);
+    const auto send = [&](double bytes, std::vector<bool>& had, std::uint32_t number) {
+      demand.bytes += bytes;
+      demand.seconds += bytes / (slabs.empty() ? settings_.copy_rate : settings_.slab_rate);
+      if (!count_needed_ || had[number]) return;
+      had[number] = true;
+      result_.bytes_needed += bytes;
+    };
+    send(inspection_.bytes_sent(panel), gpu.had, panel);
+    for (const std::uint32_t slab : slabs) {
+      if (gpu.slabs.use(slab, inspection_.slab_bytes(slab))) continue;
+      send(inspection_.slab_bytes(slab), gpu.had_slabs, slab);
+      ++result_.slabs_sent;
+    }
+    demand.operations += inspection_.making(panel);
   }
 
   void record_span(int gpu, double begin, double end, bool copy) {
@@ -232,6 +263,7 @@ class Simulator {
   std::vector<Gpu> gpus_;
   std::vector<Worker> workers_;
   bool count_needed_ = false;
+  double making_share_ = 0.0;  ///< operations of making each panel once, divided by those of all tasks
   double counter_free_ = 0.0;
   Simulation result_;
 };

@@ -22,7 +22,9 @@ struct SimulationSettings {
   std::vector<SimulatedRank> ranks;
   int workers_per_gpu = gpu::max_workers;  ///< host threads that prepare launches of a GPU
   double panel_bytes = 0.0;                ///< memory for panels on each GPU, bytes
+  double slab_bytes = 0.0;                 ///< memory for slabs of factors on each GPU, bytes
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
+  double slab_rate = 0.0;                  ///< bytes per second of slabs and of parts of made panels to each GPU
   int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };
 
@@ -32,14 +34,17 @@ struct Simulation {
   double seconds = 0.0;          ///< time of the last energy
   double first_idle = 0.0;       ///< time at which the first GPU (without GPUs: the first rank) has finished
   int gpus = 0, core_ranks = 0;  ///< numbers of GPUs and of ranks that compute on cores
-  double gpu_busy = 0.0;         ///< time in kernels, summed over all GPUs
+  double gpu_busy = 0.0;         ///< time in kernels and of making panels, summed over all GPUs
+  double making_busy = 0.0;      ///< time of making panels from factors, summed over all GPUs
   double idle_at_end = 0.0;      ///< time from the end of a GPU's work to `seconds`, summed over all GPUs
   double copy_busy = 0.0;        ///< time of copies, summed over all GPUs
   double core_busy = 0.0;        ///< time of computing, summed over all ranks on cores
   double core_operations = 0.0;  ///< floating-point operations of all ranks on cores
+  double made_operations = 0.0;  ///< floating-point operations that make panels from factors, on all GPUs and ranks
   double bytes_sent = 0.0, max_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
   double bytes_needed = 0.0;                      ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
   double max_held = 0.0;                          ///< largest amount of panels on a GPU, bytes
+  std::int64_t slabs_sent = 0;                    ///< number of slabs of factors that were sent to all GPUs
   std::int64_t panels_dropped = 0;                ///< number of evictions on all GPUs
   std::int64_t chunks = 0, batches = 0, counter_calls = 0;  ///< numbers of chunks, launches, counter accesses
   double counter_waiting = 0.0;  ///< waiting time for the counter with its latency, summed over all ranks
@@ -60,7 +65,8 @@ struct Simulation {
 };
 
 /// Simulates a run. Ranks claim chunks of the plan as in a real run, and each worker of a GPU prepares, sends and
-/// computes its batches. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: the inspection
+/// computes its batches. A GPU makes panels from factors before the kernel that reads them, and makes a panel again if
+/// it was evicted. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: the inspection
 /// of `plan`.
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);

@@ -52,6 +52,42 @@ class Prediction(PlanTest):
             self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
             self.assertEqual(planned["input"], run["input"])
 
+    def test_it_plans_what_a_run_with_factors_would_do(self):
+        dump = self.folder / "factors.h5"
+        small = ("--occupied", 6, "--virtual", 20)
+        self.succeed("bench", *small, "--factors", 60, "--write", dump)
+        planned, _ = self.plan(dump, "--gpus", 0)
+        run = self.report_of(dump, "--device", "cpu", "--threads", 2)
+        self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
+        sizes, _ = self.plan(*small, "--naux", 60, "--gpus", 0)
+        self.assertEqual(sizes["prediction"]["memory"], planned["prediction"]["memory"])
+        self.assertEqual(sizes["prediction"]["factors"], planned["prediction"]["factors"])
+
+    def test_factors_take_less_memory_and_operations_to_make_panels(self):
+        stored, text = self.plan(*SIZES, "--gpus", 2)
+        self.assertNotIn("slabs", text)
+        self.assertEqual(stored["prediction"]["factors"], {"operations": 0.0, "seconds_of_all_gpus": 0.0, "slabs_sent": 0})
+        factors, text = self.plan(*SIZES, "--gpus", 2, "--naux", 300)
+        for line in ("for slabs of factors", "Factors      panels are made with", "of factors of the input"):
+            self.assertIn(line, text)
+        self.assertLess(factors["prediction"]["bytes_sent"], stored["prediction"]["bytes_sent"])
+        memory, of_stored = (each["prediction"]["memory"] for each in (factors, stored))
+        self.assertLess(memory["node_bytes"] + memory["factors_node_bytes"], of_stored["node_bytes"])
+        self.assertEqual(memory["factors_rank_bytes"], 8 * 300 * (24 * 25 / 2 + 24 * 120 + 120 * 121 / 2))
+        self.assertGreaterEqual(memory["gpu"]["slabs"], memory["gpu"]["all_slabs"])
+        self.assertLessEqual(memory["gpu"]["scratch"] + memory["gpu"]["slabs"] + memory["gpu"]["panels"],
+                             memory["gpu"]["budget"])
+        # Both orders of a panel are made, so at least once 2 naux o v^3.
+        operations = factors["prediction"]["factors"]["operations"]
+        self.assertGreaterEqual(operations, 2 * 300 * 24 * 120**3)
+        self.assertLess(operations, 2 * 2 * 2 * 300 * 24 * 120**3)
+        slow, _ = self.plan(*SIZES, "--gpus", 2, "--naux", 300, "--assume", "rate-factors=1e12")
+        self.assertGreater(slow["prediction"]["seconds"], factors["prediction"]["seconds"])
+
+    def test_auxiliary_functions_are_for_sizes_only(self):
+        self.assert_usage(WATER, "--naux", 100, saying="--naux goes with --occupied and --virtual")
+        self.assertEqual(trifuse("plan", *SIZES, "--naux", 0).code, 2)
+
     def test_it_says_what_semicanonical_orbitals_take(self):
         planned, text = self.plan(CARBENE, "--gpus", 0)
         run = self.report_of(CARBENE, "--rohf", "semicanonical", "--device", "cpu")

@@ -85,6 +85,68 @@ TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   EXPECT_GT(one.inspection.all_bytes_on_device(), one.inspection.all_bytes_sent());
 }
 
+TEST(Inspection, KnowsTheSlabsOfMadePanels) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
+    for (const int irreps : {1, 4}) {
+      SyntheticMolecule molecule = closed_shell(8, 24, irreps);
+      const auto stored = make_synthetic_source(molecule);
+      molecule.auxiliary = 30;
+      const auto factors = make_synthetic_source(molecule);
+      const TileSpace tiles = factors->tiles().retiled_aligned(4, 8, cuda_granule);
+      Problem with = Inspected::of(formulation), without = with;
+      with.right = factors.get();
+      without.right = stored.get();
+      const Plan plan = make_plan(tiles, formulation);
+      const Inspection made(plan, with), sent(plan, without);
+      // Packed panels are the same. Of made panels only holes are sent.
+      ASSERT_EQ(made.panel_count(), sent.panel_count());
+      EXPECT_EQ(made.all_bytes_on_device(), sent.all_bytes_on_device());
+      EXPECT_EQ(sent.slab_count(), 0U);
+      EXPECT_EQ(sent.all_making(), 0.0);
+      double making = 0.0, on_device = 0.0;
+      for (std::uint32_t panel = 0; panel < made.panel_count(); ++panel) {
+        EXPECT_TRUE(sent.slabs(panel).empty());
+        EXPECT_EQ(made.slabs(panel).empty(), made.making(panel) == 0.0);
+        making += made.making(panel);
+        if (made.making(panel) > 0.0) {
+          EXPECT_LE(made.bytes_sent(panel), sent.bytes_sent(panel));  // equal if padding hides the particles
+        } else {
+          on_device += made.bytes_on_device(panel);
+        }
+      }
+      EXPECT_EQ(made.all_making(), making);
+      EXPECT_NEAR(made.all_bytes_on_device_of_sent(), on_device, 1e-9 * on_device);
+      // The layout has the same slabs, with other padding.
+      std::size_t slabs = 0;
+      double bytes = 0.0, of_slabs = 0.0;
+      PanelLayout(with, tiles).visit([&](const PanelKey& key, const PanelExtent& extent) {
+        if (key.kind != PanelKind::factors_vv && key.kind != PanelKind::factors_ov) return;
+        ++slabs;
+        bytes += static_cast<double>(extent.doubles) * sizeof(double);
+      });
+      EXPECT_EQ(made.slab_count(), slabs);
+      for (std::uint32_t slab = 0; slab < made.slab_count(); ++slab) of_slabs += made.slab_bytes(slab);
+      EXPECT_NEAR(of_slabs, bytes, 0.3 * bytes);
+      EXPECT_GE(of_slabs, bytes);
+    }
+  }
+}
+
+TEST(Inspection, CountsTheOperationsOfMakingPanels) {
+  SyntheticMolecule molecule = closed_shell(4, 8);
+  molecule.auxiliary = 30;
+  const auto factors = make_synthetic_source(molecule);
+  Problem problem = Inspected::of(SpinFormulation::spin_adapted);
+  problem.right = factors.get();
+  const Inspection inspection(make_plan(factors->tiles().retiled(4, 8), problem.formulation), problem);
+  // One tile of each kind, so each made panel has all (pd|p'h).
+  for (std::uint32_t panel = 0; panel < inspection.panel_count(); ++panel) {
+    if (inspection.slabs(panel).empty()) continue;
+    EXPECT_EQ(inspection.making(panel), 2.0 * 30 * 4 * 8 * 8 * 8);
+  }
+  EXPECT_GT(inspection.all_making(), 0.0);
+}
+
 TEST(Inspection, CountsTheOperationsThatAreExecuted) {
   for (const Inspected& each : examples()) {
     int different = 0;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
+#include <optional>
 
 #include "cxx/base/error.hpp"
 #include "cxx/prediction/prediction.hpp"
@@ -92,6 +94,70 @@ TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
   // And on a slow way they hold up the kernels.
   narrow.copy_rate = limited.bytes_sent / (4.0 * kernels_);
   EXPECT_GT(run(narrow).seconds, 1.5 * limited.seconds);
+}
+
+/// The same molecule with factors.
+class SimulatedFactors : public Simulated {
+ protected:
+  SimulatedFactors() {
+    SyntheticMolecule molecule = closed_shell(40, 200);
+    molecule.auxiliary = 500;
+    with_factors_ = make_synthetic_source(molecule);
+    problem_ = problem();
+    problem_.right = with_factors_.get();
+    made_.emplace(plan_, problem_);
+  }
+  Simulation run(const SimulationSettings& settings) const { return simulate(plan_, *made_, machine_, settings); }
+  SimulationSettings settings(int ranks) const {
+    SimulationSettings settings = Simulated::settings(ranks);
+    settings.slab_bytes = 1e12;
+    settings.slab_rate = machine_.link;
+    return settings;
+  }
+
+  std::unique_ptr<TileSource> with_factors_;
+  Problem problem_;
+  std::optional<Inspection> made_;
+};
+
+TEST_F(SimulatedFactors, SlabsAreSentAndPanelsAreMade) {
+  const Simulation all = run(settings(1));
+  EXPECT_NEAR(all.made_operations, made_->all_making(), 1e-9 * all.made_operations);
+  EXPECT_NEAR(all.making_busy, all.made_operations / machine_.rate_factors, 1e-9 * all.making_busy);
+  EXPECT_NEAR(all.gpu_busy, kernels_ + all.making_busy, 1e-9 * kernels_);
+  EXPECT_EQ(all.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
+  EXPECT_NEAR(all.bytes_sent, made_->all_bytes_sent(), 1e-9 * all.bytes_sent);
+  EXPECT_NEAR(all.bytes_sent, all.bytes_needed, 1e-9 * all.bytes_sent);
+  const Simulation stored = Simulated::run(Simulated::settings(1));
+  EXPECT_LT(all.bytes_sent, 0.6 * stored.bytes_sent);
+  EXPECT_EQ(stored.made_operations, 0.0);
+  EXPECT_EQ(stored.slabs_sent, 0);
+}
+
+TEST_F(SimulatedFactors, PanelsAreMadeAgainAndSlabsSentAgainWithoutRoom) {
+  const Simulation all = run(settings(1));
+  SimulationSettings narrow = settings(1);
+  narrow.panel_bytes = 3.0 * made_->largest_task_bytes();
+  const Simulation again = run(narrow);
+  EXPECT_GT(again.made_operations, 1.2 * all.made_operations);
+  EXPECT_EQ(again.slabs_sent, all.slabs_sent);
+  narrow.slab_bytes = 4.0 * made_->slab_bytes(0);
+  const Simulation streamed = run(narrow);
+  EXPECT_EQ(streamed.made_operations, again.made_operations);
+  EXPECT_GT(streamed.slabs_sent, 2 * all.slabs_sent);
+  EXPECT_GT(streamed.bytes_sent, again.bytes_sent);
+}
+
+TEST_F(SimulatedFactors, RanksOnCoresMakePanelsToo) {
+  SimulationSettings cores;
+  SimulatedRank rank;
+  rank.assignment.rate = 1e11;
+  cores.ranks.assign(2, rank);
+  const Simulation made = simulate(plan_, *made_, machine_, cores),
+                   stored = simulate(plan_, inspection_, machine_, cores);
+  EXPECT_NEAR(made.made_operations, made_->all_making(), 1e-6 * made.made_operations);
+  EXPECT_NEAR(made.core_busy - stored.core_busy, made.made_operations / 1e11, 1e-6 * made.core_busy);
+  EXPECT_EQ(made.core_operations, stored.core_operations);
 }
 
 TEST_F(Simulated, WaitsForASlowCounter) {

@@ -82,6 +82,16 @@ class Factors(unittest.TestCase):
         energies = {float(trifuse.triples(**self.arrays, threads=threads)) for threads in (1, 2, 3)}
         self.assertEqual(energies, {float(square)})
 
+    def test_the_checks_measure_the_same_as_with_integrals(self):
+        arrays = dict(self.arrays, factors_vv=1.001 * self.arrays["factors_vv"])
+        found, stored = ({check.name: check.value for check in trifuse.triples(**of, trust_input=True).checks}
+                         for of in (arrays, multiplied(arrays)))
+        self.assertGreater(found["singles equation"], 1e-6)
+        self.assertEqual(found.keys(), stored.keys())
+        for name, value in found.items():
+            with self.subTest(name):
+                self.assertAlmostEqual(value, stored[name], delta=1e-10)
+
     def test_options(self):
         for options in (dict(form="spin-orbital"), dict(omega2=[0.0, 0.1]), dict(tile_size=3)):
             with self.subTest(**options):
@@ -144,6 +154,10 @@ class Factors(unittest.TestCase):
             (changed("factors_vv", (3, 1, 2), 0.9), "symmetric in their last two indices"),
             (dict(factors_ov=1.01 * ov, correlation_energy=self.molecules["rhf"].e_corr), "energy"),
             (dict(factors_vv=1.05 * vv), "equation of the single excitations"),
+            (dict(factors_ov=1.05 * ov), "equation of the single excitations"),
+            (dict(factors_oo=1.05 * self.arrays["factors_oo"]), "equation of the single excitations"),
+            (dict(factors_vv=vv[:, ::-1, ::-1]), "equation of the single excitations"),
+            (dict(factors_vv=1e4 * vv), "in array 'factors_vv' is .* beyond any reasonable size"),
             (dict(ovvv=multiplied(self.arrays)["ovvv"]), "also the integrals 'ovvv'"),
         ]
         for changes, sentence in cases:

@@ -387,6 +387,9 @@ class Package(Case):
         self.assertIn("efficiency", str(plan))
         self.assertGreater(plan.seconds, 0.0)
         self.assertEqual(plan.to_dict()["prediction"]["gpus"], 2)
+        self.assertEqual(plan.to_dict()["prediction"]["factors"]["operations"], 0)
+        factors = trifuse.plan(occupied=10, virtual=40, gpus=2, naux=130)
+        self.assertGreater(factors.to_dict()["prediction"]["factors"]["operations"], 0)
         with self.assertRaisesRegex(trifuse.UsageError, "^Give amplitudes"):
             trifuse.plan()
 

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,6 +123,38 @@ TEST_F(ArraysFromFactors, EveryBoxIsTheSumOfProducts) {
       }
     }
   }
+}
+
+TEST(FactorArrays, AreReadOnceAndOnlyWhenTheyAreUsed) {
+  int reads = 0;
+  const auto array = [&](const char* name, std::vector<std::int64_t> shape) {
+    CallerArray described;
+    described.name = name;
+    described.shape = std::move(shape);
+    described.reader = [&reads](auto, auto, std::span<double> box) {
+      std::fill(box.begin(), box.end(), 0.5);
+      ++reads;
+    };
+    return described;
+  };
+  DenseInput input;
+  input.header.energies = {std::vector{-1.0, -1.0}, std::vector{-1.0, -1.0}, std::vector{1.0}, std::vector{1.0}};
+  input.arrays = std::make_shared<CallerArrays>(
+      "caller",
+      std::vector{array("factors_oo", {2, 2, 2}), array("factors_ov", {2, 2, 1}), array("factors_vv", {2, 1})});
+  use_factors(input);
+  const auto integrals = input.arrays->array("ovoo");
+  EXPECT_EQ(input.factor_source->auxiliary(), 2);
+  EXPECT_EQ(reads, 0);
+  std::vector<double> box(8);
+  integrals->read_all(box);
+  EXPECT_EQ(reads, 2);  // not factors_vv
+  EXPECT_EQ(box, std::vector<double>(8, 0.5));
+  input.factor_source->load();
+  EXPECT_EQ(reads, 3);
+  input.factor_source->load();
+  integrals->read_all(box);
+  EXPECT_EQ(reads, 3);
 }
 
 TEST_F(ArraysFromFactors, StoredArraysStayWhatTheyAre) {

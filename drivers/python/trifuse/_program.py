@@ -52,6 +52,7 @@ def plan(
     *,
     occupied: int | None = None,
     virtual: int | None = None,
+    naux: int | None = None,
     irreps: int | None = None,
     reference: str | None = None,
     gpus: int | None = None,
@@ -71,8 +72,9 @@ def plan(
     ----------
     path
         Amplitudes: a Trifuse dump or NWChem's files. Without them give occupied and virtual.
-    occupied, virtual, irreps, reference
-        Numbers of orbitals of each spin, number of irreps (1, 2, 4, 8), rhf or uhf.
+    occupied, virtual, naux, irreps, reference
+        Numbers of orbitals of each spin, number of auxiliary functions (if integrals come from factors), number of
+        irreps (1, 2, 4, 8), rhf or uhf.
     gpus, ranks, nodes
         Numbers of all nodes together. gpus=0: only CPU cores.
     gpu_model, memory
@@ -94,7 +96,7 @@ def plan(
     True
     """
     arguments = [] if path is None else [os.fspath(path)]
-    options = {"occupied": occupied, "virtual": virtual, "irreps": irreps, "reference": reference, "gpus": gpus,
+    options = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "reference": reference, "gpus": gpus,
                "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
                "tile-size": tile_size, "trace": None if trace is None else os.fspath(trace)}
     for name, value in options.items():

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tce_tiles/dump_layout.hpp"
+
+/// The check of the arrays of an input that are in memory as a whole. All functions throw InputError.
+namespace trifuse {
+
+/// Checks t1, the array `spec`: sizes, finite values, and zeros that the irreps require. `values`: its elements.
+void check_t1(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec,
+              std::span<const double> values);
+/// Reads a Fock matrix, [o+v,o+v], in hartree. Checks that its values are finite and not too large.
+std::vector<double> read_checked_fock(const DenseArrays& arrays, const DumpHeader& header, Spin spin);
+/// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.
+void check_fock(const DenseArrays& arrays, const DumpHeader& header, Spin spin);
+
+}  // namespace trifuse

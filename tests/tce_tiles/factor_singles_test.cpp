@@ -1,0 +1,121 @@
+#include "tce_tiles/factor_singles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/synthetic_source.hpp"
+
+namespace trifuse::testing {
+namespace {
+
+constexpr std::array<std::int64_t, 2> occupied{4, 3}, virtuals{6, 7};
+
+std::unique_ptr<TileSource> molecule(bool restricted) {
+  SyntheticMolecule made_up{restricted ? Reference::rhf : Reference::uhf, occupied[0], occupied[1], virtuals[0],
+                            virtuals[1]};
+  made_up.auxiliary = 25;
+  return make_synthetic_source(made_up);
+}
+
+std::size_t at(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+/// tau_ni^fe, any numbers.
+double amplitude(int u, int s, std::int64_t n, std::int64_t i, std::int64_t f, std::int64_t e) {
+  return std::sin(static_cast<double>(1 + u + 2 * s + 3 * n + 5 * i) + 0.3 * static_cast<double>(7 * f + e));
+}
+
+/// The slab [i,f,e] of orbital n.
+std::vector<double> slab(int u, int s, std::int64_t n) {
+  std::vector<double> tau;
+  for (std::int64_t i = 0; i < occupied[at(s)]; ++i) {
+    for (std::int64_t f = 0; f < virtuals[at(u)]; ++f) {
+      for (std::int64_t e = 0; e < virtuals[at(s)]; ++e) tau.push_back(amplitude(u, s, n, i, f, e));
+    }
+  }
+  return tau;
+}
+
+/// The elements of the array (ie|fa) with i, e of spin s and f, a of spin u.
+std::vector<double> integrals(const TileSource& source, int s, int u) {
+  const std::string letters = "ab", suffix{'_', letters[at(s)], letters[at(s)], letters[at(u)], letters[at(u)]};
+  const auto array = dense_input_of(source)->arrays->array(source.tiles().restricted() ? "ovvv" : "ovvv" + suffix);
+  std::vector<double> values(at(array->size()));
+  array->read_all(values);
+  return values;
+}
+
+TEST(FactorSingles, AreTheSumOverTheIntegrals) {
+  for (const bool restricted : {true, false}) {
+    const auto source = molecule(restricted);
+    const int spins = restricted ? 1 : 2;
+    for (const std::int64_t left_out : {std::int64_t{-1}, std::int64_t{1}}) {
+      FactorSingles singles(*source->factors(), occupied, virtuals);
+      for (int u = 0; u < spins; ++u) {
+        for (int s = 0; s < spins; ++s) {
+          for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
+            if (n != left_out) singles.add(u, s, n, slab(u, s, n).data());
+          }
+        }
+      }
+      for (int u = 0; u < spins; ++u) {
+        const std::vector<double> found = singles.take_residual(u, 2);
+        const std::int64_t v_u = virtuals[at(u)];
+        ASSERT_EQ(std::ssize(found), occupied[at(u)] * v_u);
+        std::vector<double> wanted(found.size(), 0.0);
+        for (int s = 0; s < spins; ++s) {
+          const std::vector<double> ovvv = integrals(*source, s, u);
+          const std::int64_t v_s = virtuals[at(s)];
+          for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
+            for (std::int64_t i = 0; n != left_out && i < occupied[at(s)]; ++i) {
+              for (std::int64_t f = 0; f < v_u; ++f) {
+                for (std::int64_t e = 0; e < v_s; ++e) {
+                  for (std::int64_t a = 0; a < v_u; ++a) {
+                    wanted[at(n * v_u + a)] +=
+                        amplitude(u, s, n, i, f, e) * ovvv[at(((i * v_s + e) * v_u + f) * v_u + a)];
+                  }
+                }
+              }
+            }
+          }
+        }
+        EXPECT_GT(std::abs(*std::max_element(wanted.begin(), wanted.end())), 1e-3);
+        for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], wanted[k], 1e-13);
+      }
+    }
+  }
+}
+
+TEST(FactorSingles, TheLargestSquareIsFoundInAnyRange) {
+  const auto source = molecule(true);
+  const FactorSource& factors = *source->factors();
+  const std::int64_t v = virtuals[0], auxiliary = factors.auxiliary();
+  std::vector<double> all(at(v * auxiliary * v));
+  factors.read_vv({OrbitalClass::particle_alpha, 0, v}, {OrbitalClass::particle_alpha, 0, v}, all);
+  for (std::int64_t begin = 0; begin < v; ++begin) {
+    for (std::int64_t end = begin + 1; end <= v; ++end) {
+      double largest = 0.0;
+      for (std::int64_t b = begin; b < end; ++b) {
+        for (std::int64_t c = 0; c < v; ++c) {
+          double sum = 0.0;
+          for (std::int64_t x = 0; x < auxiliary; ++x) sum += std::pow(all[at((b * auxiliary + x) * v + c)], 2);
+          largest = std::max(largest, sum);
+        }
+      }
+      EXPECT_NEAR(largest_square(factors, OrbitalClass::particle_alpha, begin, end - begin, v), largest, 1e-15);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trifuse::testing
