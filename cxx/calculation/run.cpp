@@ -61,7 +61,7 @@ void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
 std::unique_ptr<Executor> CalculationContext::make_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  PreparedExecutor prepared = prepare_executor(nullptr, nullptr);
+  PreparedExecutor prepared = prepare_executor(precision_of_rank(), nullptr, nullptr);
   if (prepared.reader != nullptr) {
     prepared.reader->take_panels(std::make_shared<PanelStore>(problem_, prepared.reader->panel_tiles()));
   }
@@ -72,25 +72,33 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
   if (options_.executor != ExecutorKind::cuda) throw UsageError("This calculation is not planned for GPUs.");
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr, nullptr);
+  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(precision_of_rank(), nullptr, nullptr);
   executor->take_panels(std::make_shared<PanelStore>(problem_, executor->panel_tiles()));
   return executor;
 }
 
-std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out,
+Precision CalculationContext::precision_of_rank() const {
+  const bool beside_gpus = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
+  return beside_gpus ? Precision::fp64 : options_.precision;
+}
+
+std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(Precision precision,
+                                                                     std::vector<std::string>* left_out,
                                                                      const std::atomic<bool>* stop) const {
   CudaOptions options;
   options.devices.clear();
   for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
   options.memory_per_device = options_.memory.value_or(0);
-  options.kernel = options_.kernel;
+  options.precision = precision;
+  // A kernel of the user is one of the precision of the options.
+  if (precision == options_.precision) options.kernel = options_.kernel;
   options.left_out = left_out;
   options.waits_for_memory = communicator_ == nullptr;
   options.stop = stop;
   return prepare_cuda_executor(problem_, plan_.tiles, options);
 }
 
-PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* left_out,
+PreparedExecutor CalculationContext::prepare_executor(Precision precision, std::vector<std::string>* left_out,
                                                       const std::atomic<bool>* stop) const {
   PreparedExecutor prepared;
   switch (options_.executor) {
@@ -98,7 +106,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
       prepared.executor = make_reference_executor(problem_, plan_.tiles);
       break;
     case ExecutorKind::cuda: {
-      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(left_out, stop);
+      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(precision, left_out, stop);
       prepared.reader = on_devices.get();
       prepared.cuda = on_devices.get();
       prepared.executor = std::move(on_devices);
@@ -106,7 +114,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
     }
     case ExecutorKind::cpu: {
       std::unique_ptr<PanelExecutor> on_cores =
-          prepare_cpu_executor(problem_, plan_.tiles, {}, assignment_.threads_share_task ? threads_ : 1);
+          prepare_cpu_executor(problem_, plan_.tiles, {}, assignment_.threads_share_task ? threads_ : 1, precision);
       prepared.reader = on_cores.get();
       prepared.executor = std::move(on_cores);
       break;
@@ -156,7 +164,10 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
 std::unique_ptr<Journal> CalculationContext::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
-  const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  // A task in mixed precision has its number in the plan. The same task in double precision follows after all tasks.
+  const std::size_t records = plan_.tasks.size() * (options_.precision == Precision::mixed ? 2 : 1);
+  const JournalKey key{fingerprint(problem_, options_.precision, communicator_), tiles_, records,
+                       problem_.omega2.size()};
   return std::make_unique<Journal>(options_.journal, key, communicator_,
                                    assignment_.role != RankAssignment::Role::idle);
 }
@@ -185,6 +196,7 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
       add_task(plan_.tiles, plan_.tasks[t], energies[t * count + w], energy.spin_cases);
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
+    energy.uncorrected = energy.total;
     sums.push_back(std::move(energy));
   }
   return sums;
@@ -195,7 +207,6 @@ void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& resu
   result.tasks_from_journal = outcome.from_journal;
   result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
-  result.energies = sum_energies(outcome.energies);
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
 }
@@ -253,7 +264,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   try_devices([&] {
     if (idle) return;
     std::vector<std::string> left_out;
-    executor = prepare_executor(required ? nullptr : &left_out, stop);
+    executor = prepare_executor(precision_of_rank(), required ? nullptr : &left_out, stop);
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
   panels = read_operands(executor.reader, operands);
@@ -264,14 +275,23 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
   RunOutcome outcome = run_tasks(plan_, executor.executor.get(), problem_.omega2.size(), settings);
+  const PreparedExecutor& used = executor ? executor : failed_executor;
+  const std::int64_t from_peers = operands ? close_peer_exchange(*communicator_, exchange_of(used)) : 0;
+  if (used.cuda != nullptr) result.cuda = used.cuda->report();
+  if (options_.precision == Precision::mixed) {
+    const bool on_devices = executor.cuda != nullptr;
+    executor = {};  // the memory of the GPUs is for the next executor
+    failed_executor = {};
+    compute_sample(outcome, settings, on_devices, panels, result);
+  } else {
+    result.energies = sum_energies(outcome.energies);
+    result.tasks_in_double = plan_.tasks.size();
+  }
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
-  const PreparedExecutor& used = executor ? executor : failed_executor;
-  if (operands)
-    result.traffic = operands->traffic(*communicator_, close_peer_exchange(*communicator_, exchange_of(used)));
+  if (operands) result.traffic = operands->traffic(*communicator_, from_peers);
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
-  if (used.cuda != nullptr) result.cuda = used.cuda->report();
   run_collectively(communicator_, [&] {
     for (std::string& sentence : check_result(problem_, options_, result)) {
       if (tells) warn(sentence);
