@@ -98,7 +98,7 @@ void CalculationFlags::add_to(CLI::App& command) {
       ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
       ->capture_default_str();
   command.add_option("--target-error", options.target_error,
-                     "Error bar in hartree that --precision mixed must reach; default: that of a small sample");
+                     "Error bar in hartree that --precision mixed must reach; default: 7e-9 of the energy");
   command.add_option("--tile-size", options.tile_size, "Largest tile in orbitals; default: chosen for the device")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   command.add_option("--threads", options.threads, "Threads of each process; default: all cores that it may use")

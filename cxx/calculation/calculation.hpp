@@ -53,7 +53,7 @@ struct CalculationOptions {
   /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
   Precision precision = Precision::fp64;
   /// Mixed precision: the error bar that the user accepts, hartree. So many tasks are computed in double precision.
-  /// Default: a sample of about 2 % of the tasks, at least 16 of each kind, whatever its bar.
+  /// Default: 7e-9 of the energy, or 3e-10 hartree if this is more. Some tasks are computed so in any case.
   std::optional<double> target_error;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU

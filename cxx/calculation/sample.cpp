@@ -63,7 +63,7 @@ void CalculationContext::compute_sample(RunOutcome& outcome, RunSettings setting
   const std::size_t omega2_count = problem_.omega2.size(), all = plan_.tasks.size();
   std::vector<bool> in_double;
   for (const WorkerKind kind : outcome.kinds) in_double.push_back(!is_mixed(kind));
-  MixedEnergies energies(plan_, std::move(outcome.energies), std::move(in_double), options_.target_error);
+  MixedEnergies energies(plan_, omega2_count, std::move(outcome.energies), in_double, options_.target_error);
   const auto tell = std::exchange(settings.progress, {});
   RunProgress before{all, all, plan_.total_operations, plan_.total_operations};
   if (tell) {

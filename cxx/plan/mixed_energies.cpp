@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -54,37 +57,63 @@ constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bb
 
 }  // namespace
 
-MixedEnergies::MixedEnergies(const Plan& plan, std::vector<TaskEnergy> mixed, std::vector<bool> in_double,
-                             std::optional<double> target_error)
+MixedEnergies::MixedEnergies(const Plan& plan, std::size_t omega2_count, std::vector<TaskEnergy> mixed,
+                             const std::vector<bool>& in_double, std::optional<double> target_error)
     : plan_(plan),
-      omega2_count_(mixed.size() / std::max<std::size_t>(1, plan.tasks.size())),
+      omega2_count_(omega2_count),
       mixed_(std::move(mixed)),
-      from_beginning_(std::move(in_double)),
       exact_(mixed_),
-      known_(from_beginning_),
+      known_(in_double),
       target_error_(target_error) {
   for (Stratum& stratum : make_strata(plan)) {
-    const std::size_t sample = first_sample(stratum);
-    states_.push_back({std::move(stratum), sample, false});
+    State state;
+    state.stratum = std::move(stratum);
+    order_tasks(state);
+    state.sampled = std::min(state.order.size(), first_sample(state.stratum));
+    states_.push_back(std::move(state));
   }
 }
 
+double MixedEnergies::size_of(std::size_t task) const {
+  double size = 0.0;
+  for (std::size_t w = 0; w < omega2_count_; ++w) {
+    for (const double x : auxiliary_numbers(mixed(task, w))) size += x;
+  }
+  return std::isfinite(size) ? size : 0.0;
+}
+
+void MixedEnergies::order_tasks(State& state) const {
+  const std::vector<std::size_t>& tasks = state.stratum.tasks;
+  std::vector<std::pair<double, std::size_t>> keys;
+  for (std::size_t n = std::min(check_sample, tasks.size()); n < tasks.size(); ++n) {
+    if (known_[tasks[n]]) continue;
+    const double size = size_of(tasks[n]);
+    const double key = size > 0.0 ? random_number(tasks[n]) / size : std::numeric_limits<double>::infinity();
+    keys.emplace_back(key, tasks[n]);
+  }
+  std::sort(keys.begin(), keys.end());
+  for (const auto& [key, task] : keys) state.order.push_back(task);
+}
+
 std::vector<std::size_t> MixedEnergies::tasks_to_add() {
-  find_spoiled();
   const auto list_tasks = [&] {
     std::vector<std::size_t> tasks;
+    const auto add_unknown = [&](const std::vector<std::size_t>& from, std::size_t count) {
+      for (std::size_t n = 0; n < std::min(count, from.size()); ++n) {
+        if (!known_[from[n]]) tasks.push_back(from[n]);
+      }
+    };
     for (const State& state : states_) {
-      const std::vector<std::size_t>& all = state.stratum.tasks;
-      std::copy_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(state.sampled), std::back_inserter(tasks),
-                   [&](std::size_t task) { return !known_[task]; });
+      add_unknown(state.stratum.tasks, state.spoiled ? state.stratum.tasks.size() : check_sample);
+      if (!state.spoiled) add_unknown(state.order, state.sampled);
     }
     std::sort(tasks.begin(), tasks.end());
     return tasks;
   };
+  find_spoiled();
   std::vector<std::size_t> tasks = list_tasks();
-  if (!tasks.empty() || !target_error_) return tasks;
-  // Each enlargement adds at least one task, so this ends at the latest when all tasks are known.
-  while (tasks.empty() && largest_bar() > *target_error_) {
+  // Each enlargement adds a task, so this ends at the latest when all tasks are known.
+  while (tasks.empty() && largest_bar() > 1.0) {
     enlarge_samples();
     tasks = list_tasks();
   }
@@ -100,65 +129,85 @@ void MixedEnergies::add(std::span<const std::size_t> tasks, std::span<const Task
   }
 }
 
-std::vector<std::size_t> MixedEnergies::checked_tasks(const State& state) const {
+std::vector<MixedEnergies::Sampled> MixedEnergies::sample_of(const State& state) const {
+  std::vector<Sampled> sample;
+  for (std::size_t n = 0; n < state.sampled; ++n) sample.push_back({state.order[n], size_of(state.order[n]), 1.0});
+  double total = 0.0;
+  for (const std::size_t task : state.order) total += size_of(task);
+  // A task that is larger than the mean size of one drawing is in every sample. The others share the other drawings.
+  std::vector<double> sizes;
+  for (const std::size_t task : state.order) sizes.push_back(size_of(task));
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  auto drawings = static_cast<double>(state.sampled);
+  for (const double size : sizes) {
+    if (drawings < 1.0 || drawings * size < total) break;
+    drawings -= 1.0;
+    total -= size;
+  }
+  for (Sampled& each : sample) {
+    const double chosen = total > 0.0 ? drawings * each.size / total : 1.0;
+    each.not_chosen = std::max(0.0, 1.0 - chosen);
+  }
+  return sample;
+}
+
+std::vector<std::size_t> MixedEnergies::estimated_tasks(const State& state) const {
   std::vector<std::size_t> tasks;
-  for (std::size_t n = 0; n < state.sampled; ++n) {
-    const std::size_t task = state.stratum.tasks[n];
-    if (known_[task] && !from_beginning_[task]) tasks.push_back(task);
+  for (std::size_t n = state.sampled; n < state.order.size(); ++n) {
+    if (!known_[state.order[n]]) tasks.push_back(state.order[n]);
   }
   return tasks;
 }
 
-std::vector<std::size_t> MixedEnergies::estimated_tasks_of(const State& state) const {
-  std::vector<std::size_t> tasks;
-  for (std::size_t n = state.sampled; n < state.stratum.tasks.size(); ++n) {
-    const std::size_t task = state.stratum.tasks[n];
-    if (!from_beginning_[task]) tasks.push_back(task);
-  }
-  return tasks;
-}
-
-MixedEnergies::Numbers MixedEnergies::ratios(const State& state, std::size_t w) const {
-  Numbers error{}, size{};
-  for (const std::size_t task : checked_tasks(state)) {
+MixedEnergies::Numbers MixedEnergies::ratios(const std::vector<Sampled>& sample, std::size_t w) const {
+  Numbers error{}, auxiliary{};
+  for (const auto& [task, size, not_chosen] : sample) {
+    if (size == 0.0) continue;
     const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(mixed(task, w));
     for (std::size_t n = 0; n < numbers; ++n) {
-      error[n] += d[n];
-      size[n] += x[n];
+      error[n] += not_chosen * d[n] / size;
+      auxiliary[n] += not_chosen * x[n] / size;
     }
   }
-  for (std::size_t n = 0; n < numbers; ++n) error[n] = size[n] > 0.0 ? error[n] / size[n] : 0.0;
+  for (std::size_t n = 0; n < numbers; ++n) error[n] = auxiliary[n] > 0.0 ? error[n] / auxiliary[n] : 0.0;
   return error;
 }
 
-std::array<double, count> MixedEnergies::variances(const State& state, std::size_t w) const {
-  std::array<double, count> variance{};
-  const std::vector<std::size_t> rest = estimated_tasks_of(state), sample = checked_tasks(state);
-  if (rest.empty() || state.spoiled) return variance;
-  // A sample of one task says nothing about the spread. This happens only if other kinds of workers computed nearly the
-  // whole sample. The error is then taken to be that of the task itself.
-  const double freedom = std::max(1.0, static_cast<double>(sample.size()) - 1.0);
-  const Numbers ratio = sample.size() > 1 ? ratios(state, w) : Numbers{};
-  for (std::size_t n = 0; n < count; ++n) {
-    double squares = 0.0, scaled_squares = 0.0, of_sample = 0.0, of_rest = 0.0;
-    for (const std::size_t task : sample) {
-      const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(mixed(task, w));
-      Numbers residual{};
-      for (std::size_t m = 0; m < numbers; ++m) residual[m] = d[m] - ratio[m] * x[m];
-      const double e = sum_of_parts(residual, n), size = sum_of_parts(x, n);
-      squares += e * e;
-      scaled_squares += size > 0.0 ? e * e / size : 0.0;
-      of_sample += size;
-    }
-    for (const std::size_t task : rest) of_rest += sum_of_parts(auxiliary_numbers(mixed(task, w)), n);
-    const auto n_sample = static_cast<double>(sample.size()), n_rest = static_cast<double>(rest.size());
-    const double growth = of_sample > 0.0 ? of_rest / of_sample : 0.0;
-    const double same_spread = squares / freedom * (n_rest + growth * growth * n_sample);
-    const double spread_with_size = scaled_squares / freedom * (of_rest + growth * of_rest);
-    const double bars = bars_per_standard_error(freedom);
-    variance[n] = bars * bars * std::max(same_spread, spread_with_size);
+MixedEnergies::PerEnergy MixedEnergies::squared_bars(const State& state, std::size_t w) const {
+  PerEnergy squares{};
+  if (state.spoiled) return squares;
+  Numbers of_rest{}, of_sample{};
+  for (const std::size_t task : estimated_tasks(state)) {
+    const Numbers x = auxiliary_numbers(mixed(task, w));
+    for (std::size_t n = 0; n < numbers; ++n) of_rest[n] += x[n];
   }
-  return variance;
+  const std::vector<Sampled> sample = sample_of(state);
+  const Numbers ratio = ratios(sample, w);
+  double drawings = 0.0;
+  for (const auto& [task, size, not_chosen] : sample) {
+    if (size == 0.0 || not_chosen == 0.0) continue;
+    drawings += 1.0;
+    const Numbers x = auxiliary_numbers(mixed(task, w));
+    for (std::size_t n = 0; n < numbers; ++n) of_sample[n] += not_chosen * x[n] / size;
+  }
+  for (const auto& [task, size, not_chosen] : sample) {
+    if (size == 0.0 || not_chosen == 0.0) continue;
+    const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(mixed(task, w));
+    Numbers residual{};
+    for (std::size_t n = 0; n < numbers; ++n) {
+      if (of_sample[n] > 0.0) residual[n] = of_rest[n] / of_sample[n] * (d[n] - ratio[n] * x[n]) / size;
+    }
+    for (std::size_t n = 0; n < count; ++n) squares[n] += not_chosen * std::pow(sum_of_parts(residual, n), 2);
+  }
+  if (drawings < 2.0) {
+    // There is no spread: the bar is the largest error that mixed precision is known to have.
+    constexpr double largest_error = 1e-6;
+    for (std::size_t n = 0; n < count; ++n) squares[n] = std::pow(largest_error * sum_of_parts(of_rest, n), 2);
+    return squares;
+  }
+  const double bars = bars_per_standard_error(drawings - 1.0);
+  for (double& square : squares) square *= bars * bars * drawings / (drawings - 1.0);
+  return squares;
 }
 
 std::vector<TaskEnergy> MixedEnergies::uncorrected() const {
@@ -175,9 +224,10 @@ std::vector<TaskEnergy> MixedEnergies::uncorrected() const {
 std::vector<TaskEnergy> MixedEnergies::corrected() const {
   std::vector<TaskEnergy> energies = exact_;
   for (const State& state : states_) {
-    const std::vector<std::size_t> estimated = estimated_tasks_of(state);
+    const std::vector<std::size_t> estimated = estimated_tasks(state);
+    const std::vector<Sampled> sample = sample_of(state);
     for (std::size_t w = 0; w < omega2_count_; ++w) {
-      const Numbers ratio = ratios(state, w);
+      const Numbers ratio = ratios(sample, w);
       for (const std::size_t task : estimated) {
         Numbers energy = mixed(task, w).as_numbers();
         const Numbers x = auxiliary_numbers(mixed(task, w));
@@ -192,9 +242,9 @@ std::vector<TaskEnergy> MixedEnergies::corrected() const {
 std::vector<Energies> MixedEnergies::error_bars() const {
   std::vector<Energies> bars;
   for (std::size_t w = 0; w < omega2_count_; ++w) {
-    std::array<double, count> sum{};
+    PerEnergy sum{};
     for (const State& state : states_) {
-      const auto more = variances(state, w);
+      const PerEnergy more = squared_bars(state, w);
       for (std::size_t n = 0; n < count; ++n) sum[n] += more[n];
     }
     for (double& value : sum) value = std::sqrt(value);
@@ -203,10 +253,20 @@ std::vector<Energies> MixedEnergies::error_bars() const {
   return bars;
 }
 
+double MixedEnergies::accepted_bar(double energy) const {
+  constexpr double relative = 7e-9, least = 3e-10;
+  return target_error_.value_or(std::max(least, relative * std::abs(energy)));
+}
+
 double MixedEnergies::largest_bar() const {
   double largest = 0.0;
-  for (const Energies& bars : error_bars()) {
-    for (const double bar : bars.values()) largest = std::max(largest, bar);
+  const std::vector<Energies> bars = error_bars();
+  const std::vector<TaskEnergy> energies = corrected();
+  for (std::size_t w = 0; w < omega2_count_; ++w) {
+    TaskEnergy total;
+    for (std::size_t task = 0; task < plan_.tasks.size(); ++task) total += energies[task * omega2_count_ + w];
+    const auto values = (total.same + total.mixed).values(), of_bars = bars[w].values();
+    for (std::size_t n = 0; n < count; ++n) largest = std::max(largest, of_bars[n] / accepted_bar(values[n]));
   }
   return largest;
 }
@@ -214,19 +274,16 @@ double MixedEnergies::largest_bar() const {
 std::string MixedEnergies::disagreement(const State& state) const {
   // Relative errors of mixed precision are below 1e-6. The errors of small tasks, in which large elements cancel, are
   // compared with the mean task.
-  constexpr double gross = 1e-4;
-  const std::vector<std::size_t> sample = checked_tasks(state);
+  constexpr double gross = 2e-5;
+  const std::vector<std::size_t>& tasks = state.stratum.tasks;
   for (std::size_t w = 0; w < omega2_count_; ++w) {
-    for (const std::size_t task : estimated_tasks_of(state)) {
-      if (!finite(mixed(task, w))) return "energies that are not finite numbers";
-    }
     Numbers mean{};
-    for (const std::size_t task : sample) {
+    for (const std::size_t task : tasks) {
       if (!finite(mixed(task, w))) return "energies that are not finite numbers";
       const Numbers x = auxiliary_numbers(exact(task, w));
-      for (std::size_t n = 0; n < numbers; ++n) mean[n] += x[n] / static_cast<double>(sample.size());
+      for (std::size_t n = 0; n < numbers; ++n) mean[n] += x[n] / static_cast<double>(tasks.size());
     }
-    for (const std::size_t task : sample) {
+    for (const std::size_t task : tasks) {
       const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(exact(task, w));
       for (std::size_t n = 0; n < count; ++n) {
         const double size = std::max(sum_of_parts(x, n), sum_of_parts(mean, n));
@@ -245,7 +302,6 @@ void MixedEnergies::find_spoiled() {
     const std::string why = disagreement(state);
     if (why.empty()) continue;
     state.spoiled = true;
-    state.sampled = state.stratum.tasks.size();
     warnings_.push_back(
         fmt::format("Mixed precision gives {} (spin case {}, tasks of {:.3g} to {:.3g} operations); all {} tasks of "
                     "this class are computed in double precision.",
@@ -255,52 +311,49 @@ void MixedEnergies::find_spoiled() {
 }
 
 void MixedEnergies::enlarge_samples() {
-  // With n tasks of N in the sample, the variance of a stratum is about spread (1/n - 1/N). The cost of a sample is
+  // The squared bar of a stratum with a sample of n tasks of N is about spread (1/n - 1/N). The cost of the samples is
   // lowest if n is proportional to sqrt(spread / operations of a task).
   struct Part {
-    double sample, all, spread, cost;
+    double sample = 0.0, all = 0.0, spread = 0.0, cost = 1.0;
+    double size(double scale) const { return std::clamp(std::ceil(scale * std::sqrt(spread / cost)), sample, all); }
   };
   std::vector<Part> parts;
+  double sum_of_squares = 0.0, largest = 0.0;
   for (const State& state : states_) {
-    double variance = 0.0;
+    Part part{static_cast<double>(state.sampled), static_cast<double>(state.order.size())};
+    for (const std::size_t task : state.order) part.cost += plan_.operations[task] / part.all;
+    double square = 0.0;
     for (std::size_t w = 0; w < omega2_count_; ++w) {
-      for (const double value : variances(state, w)) variance = std::max(variance, value);
+      for (const double value : squared_bars(state, w)) square = std::max(square, value);
     }
-    Part part{static_cast<double>(state.sampled), static_cast<double>(state.stratum.tasks.size()), 0.0, 1.0};
-    for (const std::size_t task : state.stratum.tasks) part.cost += plan_.operations[task] / part.all;
-    if (part.sample < part.all) part.spread = variance / (1.0 / part.sample - 1.0 / part.all);
+    if (part.sample < part.all) part.spread = square / (1.0 / std::max(1.0, part.sample) - 1.0 / (part.all + 1.0));
+    sum_of_squares += square;
+    largest = std::max(largest, std::sqrt(part.spread / part.cost));
     parts.push_back(part);
   }
-  // The spread of a larger sample may be larger.
-  constexpr double caution = 0.7;
-  const double wanted = caution * *target_error_ * *target_error_;
-  const auto size_of = [](const Part& part, double scale) {
-    return std::clamp(std::ceil(scale * std::sqrt(part.spread / part.cost)), part.sample, part.all);
-  };
-  const auto variance_at = [&](double scale) {
+  const auto squares_at = [&](double scale) {
     double sum = 0.0;
-    for (const Part& part : parts) sum += part.spread * (1.0 / size_of(part, scale) - 1.0 / part.all);
+    for (const Part& part : parts) sum += part.spread * (1.0 / std::max(1.0, part.size(scale)) - 1.0 / part.all);
     return sum;
   };
-  double scale = 1.0, spread = 0.0;
-  for (const Part& part : parts) spread = std::max(spread, std::sqrt(part.spread / part.cost));
-  if (spread > 0.0) scale = 1.0 / spread;
-  constexpr double step = 1.05;
-  const double largest_scale = std::numeric_limits<double>::max() / (2.0 * step);
-  while (variance_at(scale) > wanted && scale < largest_scale) scale *= step;
-  bool enlarged = false;
+  // The spread of a larger sample may be larger.
+  constexpr double caution = 0.8, step = 1.05;
+  const double wanted = caution * sum_of_squares / std::pow(largest_bar(), 2);
+  double scale = largest > 0.0 ? 1.0 / largest : 1.0;
+  const auto all_sampled = [&] {
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const Part& part) { return part.spread == 0.0 || part.size(scale) == part.all; });
+  };
+  while (squares_at(scale) > wanted && !all_sampled()) scale *= step;
   for (std::size_t n = 0; n < states_.size(); ++n) {
     const Part& part = parts[n];
-    double size = part.spread > 0.0 ? size_of(part, scale) : part.sample;
-    // A sample of half the tasks costs as much as the tasks in mixed precision gain.
-    if (2.0 * size > part.all && size > part.sample) size = part.all;
-    enlarged = enlarged || size > part.sample;
+    if (part.spread == 0.0) continue;
+    // At least some tasks more, because the bar is not accepted with the samples of today.
+    const double least = std::min(part.all, part.sample + 1.0 + std::floor(part.sample / 8.0));
+    double size = std::max(least, part.size(scale));
+    // A sample of more than half of the tasks costs as much as mixed precision gains.
+    if (2.0 * size > part.all) size = part.all;
     states_[n].sampled = static_cast<std::size_t>(size);
-  }
-  if (enlarged) return;
-  // The estimate above says that the target is reached, but it is not.
-  for (State& state : states_) {
-    state.sampled = std::min(state.stratum.tasks.size(), state.sampled + 1 + state.sampled / 8);
   }
 }
 
@@ -308,17 +361,16 @@ std::vector<StratumReport> MixedEnergies::strata() const {
   std::vector<StratumReport> reports;
   for (const State& state : states_) {
     const Stratum& stratum = state.stratum;
-    const std::size_t estimated = estimated_tasks_of(state).size();
+    const auto unknown = static_cast<std::size_t>(
+        std::count_if(stratum.tasks.begin(), stratum.tasks.end(), [&](std::size_t task) { return !known_[task]; }));
     reports.push_back({stratum.spin_case, stratum.least_operations, stratum.most_operations, stratum.tasks.size(),
-                       stratum.tasks.size() - estimated, state.spoiled});
+                       stratum.tasks.size() - unknown, state.spoiled});
   }
   return reports;
 }
 
 std::size_t MixedEnergies::tasks_in_double() const {
-  std::size_t tasks = 0;
-  for (const StratumReport& report : strata()) tasks += report.tasks_in_double;
-  return tasks;
+  return static_cast<std::size_t>(std::count(known_.begin(), known_.end(), true));
 }
 
 }  // namespace trifuse

@@ -7,15 +7,16 @@
 
 namespace trifuse {
 
-namespace {
-
-/// A fixed random number for each task (SplitMix64).
-std::uint64_t random_number(std::size_t task) {
+double random_number(std::size_t task) {
+  // SplitMix64
   std::uint64_t z = (static_cast<std::uint64_t>(task) + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  z ^= z >> 31;
+  return (static_cast<double>(z >> 12) + 0.5) * 0x1p-52;
 }
+
+namespace {
 
 /// The tasks of one spin case by their size class. Sizes of one class differ by a factor of 4 at most. The largest size
 /// has class 0.
@@ -25,7 +26,7 @@ using SizeClasses = std::map<int, std::vector<std::size_t>>;
 /// is no larger class.
 void pool(SizeClasses& classes) {
   // A sample should be a small part of its stratum.
-  constexpr std::size_t enough = 8 * least_sample;
+  constexpr std::size_t enough = 8 * (check_sample + least_sample);
   const auto join = [&](SizeClasses::iterator from, SizeClasses::iterator to) {
     to->second.insert(to->second.end(), from->second.begin(), from->second.end());
     classes.erase(from);
@@ -60,7 +61,7 @@ std::vector<Stratum> make_strata(const Plan& plan) {
     pool(classes);
     for (auto& [size_class, tasks] : classes) {
       std::sort(tasks.begin(), tasks.end(), [](std::size_t x, std::size_t y) {
-        const std::uint64_t first = random_number(x), second = random_number(y);
+        const double first = random_number(x), second = random_number(y);
         return first != second ? first < second : x < y;
       });
       const auto [least, most] = std::minmax_element(tasks.begin(), tasks.end(), [&](std::size_t x, std::size_t y) {
@@ -73,7 +74,7 @@ std::vector<Stratum> make_strata(const Plan& plan) {
 }
 
 std::size_t first_sample(const Stratum& stratum) {
-  constexpr double share = 0.02;
+  constexpr double share = 0.015;
   const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(stratum.tasks.size())));
   return std::min(stratum.tasks.size(), std::max(least_sample, wanted));
 }
