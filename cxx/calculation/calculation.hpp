@@ -12,7 +12,6 @@
 #include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
-#include "cxx/plan/stratum_report.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -92,6 +91,17 @@ struct TriplesEnergy {
   /// Mixed precision: error bar of `total`, hartree. Two bars cover the error in at least 95 % of all cases. 0 in
   /// double precision.
   Energies error_bar;
+};
+
+/// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.
+struct StratumReport {
+  SpinCase spin_case = SpinCase::aaa;
+  double least_operations = 0.0, most_operations = 0.0;  ///< of its smallest and of its largest task
+  std::size_t tasks = 0;
+  std::size_t tasks_in_double = 0;  ///< tasks whose energies in double precision are used
+  /// True if the energies in mixed precision were wrong. All tasks of the stratum then have energies in double
+  /// precision.
+  bool spoiled = false;
 };
 
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.

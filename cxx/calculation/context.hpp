@@ -94,6 +94,13 @@ class CalculationContext {
   /// Reduces the threads of a run if the BLAS library has no memory for all of them. Collective if there is a
   /// communicator.
   void limit_threads_of_blas(RunSettings& settings) const;
+  /// The settings of a run that do not depend on the executor. Arguments as in `run`; `journal` may be null.
+  RunSettings settings_of_run(Journal* journal, const std::atomic<bool>* stop,
+                              std::function<void(const RunProgress&)> progress,
+                              std::function<void(const std::string&)> warn) const;
+  /// Compares the energies with other energies of the input and adds warnings to the result. `warn`: gets each of them;
+  /// may be empty. Collective if there is a communicator.
+  void check_energies(CalculationResult& result, const std::function<void(const std::string&)>& warn) const;
   /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].
   std::vector<TriplesEnergy> sum_energies(const std::vector<TaskEnergy>& energies) const;
   /// Moves the outcome of a run into the result. The energies of the result are those of the outcome.

@@ -211,6 +211,30 @@ void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& resu
   result.warnings = std::move(outcome.warnings);
 }
 
+RunSettings CalculationContext::settings_of_run(Journal* journal, const std::atomic<bool>* stop,
+                                                std::function<void(const RunProgress&)> progress,
+                                                std::function<void(const std::string&)> warn) const {
+  RunSettings settings;
+  settings.threads = settings.threads_on_cores = threads_;
+  settings.journal = journal;
+  settings.stop = stop;
+  settings.progress = std::move(progress);
+  settings.warn = std::move(warn);
+  settings.communicator = communicator_;
+  settings.assignment = assignment_;
+  return settings;
+}
+
+void CalculationContext::check_energies(CalculationResult& result,
+                                        const std::function<void(const std::string&)>& warn) const {
+  run_collectively(communicator_, [&] {
+    for (std::string& sentence : check_result(problem_, options_, result)) {
+      if (warn) warn(sentence);
+      result.warnings.push_back(std::move(sentence));
+    }
+  });
+}
+
 CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
                                           std::function<void(const RunProgress&)> progress,
                                           std::function<void(const std::string&)> warn) const {
@@ -233,14 +257,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   const auto exchange_of = [](const PreparedExecutor& of) {
     return of.reader != nullptr ? of.reader->exchange() : nullptr;
   };
-  RunSettings settings;
-  settings.threads = settings.threads_on_cores = threads_;
-  settings.journal = journal.get();
-  settings.stop = stop;
-  settings.progress = std::move(progress);
-  settings.warn = warn;
-  settings.communicator = communicator_;
-  settings.assignment = assignment_;
+  RunSettings settings = settings_of_run(journal.get(), stop, std::move(progress), warn);
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
     settings.on_cores = [&] {
@@ -292,12 +309,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (operands) result.traffic = operands->traffic(*communicator_, from_peers);
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
-  run_collectively(communicator_, [&] {
-    for (std::string& sentence : check_result(problem_, options_, result)) {
-      if (tells) warn(sentence);
-      result.warnings.push_back(std::move(sentence));
-    }
-  });
+  check_energies(result, tells ? warn : nullptr);
   return result;
 }
 

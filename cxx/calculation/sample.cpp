@@ -5,8 +5,8 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
+#include "cxx/calculation/mixed_energies.hpp"
 #include "cxx/parallel/task_run.hpp"
-#include "cxx/plan/mixed_energies.hpp"
 
 /// The part of a run in mixed precision that computes tasks in double precision.
 namespace trifuse {

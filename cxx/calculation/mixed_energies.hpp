@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cxx/calculation/calculation.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/strata.hpp"
-#include "cxx/plan/stratum_report.hpp"
 
 namespace trifuse {
 

@@ -1,11 +1,9 @@
-#include "cxx/plan/mixed_energies.hpp"
+#include "cxx/calculation/mixed_energies.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <utility>
