@@ -126,7 +126,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
 
 }  // namespace
 
-Fingerprint fingerprint(const Problem& problem, Precision precision, Communicator* communicator) {
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
   run_collectively(communicator, [&] {
     std::vector<HashedBlock> blocks;

@@ -11,7 +11,7 @@ namespace trifuse {
 /// orbital energies, amplitudes, integrals and the precision of the products. The journal uses it to recognise its
 /// input. `communicator`: its ranks share the reading, and all get the same hash (collective); null: this process reads
 /// everything. Throws what the sources throw, on all ranks.
-Fingerprint fingerprint(const Problem& problem, Precision precision = Precision::fp64,
-                        Communicator* communicator = nullptr);
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator = nullptr,
+                        Precision precision = Precision::fp64);
 
 }  // namespace trifuse

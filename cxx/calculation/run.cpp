@@ -166,7 +166,7 @@ std::unique_ptr<Journal> CalculationContext::open_journal() const {
   const OpenMpThreads threads(threads_);
   // A task in mixed precision has its number in the plan. The same task in double precision follows after all tasks.
   const std::size_t records = plan_.tasks.size() * (options_.precision == Precision::mixed ? 2 : 1);
-  const JournalKey key{fingerprint(problem_, options_.precision, communicator_), tiles_, records,
+  const JournalKey key{fingerprint(problem_, communicator_, options_.precision), tiles_, records,
                        problem_.omega2.size()};
   return std::make_unique<Journal>(options_.journal, key, communicator_,
                                    assignment_.role != RankAssignment::Role::idle);
