@@ -63,21 +63,20 @@ MixedEnergies::MixedEnergies(const Plan& plan, std::size_t omega2_count, std::ve
       exact_(mixed_),
       known_(in_double),
       target_error_(target_error) {
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    double size = 0.0;
+    for (std::size_t w = 0; w < omega2_count_; ++w) {
+      for (const double x : auxiliary_numbers(mixed_[task * omega2_count_ + w])) size += x;
+    }
+    sizes_.push_back(std::isfinite(size) ? size : 0.0);
+  }
   for (Stratum& stratum : make_strata(plan)) {
     State state;
     state.stratum = std::move(stratum);
     order_tasks(state);
-    state.sampled = std::min(state.order.size(), first_sample(state.stratum));
+    set_sample(state, std::min(state.order.size(), first_sample(state.stratum)));
     states_.push_back(std::move(state));
   }
-}
-
-double MixedEnergies::size_of(std::size_t task) const {
-  double size = 0.0;
-  for (std::size_t w = 0; w < omega2_count_; ++w) {
-    for (const double x : auxiliary_numbers(mixed(task, w))) size += x;
-  }
-  return std::isfinite(size) ? size : 0.0;
 }
 
 void MixedEnergies::order_tasks(State& state) const {
@@ -85,7 +84,7 @@ void MixedEnergies::order_tasks(State& state) const {
   std::vector<std::pair<double, std::size_t>> keys;
   for (std::size_t n = std::min(check_sample, tasks.size()); n < tasks.size(); ++n) {
     if (known_[tasks[n]]) continue;
-    const double size = size_of(tasks[n]);
+    const double size = sizes_[tasks[n]];
     const double key = size > 0.0 ? random_number(tasks[n]) / size : std::numeric_limits<double>::infinity();
     keys.emplace_back(key, tasks[n]);
   }
@@ -103,7 +102,7 @@ std::vector<std::size_t> MixedEnergies::tasks_to_add() {
     };
     for (const State& state : states_) {
       add_unknown(state.stratum.tasks, state.spoiled ? state.stratum.tasks.size() : check_sample);
-      if (!state.spoiled) add_unknown(state.order, state.sampled);
+      if (!state.spoiled) add_unknown(state.order, state.sample.size());
     }
     std::sort(tasks.begin(), tasks.end());
     return tasks;
@@ -127,31 +126,31 @@ void MixedEnergies::add(std::span<const std::size_t> tasks, std::span<const Task
   }
 }
 
-std::vector<MixedEnergies::Sampled> MixedEnergies::sample_of(const State& state) const {
-  std::vector<Sampled> sample;
-  for (std::size_t n = 0; n < state.sampled; ++n) sample.push_back({state.order[n], size_of(state.order[n]), 1.0});
-  double total = 0.0;
-  for (const std::size_t task : state.order) total += size_of(task);
-  // A task that is larger than the mean size of one drawing is in every sample. The others share the other drawings.
+void MixedEnergies::set_sample(State& state, std::size_t count) const {
   std::vector<double> sizes;
-  for (const std::size_t task : state.order) sizes.push_back(size_of(task));
+  double total = 0.0;
+  for (const std::size_t task : state.order) {
+    sizes.push_back(sizes_[task]);
+    total += sizes_[task];
+  }
+  // A task that is larger than the mean size of one drawing is in every sample. The others share the other drawings.
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  auto drawings = static_cast<double>(state.sampled);
+  auto drawings = static_cast<double>(count);
   for (const double size : sizes) {
     if (drawings < 1.0 || drawings * size < total) break;
     drawings -= 1.0;
     total -= size;
   }
-  for (Sampled& each : sample) {
-    const double chosen = total > 0.0 ? drawings * each.size / total : 1.0;
-    each.not_chosen = std::max(0.0, 1.0 - chosen);
+  state.sample.clear();
+  for (std::size_t n = 0; n < count; ++n) {
+    const double size = sizes_[state.order[n]], chosen = total > 0.0 ? drawings * size / total : 1.0;
+    state.sample.push_back({state.order[n], size, std::max(0.0, 1.0 - chosen)});
   }
-  return sample;
 }
 
 std::vector<std::size_t> MixedEnergies::estimated_tasks(const State& state) const {
   std::vector<std::size_t> tasks;
-  for (std::size_t n = state.sampled; n < state.order.size(); ++n) {
+  for (std::size_t n = state.sample.size(); n < state.order.size(); ++n) {
     if (!known_[state.order[n]]) tasks.push_back(state.order[n]);
   }
   return tasks;
@@ -179,7 +178,7 @@ MixedEnergies::PerEnergy MixedEnergies::squared_bars(const State& state, std::si
     const Numbers x = auxiliary_numbers(mixed(task, w));
     for (std::size_t n = 0; n < numbers; ++n) of_rest[n] += x[n];
   }
-  const std::vector<Sampled> sample = sample_of(state);
+  const std::vector<Sampled>& sample = state.sample;
   const Numbers ratio = ratios(sample, w);
   double drawings = 0.0;
   for (const auto& [task, size, not_chosen] : sample) {
@@ -223,9 +222,8 @@ std::vector<TaskEnergy> MixedEnergies::corrected() const {
   std::vector<TaskEnergy> energies = exact_;
   for (const State& state : states_) {
     const std::vector<std::size_t> estimated = estimated_tasks(state);
-    const std::vector<Sampled> sample = sample_of(state);
     for (std::size_t w = 0; w < omega2_count_; ++w) {
-      const Numbers ratio = ratios(sample, w);
+      const Numbers ratio = ratios(state.sample, w);
       for (const std::size_t task : estimated) {
         Numbers energy = mixed(task, w).as_numbers();
         const Numbers x = auxiliary_numbers(mixed(task, w));
@@ -318,7 +316,7 @@ void MixedEnergies::enlarge_samples() {
   std::vector<Part> parts;
   double sum_of_squares = 0.0, largest = 0.0;
   for (const State& state : states_) {
-    Part part{static_cast<double>(state.sampled), static_cast<double>(state.order.size())};
+    Part part{static_cast<double>(state.sample.size()), static_cast<double>(state.order.size())};
     for (const std::size_t task : state.order) part.cost += plan_.operations[task] / part.all;
     double square = 0.0;
     for (std::size_t w = 0; w < omega2_count_; ++w) {
@@ -351,7 +349,7 @@ void MixedEnergies::enlarge_samples() {
     double size = std::max(least, part.size(scale));
     // A sample of more than half of the tasks costs as much as mixed precision gains.
     if (2.0 * size > part.all) size = part.all;
-    states_[n].sampled = static_cast<std::size_t>(size);
+    set_sample(states_[n], static_cast<std::size_t>(size));
   }
 }
 

@@ -56,26 +56,25 @@ class MixedEnergies {
   using Numbers = std::array<double, TaskEnergy::numbers>;
   using PerEnergy = std::array<double, Energies::count>;
 
-  struct State {
-    Stratum stratum;
-    std::vector<std::size_t> order;  ///< tasks from which the sample is taken, in the order in which they join it
-    std::size_t sampled = 0;         ///< tasks at the beginning of `order` that are in the sample
-    bool spoiled = false;
-  };
   /// A task of a sample.
   struct Sampled {
     std::size_t task;
-    double size;        ///< see `size_of`
+    double size;        ///< see `sizes_`
     double not_chosen;  ///< probability that a sample of this size does not contain the task
+  };
+  struct State {
+    Stratum stratum;
+    std::vector<std::size_t> order;  ///< tasks from which the sample is taken, in the order in which they join it
+    std::vector<Sampled> sample;     ///< the tasks at the beginning of `order`
+    bool spoiled = false;
   };
 
   const TaskEnergy& mixed(std::size_t task, std::size_t w) const { return mixed_[task * omega2_count_ + w]; }
   const TaskEnergy& exact(std::size_t task, std::size_t w) const { return exact_[task * omega2_count_ + w]; }
-  /// Size of a task: its probability to be in a sample is proportional to it. Hartree.
-  double size_of(std::size_t task) const;
   /// Sets `State::order`.
   void order_tasks(State& state) const;
-  std::vector<Sampled> sample_of(const State& state) const;
+  /// Sets `State::sample` to the first `count` tasks of the order.
+  void set_sample(State& state, std::size_t count) const;
   /// Tasks of a stratum whose energies in double precision are not known.
   std::vector<std::size_t> estimated_tasks(const State& state) const;
   /// Correction divided by the auxiliary number of a task, for each number.
@@ -97,6 +96,7 @@ class MixedEnergies {
   std::vector<TaskEnergy> mixed_;  ///< [task, omega2]
   std::vector<TaskEnergy> exact_;  ///< [task, omega2], valid if known_[task]
   std::vector<bool> known_;        ///< [task]: `exact_` has energies
+  std::vector<double> sizes_;      ///< [task]: the probability to be in a sample is proportional to it; hartree
   std::optional<double> target_error_;
   std::vector<State> states_;
   std::vector<std::string> warnings_;
