@@ -156,6 +156,7 @@ program arrays_test
   call expect(abs(total - expected) < 1e-16_c_double, "the sum of the spin cases")
   call trifuse_get_spin_case(status, calculation, 1_c_int64_t, 4_c_int32_t, bracket_energy, paren_energy)
   call expect(status%code == trifuse_bad_usage, "an impossible spin case")
+  call trifuse_set_device(status, calculation, trifuse_device_cpu)
   call trifuse_set_precision(status, calculation, trifuse_precision_mixed)
   call trifuse_set_target_error(status, calculation, 1.0e-6_c_double)
   call expect(status%code == trifuse_success, "a target error")
