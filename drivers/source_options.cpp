@@ -92,6 +92,13 @@ void CalculationFlags::add_to(CLI::App& command) {
       .add_option("--rohf", rohf, "(T) of an ROHF reference: as in the program of the amplitudes, or the standard one")
       ->check(CLI::IsMember({"nwchem", "semicanonical"}))
       ->capture_default_str();
+  command
+      .add_option("--precision", precision,
+                  "double, or mixed: GPUs compute faster and give an error bar (CPU: slow test)")
+      ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
+      ->capture_default_str();
+  command.add_option("--target-error", options.target_error,
+                     "Error bar in hartree that --precision mixed must reach; default: 7e-9 of the energy");
   command.add_option("--tile-size", options.tile_size, "Largest tile in orbitals; default: chosen for the device")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
   command.add_option("--threads", options.threads, "Threads of each process; default: all cores that it may use")
@@ -120,6 +127,7 @@ CalculationOptions CalculationFlags::resolve() const {
   if (formulation == "spin-orbital") resolved.formulation = SpinFormulation::spin_orbital;
   if (formulation == "spin-adapted") resolved.formulation = SpinFormulation::spin_adapted;
   resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
+  resolved.precision = precision == precision_names[1] ? Precision::mixed : Precision::fp64;
   if (!memory.empty()) resolved.memory = parse_memory(memory);
   resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
   if (!options.devices.empty() && device == "cpu") {
@@ -143,7 +151,7 @@ CalculationOptions CalculationFlags::resolve() const {
 CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
   CalculationOptions resolved = resolve();
   if (device != "auto" || !executor.empty() || resolved.executor == ExecutorKind::cuda) return resolved;
-  resolved.executor = choose_executor(right.tiles(), resolved.formulation);
+  resolved.executor = choose_executor(right.tiles(), resolved.formulation, resolved.precision);
   return resolved;
 }
 

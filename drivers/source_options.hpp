@@ -36,6 +36,7 @@ struct SourceOptions {
 struct CalculationFlags {
   std::string formulation = "auto";
   std::string rohf = "nwchem";
+  std::string precision = precision_names.front();
   std::string executor;
   std::string device = "auto";
   std::string memory;

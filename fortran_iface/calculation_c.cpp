@@ -103,6 +103,21 @@ void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, i
   });
 }
 
+void trifuse_set_precision(trifuse_status* status, trifuse_calculation calculation, int32_t precision) {
+  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
+    if (precision != TRIFUSE_PRECISION_DOUBLE && precision != TRIFUSE_PRECISION_MIXED) {
+      throw trifuse::UsageError("The precision must be one of the values of trifuse_precision.");
+    }
+    options.precision = precision == TRIFUSE_PRECISION_MIXED ? trifuse::Precision::mixed : trifuse::Precision::fp64;
+    if (options.precision == trifuse::Precision::fp64) options.target_error.reset();
+  });
+}
+
+void trifuse_set_target_error(trifuse_status* status, trifuse_calculation calculation, double target_error) {
+  change_options(status, calculation,
+                 [&](trifuse::CalculationOptions& options) { options.target_error = target_error; });
+}
+
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device) {
   guarded(status, [&] {
     const auto setup = checked(calculation);

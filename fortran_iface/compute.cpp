@@ -36,6 +36,8 @@ void expect_same_settings(Communicator& ranks, const CalculationSetup& setup) {
       {"trifuse_set_omega2", number_of(fmt::format("{}", fmt::join(options.omega2, " ")))},
       {"trifuse_set_form", options.formulation ? static_cast<double>(*options.formulation) : -1.0},
       {"trifuse_set_rohf", static_cast<double>(options.rohf)},
+      {"trifuse_set_precision", static_cast<double>(options.precision)},
+      {"trifuse_set_target_error", options.target_error.value_or(0.0)},
       {"trifuse_set_tile_size", static_cast<double>(options.tile_size.value_or(0))},
       {"trifuse_set_journal", options.journal.empty() ? 0.0 : 1.0},
       {"trifuse_set_trust_input", options.trust_input ? 1.0 : 0.0},
@@ -133,7 +135,8 @@ void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks
   const TileSource* const left = setup.left ? &interruptible(*setup.left, watch.stop(), of_left_source) : nullptr;
   CalculationOptions options = setup.options;
   run_collectively(ranks, [&] {
-    if (setup.choose_executor) options.executor = choose_executor(right.tiles(), options.formulation);
+    if (setup.choose_executor)
+      options.executor = choose_executor(right.tiles(), options.formulation, options.precision);
   });
   std::optional<DistributedCalculation> distributed;
   std::optional<Calculation> alone;

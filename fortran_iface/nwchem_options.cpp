@@ -22,7 +22,8 @@ struct Name {
   const char* variable;
 };
 constexpr Name device_name{"device", "TRIFUSE_NWCHEM_DEVICE"}, omega2_name{"omega2", "TRIFUSE_OMEGA2"},
-    form_name{"form", "TRIFUSE_FORM"}, memory_name{"memory", "TRIFUSE_MEMORY"},
+    form_name{"form", "TRIFUSE_FORM"}, precision_name{"precision", "TRIFUSE_PRECISION"},
+    target_error_name{"target_error", "TRIFUSE_TARGET_ERROR"}, memory_name{"memory", "TRIFUSE_MEMORY"},
     tile_size_name{"tile_size", "TRIFUSE_TILE_SIZE"};
 
 /// A value and its origin, for messages.
@@ -70,6 +71,20 @@ std::vector<double> parse_omega2(const Choice& choice) {
   return values;
 }
 
+Precision parse_precision(const Choice& choice) {
+  if (choice.value == precision_names[0]) return Precision::fp64;
+  if (choice.value == precision_names[1]) return Precision::mixed;
+  refuse(choice, fmt::format("it may be {} or {}", precision_names[0], precision_names[1]));
+}
+
+double parse_target_error(const Choice& choice) {
+  const auto error = number<double>(choice.value);
+  if (!error || !(*error > 0.0 && *error <= largest_target_error)) {
+    refuse(choice, fmt::format("write more than 0 and at most {:g}, in hartree", largest_target_error));
+  }
+  return *error;
+}
+
 std::int64_t parse_memory(const Choice& choice) {
   const auto bytes = parse_bytes(choice.value);
   if (!bytes || *bytes > max_memory) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
@@ -97,12 +112,15 @@ class Lines {
     }
     for (const auto& [name, value] : settings_) {
       bool known = false;
-      for (const Name& one : {device_name, omega2_name, form_name, memory_name, tile_size_name}) {
+      for (const Name& one :
+           {device_name, omega2_name, form_name, precision_name, target_error_name, memory_name, tile_size_name}) {
         known = known || name == one.setting;
       }
       if (!known) {
-        throw UsageError(fmt::format(
-            "There is no setting trifuse:{}; the settings are device, omega2, form, memory and tile_size.", name));
+        throw UsageError(
+            fmt::format("There is no setting trifuse:{}; the settings are device, omega2, form, precision, "
+                        "target_error, memory and tile_size.",
+                        name));
       }
     }
   }
@@ -129,6 +147,8 @@ Options read_options(const std::string& text) {
   if (const auto choice = lines.find(device_name)) options.device = parse_device(*choice);
   if (const auto choice = lines.find(omega2_name)) options.omega2 = parse_omega2(*choice);
   if (const auto choice = lines.find(form_name)) options.formulation = parse_formulation(*choice);
+  if (const auto choice = lines.find(precision_name)) options.precision = parse_precision(*choice);
+  if (const auto choice = lines.find(target_error_name)) options.target_error = parse_target_error(*choice);
   if (const auto choice = lines.find(memory_name)) options.memory = parse_memory(*choice);
   if (const auto choice = lines.find(tile_size_name)) options.tile_size = parse_tile_size(*choice);
   return options;

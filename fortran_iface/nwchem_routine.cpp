@@ -97,7 +97,8 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
 /// none.
 std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
   if (options.device == Device::cpu) return {};
-  if (options.device == Device::automatic && choose_executor(tiles, options.formulation) != ExecutorKind::cuda)
+  if (options.device == Device::automatic &&
+      choose_executor(tiles, options.formulation, options.precision) != ExecutorKind::cuda)
     return {};
   return choose_devices(visible_devices(), {});
 }
@@ -127,6 +128,8 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& 
     setup.source = make_source(job, caller);
     distributed_options.calculation.formulation = options.formulation;
     distributed_options.calculation.omega2 = options.omega2;
+    distributed_options.calculation.precision = options.precision;
+    distributed_options.calculation.target_error = options.target_error;
     distributed_options.calculation.tile_size = options.tile_size;
     if (with_gpu) usable = usable_devices(options, setup.source->tiles());
     distributed_options.gpu_memory = options.memory;

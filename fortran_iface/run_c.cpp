@@ -91,6 +91,22 @@ void trifuse_get_spin_case(trifuse_status* status, trifuse_calculation calculati
   });
 }
 
+void trifuse_get_error_bar(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* bracket_bar,
+                           double* paren_bar) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    put(energy_of(*setup, index).error_bar, bracket_bar, paren_bar);
+  });
+}
+
+void trifuse_get_uncorrected_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index,
+                                    double* bracket_energy, double* paren_energy) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    put(energy_of(*setup, index).uncorrected, bracket_energy, paren_energy);
+  });
+}
+
 double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index) {
   return guarded(status, 0.0, [&] {
     const auto setup = checked(calculation);

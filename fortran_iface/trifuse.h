@@ -122,6 +122,7 @@ typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int
 
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
+enum trifuse_precision { TRIFUSE_PRECISION_DOUBLE = 0, TRIFUSE_PRECISION_MIXED = 1 };
 
 /* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun, and trifuse_mpi.h accepts a communicator.
  * Without that header a calculation is one of one process. */
@@ -241,6 +242,14 @@ void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, i
 /* Sets the orbitals of an ROHF reference, one of trifuse_rohf. TRIFUSE_ROHF_NWCHEM, the default: the orbitals of the
  * amplitudes. TRIFUSE_ROHF_SEMICANONICAL: the standard ROHF-CCSD(T); needs an ROHF reference and the Fock matrix. */
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
+/* Sets the precision of the matrix products, one of trifuse_precision. TRIFUSE_PRECISION_DOUBLE, the default.
+ * TRIFUSE_PRECISION_MIXED: GPUs compute faster, and the energies have error bars, see trifuse_get_error_bar. With
+ * TRIFUSE_DEVICE_AUTO it needs a GPU; with TRIFUSE_DEVICE_CPU it is emulated slowly, for tests. */
+void trifuse_set_precision(trifuse_status* status, trifuse_calculation calculation, int32_t precision);
+/* Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. So many tasks are computed in
+ * double precision. Default: 7e-9 of the energy. Needs trifuse_set_precision before; TRIFUSE_PRECISION_DOUBLE removes
+ * it. */
+void trifuse_set_target_error(trifuse_status* status, trifuse_calculation calculation, double target_error);
 /* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
  * tasks are large enough, else CPU cores; if trifuse_set_gpus was called before, only these GPUs.
  * TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
@@ -317,6 +326,16 @@ enum trifuse_spin_case { TRIFUSE_AAA = 0, TRIFUSE_AAB = 1, TRIFUSE_ABB = 2, TRIF
  * null. */
 void trifuse_get_spin_case(trifuse_status* status, trifuse_calculation calculation, int64_t index, int32_t spin_case,
                            double* bracket_energy, double* paren_energy);
+/* Copies the error bars of the energies of one omega2 value of the last run, in hartree; 0 in double precision. Two
+ * bars cover the error of mixed precision in at least 95 % of all cases. index: as for trifuse_get_energy. bracket_bar,
+ * paren_bar: bars of E[T] and E(T); each may be null. */
+void trifuse_get_error_bar(trifuse_status* status, trifuse_calculation calculation, int64_t index, double* bracket_bar,
+                           double* paren_bar);
+/* Copies the energies of one omega2 value without the correction by the tasks in double precision, in hartree. In
+ * double precision they are those of trifuse_get_energy. index, bracket_energy, paren_energy: as for
+ * trifuse_get_energy. */
+void trifuse_get_uncorrected_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index,
+                                    double* bracket_energy, double* paren_energy);
 /* Returns E(SCF) + E(CCSD correlation) + E(T) of one omega2 value of the last run, hartree. Returns NaN if one of these
  * energies is not known, or if the right amplitudes are not CCSD amplitudes. index: as for trifuse_get_energy. */
 double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index);

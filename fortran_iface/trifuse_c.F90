@@ -17,12 +17,14 @@ module trifuse_c
   integer(c_int32_t), parameter :: trifuse_failed = 4_c_int32_t
   integer(c_int32_t), parameter :: trifuse_bad_handle = 5_c_int32_t
 
-  ! Settings of a calculation, see trifuse_set_form and trifuse_set_rohf.
+  ! Settings of a calculation, see trifuse_set_form, trifuse_set_rohf and trifuse_set_precision.
   integer(c_int32_t), parameter :: trifuse_form_auto = 0_c_int32_t
   integer(c_int32_t), parameter :: trifuse_form_spin_orbital = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_form_spin_adapted = 2_c_int32_t
   integer(c_int32_t), parameter :: trifuse_rohf_nwchem = 0_c_int32_t
   integer(c_int32_t), parameter :: trifuse_rohf_semicanonical = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_precision_double = 0_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_precision_mixed = 1_c_int32_t
 
   ! Devices, references, kinds of amplitudes, classes of orbitals and tensors, as in trifuse.h.
   integer(c_int32_t), parameter :: trifuse_device_auto = 0_c_int32_t
@@ -265,6 +267,35 @@ module trifuse_c
       type(c_ptr), value :: calculation
       integer(c_int32_t), value :: rohf
     end subroutine c_set_rohf
+    subroutine c_set_precision(status, calculation, precision) bind(c, name="trifuse_set_precision")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: precision
+    end subroutine c_set_precision
+    subroutine c_set_target_error(status, calculation, target_error) &
+      & bind(c, name="trifuse_set_target_error")
+      import :: c_ptr, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      real(c_double), value :: target_error
+    end subroutine c_set_target_error
+    subroutine c_get_error_bar(status, calculation, index, bracket_bar, paren_bar) &
+      & bind(c, name="trifuse_get_error_bar")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      real(c_double), intent(out) :: bracket_bar, paren_bar
+    end subroutine c_get_error_bar
+    subroutine c_get_uncorrected_energy(status, calculation, index, bracket_energy, paren_energy) &
+      & bind(c, name="trifuse_get_uncorrected_energy")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      real(c_double), intent(out) :: bracket_energy, paren_energy
+    end subroutine c_get_uncorrected_energy
     subroutine c_set_device(status, calculation, device) bind(c, name="trifuse_set_device")
       import :: c_ptr, c_int32_t, trifuse_status
       type(trifuse_status), intent(inout) :: status

@@ -18,6 +18,8 @@ module trifuse_dense
   public :: trifuse_arrays, trifuse_add_array, trifuse_add_pointer, trifuse_add_reader, trifuse_new_dense_amplitudes
   public :: trifuse_not_known, trifuse_set_check, trifuse_set_progress, trifuse_set_log, trifuse_get_total_energy
   public :: trifuse_get_spin_case, trifuse_get_method, trifuse_get_report, trifuse_cancelled
+  public :: trifuse_precision_double, trifuse_precision_mixed, trifuse_set_precision, trifuse_set_target_error
+  public :: trifuse_get_error_bar, trifuse_get_uncorrected_energy
   public :: trifuse_log_information, trifuse_log_warning, trifuse_aaa, trifuse_aab, trifuse_abb, trifuse_bbb
 
   !> The code of a run that the program has cancelled.
@@ -358,6 +360,41 @@ contains
     real(c_double), intent(out) :: bracket_energy, paren_energy
     call c_get_spin_case(status, calculation%handle, index - 1_c_int64_t, spin_case, bracket_energy, paren_energy)
   end subroutine trifuse_get_spin_case
+
+  !> Sets the precision of the matrix products: trifuse_precision_double (the default) or trifuse_precision_mixed, see
+  !> trifuse.h.
+  subroutine trifuse_set_precision(status, calculation, precision)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int32_t), intent(in) :: precision
+    call c_set_precision(status, calculation%handle, precision)
+  end subroutine trifuse_set_precision
+
+  !> Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. Needs trifuse_set_precision.
+  subroutine trifuse_set_target_error(status, calculation, target_error)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    real(c_double), intent(in) :: target_error
+    call c_set_target_error(status, calculation%handle, target_error)
+  end subroutine trifuse_set_target_error
+
+  !> Gets the error bars of E[T] and E(T) of one omega2 value, hartree; 0 in double precision. `index`: as above.
+  subroutine trifuse_get_error_bar(status, calculation, index, bracket_bar, paren_bar)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: index
+    real(c_double), intent(out) :: bracket_bar, paren_bar
+    call c_get_error_bar(status, calculation%handle, index - 1_c_int64_t, bracket_bar, paren_bar)
+  end subroutine trifuse_get_error_bar
+
+  !> Gets E[T] and E(T) without the correction by the tasks in double precision, hartree. `index`: as above.
+  subroutine trifuse_get_uncorrected_energy(status, calculation, index, bracket_energy, paren_energy)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    integer(c_int64_t), intent(in) :: index
+    real(c_double), intent(out) :: bracket_energy, paren_energy
+    call c_get_uncorrected_energy(status, calculation%handle, index - 1_c_int64_t, bracket_energy, paren_energy)
+  end subroutine trifuse_get_uncorrected_energy
 
   !> Gets E(SCF) + E(CCSD correlation) + E(T) of one omega2 value of the last run, hartree; NaN if one of them is not
   !> known. `index`: 1 to `count` of trifuse_energy_count.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
@@ -21,7 +22,17 @@ std::string to_string(ExecutorKind executor) {
   return "?";
 }
 
-ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation) {
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation, Precision precision) {
+  const auto any_gpu = [] {
+    const std::vector<DeviceInfo> visible = visible_devices();
+    return std::any_of(visible.begin(), visible.end(), is_supported);
+  };
+  if (precision == Precision::mixed) {
+    if (any_gpu()) return ExecutorKind::cuda;
+    throw UsageError(
+        "Mixed precision is for GPUs, and there is none that Trifuse can use; compute in double precision, or give "
+        "--device cpu for a slow emulation.");
+  }
   // CPU cores finish fewer operations before GPUs are set up.
   constexpr double least_operations = 1e10;
   const SpinFormulation chosen = formulation.value_or(default_formulation(right));
@@ -30,8 +41,7 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulati
   const TileSpace tiles = retile(right, default_tiling(right, chosen, true));
   if (make_plan(tiles, chosen).total_operations < least_operations) return ExecutorKind::cpu;
   // This question comes last, because CUDA needs time to answer it.
-  const std::vector<DeviceInfo> visible = visible_devices();
-  return std::any_of(visible.begin(), visible.end(), is_supported) ? ExecutorKind::cuda : ExecutorKind::cpu;
+  return any_gpu() ? ExecutorKind::cuda : ExecutorKind::cpu;
 }
 
 Calculation::Calculation(const TileSource& right, const TileSource* left, CalculationOptions options)

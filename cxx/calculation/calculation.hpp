@@ -12,6 +12,7 @@
 #include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
+#include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
@@ -48,6 +49,11 @@ struct CalculationOptions {
   /// limit on each GPU; default: its free memory.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
+  /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
+  Precision precision = Precision::fp64;
+  /// Mixed precision: the error bar that the user accepts, hartree. So many tasks are computed in double precision.
+  /// Default: 7e-9 of the energy, or 3e-10 hartree if this is more. Some tasks are computed so in any case.
+  std::optional<double> target_error;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
   std::string journal;       ///< path of the journal; empty: no journal
@@ -67,13 +73,16 @@ struct CalculationOptions {
 /// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
 inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
 inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
-inline constexpr double largest_omega2 = 1e6;  ///< hartree
+inline constexpr double largest_omega2 = 1e6;        ///< hartree
+inline constexpr double largest_target_error = 1.0;  ///< hartree
 /// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
 void check_options(const CalculationOptions& options);
 
 /// Returns `cuda` if the tasks have at least 1e10 operations and CUDA sees a supported GPU, else `cpu`. `right`: tiles
-/// of the right amplitudes. `formulation`: as in the options.
-ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation);
+/// of the right amplitudes. `formulation`, `precision`: as in the options. With mixed precision it returns `cuda`, or
+/// throws UsageError if CUDA sees no supported GPU.
+ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation,
+                             Precision precision = Precision::fp64);
 
 /// The energies of one omega2.
 struct TriplesEnergy {
@@ -81,6 +90,22 @@ struct TriplesEnergy {
   std::string method;                    ///< see Calculation::method()
   Energies total;                        ///< sum of the spin cases, hartree
   std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
+  /// Mixed precision: the total without the correction by the sample, hartree. Double precision: `total`.
+  Energies uncorrected;
+  /// Mixed precision: error bar of `total`, hartree. Two bars cover the error in at least 95 % of all cases. 0 in
+  /// double precision.
+  Energies error_bar;
+};
+
+/// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.
+struct StratumReport {
+  SpinCase spin_case = SpinCase::aaa;
+  double least_operations = 0.0, most_operations = 0.0;  ///< of its smallest and of its largest task
+  std::size_t tasks = 0;
+  std::size_t tasks_in_double = 0;  ///< tasks whose energies in double precision are used
+  /// True if the energies in mixed precision were wrong. All tasks of the stratum then have energies in double
+  /// precision.
+  bool spoiled = false;
 };
 
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.
@@ -96,6 +121,8 @@ struct CalculationResult {
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
+  std::size_t tasks_in_double = 0;    ///< number of tasks whose energies in double precision are used
+  std::vector<StratumReport> strata;  ///< mixed precision: the strata of the sample; else empty
   std::vector<RankWork> ranks;        ///< [rank] what each rank did
   std::vector<std::string> warnings;  ///< sentences about failed GPUs (of all ranks), the journal and the energies
 };

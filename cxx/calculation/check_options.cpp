@@ -30,6 +30,19 @@ void check_options(const CalculationOptions& options) {
     throw UsageError(
         fmt::format("An omega2 of {} is not possible; give values of 0 to {:g}, in hartree.", omega2, largest_omega2));
   }
+  if (options.precision == Precision::mixed && options.executor == ExecutorKind::reference) {
+    throw UsageError("The reference executor computes in double precision only; leave out mixed precision.");
+  }
+  if (options.target_error) {
+    if (options.precision != Precision::mixed) {
+      throw UsageError("A target error is for mixed precision; give --precision mixed, or leave it out.");
+    }
+    if (!(*options.target_error > 0.0 && *options.target_error <= largest_target_error)) {
+      throw UsageError(
+          fmt::format("A target error of {} is not possible; give more than 0 and at most {:g}, in hartree.",
+                      *options.target_error, largest_target_error));
+    }
+  }
   if (options.devices.size() > max_devices) {
     throw UsageError(fmt::format("{} GPUs are not possible; name at most {}.", options.devices.size(), max_devices));
   }

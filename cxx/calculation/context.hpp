@@ -99,10 +99,29 @@ class CalculationContext {
   /// run_tasks(). `ccsd_energy`: set to the result of the check.
   RunOutcome run_tasks_and_check(const Executor* executor, RunSettings settings,
                                  std::optional<double>& ccsd_energy) const;
+  /// The settings of a run that do not depend on the executor. Arguments as in `run`; `journal` may be null.
+  RunSettings settings_of_run(Journal* journal, const std::atomic<bool>* stop,
+                              std::function<void(const RunProgress&)> progress,
+                              std::function<void(const std::string&)> warn) const;
+  /// Compares the energies with other energies of the input and adds warnings to the result. `warn`: gets each of them;
+  /// may be empty. Collective if there is a communicator. `ccsd_energy`: of the right amplitudes, hartree, if it is
+  /// known.
+  void check_energies(CalculationResult& result, std::optional<double> ccsd_energy,
+                      const std::function<void(const std::string&)>& warn) const;
   /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].
   std::vector<TriplesEnergy> sum_energies(const std::vector<TaskEnergy>& energies) const;
-  /// Moves the outcome of a run into the result.
+  /// Moves the outcome of a run into the result. The energies of the result are those of the outcome.
   void put_outcome(RunOutcome outcome, CalculationResult& result) const;
+  /// Makes the executor in double precision for the sample of a run in mixed precision, unless `executor` has it
+  /// already. If GPUs fail, it makes none and `settings.failed_device` gets the reason. Collective if there is a
+  /// communicator. `panels`: the panels of this rank. `on_cores`: true if the GPUs of this rank have failed.
+  void prepare_for_sample(const std::shared_ptr<const PanelStore>& panels, bool on_cores, PreparedExecutor& executor,
+                          RunSettings& settings) const;
+  /// Computes the sample of a run in mixed precision in double precision. Adds the work of the sample to `outcome`.
+  /// Writes energies, error bars and strata to `result`. Collective if there is a communicator. `on_devices`: false if
+  /// this rank has no GPUs or if they have failed. `settings`: those of the tasks in mixed precision.
+  void compute_sample(RunOutcome& outcome, RunSettings settings, bool on_devices,
+                      const std::shared_ptr<const PanelStore>& panels, CalculationResult& result) const;
   /// Rotates amplitudes and integrals to semicanonical orbitals if the options ask for them. Collective if there is a
   /// communicator. `stop`: as in `run`; may be null.
   void rotate_orbitals(const std::atomic<bool>* stop) const;
@@ -125,9 +144,13 @@ class CalculationContext {
   std::int64_t memory_for_made_panels() const;
   /// Reads all operands in this process. `tiles`: of the panels.
   std::shared_ptr<const PanelStore> read_all_operands(const TileSpace& tiles) const;
+  /// The precision in which this rank computes the tasks of a run. CPU cores that help GPUs compute in double
+  /// precision, because the emulation of mixed precision is slower.
+  Precision precision_of_rank() const;
   /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
-  PreparedExecutor prepare_executor(std::vector<std::string>* left_out, const std::atomic<bool>* stop) const;
-  std::unique_ptr<CudaExecutor> prepare_on_devices(std::vector<std::string>* left_out,
+  PreparedExecutor prepare_executor(Precision precision, std::vector<std::string>* left_out,
+                                    const std::atomic<bool>* stop) const;
+  std::unique_ptr<CudaExecutor> prepare_on_devices(Precision precision, std::vector<std::string>* left_out,
                                                    const std::atomic<bool>* stop) const;
 
   CalculationOptions options_;

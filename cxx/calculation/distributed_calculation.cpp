@@ -45,7 +45,9 @@ std::vector<double> numbers_of(const CalculationContext& calculation) {
           static_cast<double>(problem.omega2.size()),
           omega2,
           weighted,
-          problem.two_sided() ? 1.0 : 0.0};
+          problem.two_sided() ? 1.0 : 0.0,
+          static_cast<double>(calculation.options().precision),
+          calculation.options().target_error.value_or(0.0)};
 }
 
 CalculationOptions options_of_this_rank(const DistributedOptions& options, const RankResources& mine, int sharers,

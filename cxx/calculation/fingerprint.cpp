@@ -126,7 +126,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
 
 }  // namespace
 
-Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
+Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
   run_collectively(communicator, [&] {
     std::vector<HashedBlock> blocks;
@@ -138,6 +138,7 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator) {
   if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;
   hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
+  if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());
   if (problem.two_sided()) hash.add(problem.left->orbital_energies());

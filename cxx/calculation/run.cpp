@@ -62,7 +62,7 @@ void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
 std::unique_ptr<Executor> CalculationContext::make_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  PreparedExecutor prepared = prepare_executor(nullptr, nullptr);
+  PreparedExecutor prepared = prepare_executor(precision_of_rank(), nullptr, nullptr);
   if (prepared.reader != nullptr) {
     prepared.reader->take_panels(read_all_operands(prepared.reader->panel_tiles()));
   }
@@ -73,7 +73,7 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
   if (options_.executor != ExecutorKind::cuda) throw UsageError("This calculation is not planned for GPUs.");
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
-  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(nullptr, nullptr);
+  std::unique_ptr<CudaExecutor> executor = prepare_on_devices(precision_of_rank(), nullptr, nullptr);
   executor->take_panels(read_all_operands(executor->panel_tiles()));
   return executor;
 }
@@ -84,20 +84,28 @@ std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const Ti
   return panels;
 }
 
-std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(std::vector<std::string>* left_out,
+Precision CalculationContext::precision_of_rank() const {
+  const bool beside_gpus = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
+  return beside_gpus ? Precision::fp64 : options_.precision;
+}
+
+std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(Precision precision,
+                                                                     std::vector<std::string>* left_out,
                                                                      const std::atomic<bool>* stop) const {
   CudaOptions options;
   options.devices.clear();
   for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
   options.memory_per_device = options_.memory.value_or(0);
-  options.kernel = options_.kernel;
+  options.precision = precision;
+  // A kernel of the user is one of the precision of the options.
+  if (precision == options_.precision) options.kernel = options_.kernel;
   options.left_out = left_out;
   options.waits_for_memory = communicator_ == nullptr;
   options.stop = stop;
   return prepare_cuda_executor(problem_, plan_.tiles, options);
 }
 
-PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* left_out,
+PreparedExecutor CalculationContext::prepare_executor(Precision precision, std::vector<std::string>* left_out,
                                                       const std::atomic<bool>* stop) const {
   PreparedExecutor prepared;
   switch (options_.executor) {
@@ -105,7 +113,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
       prepared.executor = make_reference_executor(problem_, plan_.tiles);
       break;
     case ExecutorKind::cuda: {
-      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(left_out, stop);
+      std::unique_ptr<CudaExecutor> on_devices = prepare_on_devices(precision, left_out, stop);
       prepared.reader = on_devices.get();
       prepared.cuda = on_devices.get();
       prepared.executor = std::move(on_devices);
@@ -113,7 +121,7 @@ PreparedExecutor CalculationContext::prepare_executor(std::vector<std::string>* 
     }
     case ExecutorKind::cpu: {
       std::unique_ptr<PanelExecutor> on_cores =
-          prepare_cpu_executor(problem_, plan_.tiles, {}, assignment_.threads_share_task ? threads_ : 1);
+          prepare_cpu_executor(problem_, plan_.tiles, {}, assignment_.threads_share_task ? threads_ : 1, precision);
       prepared.reader = on_cores.get();
       prepared.executor = std::move(on_cores);
       break;
@@ -165,7 +173,10 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
 std::unique_ptr<Journal> CalculationContext::open_journal() const {
   if (options_.journal.empty()) return nullptr;
   const OpenMpThreads threads(threads_);
-  const JournalKey key{fingerprint(problem_, communicator_), tiles_, plan_.tasks.size(), problem_.omega2.size()};
+  // A task in mixed precision has its number in the plan. The same task in double precision follows after all tasks.
+  const std::size_t records = plan_.tasks.size() * (options_.precision == Precision::mixed ? 2 : 1);
+  const JournalKey key{fingerprint(problem_, communicator_, options_.precision), tiles_, records,
+                       problem_.omega2.size()};
   return std::make_unique<Journal>(options_.journal, key, communicator_,
                                    assignment_.role != RankAssignment::Role::idle);
 }
@@ -194,6 +205,7 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
       add_task(plan_.tiles, plan_.tasks[t], energies[t * count + w], energy.spin_cases);
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
+    energy.uncorrected = energy.total;
     sums.push_back(std::move(energy));
   }
   return sums;
@@ -204,7 +216,6 @@ void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& resu
   result.tasks_from_journal = outcome.from_journal;
   result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
-  result.energies = sum_energies(outcome.energies);
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
 }
@@ -233,6 +244,32 @@ RunOutcome CalculationContext::run_tasks_and_check(const Executor* executor, Run
   return outcome;
 }
 
+RunSettings CalculationContext::settings_of_run(Journal* journal, const std::atomic<bool>* stop,
+                                                std::function<void(const RunProgress&)> progress,
+                                                std::function<void(const std::string&)> warn) const {
+  RunSettings settings;
+  settings.threads = settings.threads_on_cores = threads_;
+  settings.journal = journal;
+  settings.stop = stop;
+  settings.progress = std::move(progress);
+  settings.warn = std::move(warn);
+  settings.communicator = communicator_;
+  settings.assignment = assignment_;
+  return settings;
+}
+
+void CalculationContext::check_energies(CalculationResult& result, std::optional<double> ccsd_energy,
+                                        const std::function<void(const std::string&)>& warn) const {
+  CalculationOptions options = options_;
+  options.ccsd_energy = ccsd_energy;
+  run_collectively(communicator_, [&] {
+    for (std::string& sentence : check_result(problem_, options, result)) {
+      if (warn) warn(sentence);
+      result.warnings.push_back(std::move(sentence));
+    }
+  });
+}
+
 CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
                                           std::function<void(const RunProgress&)> progress,
                                           std::function<void(const std::string&)> warn) const {
@@ -255,14 +292,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   const auto exchange_of = [](const PreparedExecutor& of) {
     return of.reader != nullptr ? of.reader->exchange() : nullptr;
   };
-  RunSettings settings;
-  settings.threads = settings.threads_on_cores = threads_;
-  settings.journal = journal.get();
-  settings.stop = stop;
-  settings.progress = std::move(progress);
-  settings.warn = warn;
-  settings.communicator = communicator_;
-  settings.assignment = assignment_;
+  RunSettings settings = settings_of_run(journal.get(), stop, std::move(progress), warn);
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
     settings.on_cores = [&] {
@@ -286,7 +316,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   try_devices([&] {
     if (idle) return;
     std::vector<std::string> left_out;
-    executor = prepare_executor(required ? nullptr : &left_out, stop);
+    executor = prepare_executor(precision_of_rank(), required ? nullptr : &left_out, stop);
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
   panels = read_operands(executor.reader, operands);
@@ -296,22 +326,26 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (operands) open_peer_exchange(*communicator_, exchange_of(executor), try_devices);
   limit_threads_of_blas(settings);
   const double loaded = wall_seconds();
-  CalculationOptions options = options_;
-  RunOutcome outcome = run_tasks_and_check(executor.executor.get(), settings, options.ccsd_energy);
+  std::optional<double> ccsd_energy = options_.ccsd_energy;
+  RunOutcome outcome = run_tasks_and_check(executor.executor.get(), settings, ccsd_energy);
+  const PreparedExecutor& used = executor ? executor : failed_executor;
+  const std::int64_t from_peers = operands ? close_peer_exchange(*communicator_, exchange_of(used)) : 0;
+  if (used.cuda != nullptr) result.cuda = used.cuda->report();
+  if (options_.precision == Precision::mixed) {
+    const bool on_devices = executor.cuda != nullptr;
+    executor = {};  // the memory of the GPUs is for the next executor
+    failed_executor = {};
+    compute_sample(outcome, settings, on_devices, panels, result);
+  } else {
+    result.energies = sum_energies(outcome.energies);
+    result.tasks_in_double = plan_.tasks.size();
+  }
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
-  const PreparedExecutor& used = executor ? executor : failed_executor;
-  if (operands)
-    result.traffic = operands->traffic(*communicator_, close_peer_exchange(*communicator_, exchange_of(used)));
+  if (operands) result.traffic = operands->traffic(*communicator_, from_peers);
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
-  if (used.cuda != nullptr) result.cuda = used.cuda->report();
-  run_collectively(communicator_, [&] {
-    for (std::string& sentence : check_result(problem_, options, result)) {
-      if (tells) warn(sentence);
-      result.warnings.push_back(std::move(sentence));
-    }
-  });
+  check_energies(result, ccsd_energy, tells ? warn : nullptr);
   return result;
 }
 

@@ -17,16 +17,18 @@ namespace {
 
 class CpuExecutor final : public PanelExecutor {
  public:
-  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_per_worker)
+  CpuExecutor(const Problem& problem, const TileSpace& tiles, CpuTiles limits, int threads_per_worker,
+              Precision precision)
       : problem_(problem),
         coarse_(tiles),
         fine_(cpu_panel_tiles(tiles, limits)),
         limits_(limits),
-        threads_per_worker_(std::max(1, threads_per_worker)) {
+        threads_per_worker_(std::max(1, threads_per_worker)),
+        precision_(precision) {
     use_single_threaded_blas();
   }
 
-  std::string name() const override { return "cpu"; }
+  std::string name() const override { return precision_ == Precision::mixed ? "mixed-cpu" : "cpu"; }
   std::unique_ptr<Worker> make_worker() const override;
   int workers() const override { return threads_per_worker_ > 1 ? 1 : 0; }
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
@@ -44,6 +46,7 @@ class CpuExecutor final : public PanelExecutor {
   TileSpace fine_;
   CpuTiles limits_;
   int threads_per_worker_;  ///< 1: each worker has one thread; else one worker whose threads share subtasks
+  Precision precision_;
   std::optional<PanelParts> panels_;
 };
 
@@ -51,7 +54,9 @@ class CpuExecutor final : public PanelExecutor {
 class CpuWorker final : public Executor::Worker {
  public:
   explicit CpuWorker(const CpuExecutor& executor) : executor_(executor) {
-    for (int t = 0; t < executor.threads_per_worker_; ++t) threads_.emplace_back(executor.problem_, *executor.panels_);
+    for (int t = 0; t < executor.threads_per_worker_; ++t) {
+      threads_.emplace_back(executor.problem_, *executor.panels_, executor.precision_);
+    }
   }
 
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
@@ -135,8 +140,8 @@ TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
 }
 
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits,
-                                                    int threads_per_worker) {
-  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_per_worker);
+                                                    int threads_per_worker, Precision precision) {
+  return std::make_unique<CpuExecutor>(problem, tiles, limits, threads_per_worker, precision);
 }
 
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits) {

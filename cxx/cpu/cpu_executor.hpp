@@ -5,6 +5,7 @@
 
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/plan/executor.hpp"
+#include "cxx/triples/precision.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
@@ -30,8 +31,11 @@ std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSp
 /// `threads_per_worker`: 1 for any number of workers of one thread each. More than 1 for a single worker whose threads
 /// share the subtasks of its tasks; this suits tasks that are too large for one thread, e.g. tasks tiled for GPUs. The
 /// bits of a task's energies do not depend on this number.
+///
+/// `precision`: `mixed` emulates the products of GPU kernels in mixed precision. This is slow and meant for tests.
 std::unique_ptr<PanelExecutor> prepare_cpu_executor(const Problem& problem, const TileSpace& tiles,
-                                                    CpuTiles limits = {}, int threads_per_worker = 1);
+                                                    CpuTiles limits = {}, int threads_per_worker = 1,
+                                                    Precision precision = Precision::fp64);
 
 /// Memory of a CPU executor, bytes.
 struct CpuMemory {

@@ -40,9 +40,10 @@ std::size_t vvoo_blocks(const Problem& problem) {
 
 }  // namespace
 
-SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels)
+SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, Precision precision)
     : problem_(problem),
       panels_(panels),
+      precision_(precision),
       space_(panels.tiles()),
       target_size_(target_doubles(space_)),
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
@@ -127,6 +128,21 @@ void SubtaskWorker::build_targets(AmplitudeSide side) {
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
 
+void SubtaskWorker::multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+                                    const double* b, std::int64_t ldb, double* c) {
+  if (precision_ == Precision::mixed) return split_product_.multiply(m, n, k, a, lda, b, ldb, c);
+  multiply_transposed(m, n, k, a, lda, b, ldb, c);
+}
+
+void SubtaskWorker::round_target(double* target) {
+  constexpr int bits_of_float = 24;
+  const std::int64_t run = stride_[1];
+  for (std::int64_t r = 0; r < runs_; ++r) {
+    for (std::int64_t c = 0; c < extent_[2]; ++c)
+      target[r * run + c] = rounded_to_bits<bits_of_float>(target[r * run + c]);
+  }
+}
+
 void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
   const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
   const Panel left = panels_.left(product.left, side, contracted, left_);
@@ -148,8 +164,8 @@ void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
   std::array<int, 3> x = right_order, y = left_order;
   if (first.slot[0] == slot_of_c) {
     std::swap(x, y);
-    multiply_transposed(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
-                        product_.data());
+    multiply_panels(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
+                    product_.data());
   } else {
     const double* leading = right.data;
     std::int64_t stride = right.stride;
@@ -158,7 +174,7 @@ void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
       stride = contracted;
       x = right_order_reversed;
     }
-    multiply_transposed(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
+    multiply_panels(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
   }
   for (const Destination& destination : product.destinations) {
     Six n{}, s{};
@@ -170,6 +186,7 @@ void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
     }
     bool& written = written_[static_cast<std::size_t>(destination.target)];
     scatter(product_.data(), n, dense_strides(n), s, destination.sign, !written, target(destination.target, side));
+    if (precision_ == Precision::mixed) round_target(target(destination.target, side));
     written = true;
   }
 }

@@ -9,8 +9,10 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
+#include "cxx/cpu/split_product.hpp"
 #include "cxx/operands/panel_parts.hpp"
 #include "cxx/triples/contraction_list.hpp"
+#include "cxx/triples/precision.hpp"
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
@@ -20,8 +22,8 @@ namespace trifuse {
 /// energies.
 class SubtaskWorker {
  public:
-  /// `problem` and `panels` must outlive the worker.
-  SubtaskWorker(const Problem& problem, const PanelParts& panels);
+  /// `problem` and `panels` must outlive the worker. `precision`: of the matrix products; `mixed` is emulated.
+  SubtaskWorker(const Problem& problem, const PanelParts& panels, Precision precision);
 
   /// Computes the subtasks number `first`, `first` + `step`, `first` + 2 `step`, ... of the list and writes their
   /// energies, energies[subtask, omega2], hartree. While a subtask is computed, the panels of the next one are
@@ -42,6 +44,11 @@ class SubtaskWorker {
   double* target(int t, AmplitudeSide side);
   /// Computes all targets of a side.
   void build_targets(AmplitudeSide side);
+  /// c[n,m] = sum_x a[m,x] b[n,x], see `multiply_transposed`.
+  void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+                       const double* b, std::int64_t ldb, double* c);
+  /// Rounds a target as the sums of the GPU kernels of mixed precision.
+  void round_target(double* target);
   /// Computes a product and adds it to its targets.
   void multiply(const Product& product, AmplitudeSide side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
@@ -51,6 +58,7 @@ class SubtaskWorker {
 
   const Problem& problem_;
   const PanelParts& panels_;
+  const Precision precision_;
   const TileSpace& space_;
   std::size_t target_size_;
   Buffer targets_, product_, reordered_;
@@ -61,6 +69,7 @@ class SubtaskWorker {
   Six extent_{}, stride_{};  ///< of a, b, c, i, j, k, in a target
   std::int64_t runs_ = 0;    ///< number of runs of c in a target
   std::array<bool, 6> written_{};
+  SplitProduct split_product_;
   double operations_ = 0.0;
 };
 

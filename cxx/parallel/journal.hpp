@@ -45,6 +45,8 @@ class Journal {
   std::span<const TaskEnergy> energies(std::size_t task) const {
     return std::span(energies_).subspan(task * key_.energies_per_task, key_.energies_per_task);
   }
+  /// The kind of worker that computed a finished task.
+  WorkerKind by(std::size_t task) const { return by_[task]; }
   /// Number of tasks that were finished when the journal was opened.
   std::size_t finished_count() const { return finished_count_; }
   /// Number of these tasks by the kind of worker that computed them, finished_by[worker kind].

@@ -84,7 +84,8 @@ constexpr int kind_bit = 56;
 }  // namespace
 
 WorkerKind worker_kind(const std::string& executor) {
-  constexpr std::array<const char*, worker_kinds> names = {"other", "cpu", "reference", "cuda"};
+  constexpr std::array<const char*, worker_kinds> names = {"other", "cpu",       "reference",
+                                                           "cuda",  "mixed-cpu", "mixed-cuda"};
   const auto name = std::find(names.begin(), names.end(), executor);
   return name == names.end() ? WorkerKind::other : static_cast<WorkerKind>(name - names.begin());
 }

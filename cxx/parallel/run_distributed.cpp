@@ -67,8 +67,8 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
   }
 }
 
-/// Gathers the work of all ranks and sums the energies. Energies of tasks that other ranks have executed are zero here.
-/// Collective. `seconds`: duration of the run.
+/// Gathers the work of all ranks and sums the energies and the kinds of workers. Both are zero here for tasks that
+/// other ranks have executed. Collective. `seconds`: duration of the run.
 void add_outcomes(TaskRun& run, double seconds) {
   Communicator& communicator = *run.settings.communicator;
   RankWork& mine = run.mine;
@@ -98,17 +98,19 @@ void add_outcomes(TaskRun& run, double seconds) {
     }
   }
   std::vector<double> numbers;
-  numbers.reserve(TaskEnergy::numbers * run.outcome.energies.size());
+  numbers.reserve(TaskEnergy::numbers * run.outcome.energies.size() + run.outcome.kinds.size());
   for (const TaskEnergy& e : run.outcome.energies) {
     const auto more = e.as_numbers();
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
+  for (const WorkerKind kind : run.outcome.kinds) numbers.push_back(static_cast<double>(kind));
   communicator.allreduce_sum(numbers);
   const double* number = numbers.data();
   for (TaskEnergy& e : run.outcome.energies) {
     e = TaskEnergy::of_numbers(number);
     number += TaskEnergy::numbers;
   }
+  for (WorkerKind& kind : run.outcome.kinds) kind = static_cast<WorkerKind>(static_cast<int>(*number++));
 }
 
 /// Sets finished[task] for each task that any rank has done. Collective.

@@ -7,12 +7,20 @@
 namespace trifuse {
 
 /// The kind of worker that computed a task. Workers of the same kind give the same bits. Workers of different kinds
-/// give the same energies up to rounding.
-enum class WorkerKind : std::uint8_t { other, cpu, reference, cuda };
-constexpr std::size_t worker_kinds = 4;
-/// Returns the kind of worker of an executor. `executor`: its name; other names than "cpu", "reference", "cuda" give
-/// `other`.
+/// give the same energies up to the rounding of their precision. Journals contain these numbers.
+enum class WorkerKind : std::uint8_t { other, cpu, reference, cuda, mixed_cpu, mixed_cuda };
+constexpr std::size_t worker_kinds = 6;
+/// Returns the kind of worker of an executor. `executor`: its name; other names than "cpu", "reference", "cuda",
+/// "mixed-cpu", "mixed-cuda" give `other`.
 WorkerKind worker_kind(const std::string& executor);
+/// True if workers of this kind compute in mixed precision.
+constexpr bool is_mixed(WorkerKind kind) {
+  return kind == WorkerKind::mixed_cpu || kind == WorkerKind::mixed_cuda;
+}
+/// True if workers of this kind compute on GPUs.
+constexpr bool is_cuda(WorkerKind kind) {
+  return kind == WorkerKind::cuda || kind == WorkerKind::mixed_cuda;
+}
 
 /// Progress of a run. With several ranks, `tasks_done` and `operations_done` count the tasks that were assigned to all
 /// ranks together when this rank asked last.

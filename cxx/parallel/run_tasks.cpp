@@ -10,12 +10,14 @@ namespace trifuse {
 
 namespace {
 
-/// Copies the energies of the journal to the outcome.
+/// Copies the energies of the journal and the kinds of their workers to the outcome.
 void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
   if (run.settings.journal == nullptr) return;
   for (std::size_t task = 0; task < finished.size(); ++task) {
-    if (!run.settings.journal->finished(task)) continue;
-    const auto stored = run.settings.journal->energies(task);
+    const std::size_t number = run.number_in_journal(task);
+    if (!run.settings.journal->finished(number)) continue;
+    const auto stored = run.settings.journal->energies(number);
+    run.outcome.kinds[task] = run.settings.journal->by(number);
     std::copy(stored.begin(), stored.end(),
               run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * run.energies_per_task));
   }
@@ -36,7 +38,7 @@ void run_alone(TaskRun& run, const std::vector<bool>& finished) {
 }
 
 /// Number of tasks of the journal that were computed by a kind of worker that takes no part in this run.
-std::size_t from_other_kind(const TaskRun& run) {
+std::size_t from_other_kind(const TaskRun& run, const std::vector<bool>& finished) {
   if (run.settings.journal == nullptr) return 0;
   std::array<bool, worker_kinds> now{};
   for (const RankWork& rank : run.outcome.ranks) {
@@ -45,8 +47,8 @@ std::size_t from_other_kind(const TaskRun& run) {
     if (rank.device_failed) now[static_cast<std::size_t>(WorkerKind::cpu)] = true;
   }
   std::size_t tasks = 0;
-  for (std::size_t kind = 0; kind < worker_kinds; ++kind) {
-    if (!now[kind]) tasks += run.settings.journal->finished_by()[kind];
+  for (std::size_t task = 0; task < finished.size(); ++task) {
+    if (finished[task] && !now[static_cast<std::size_t>(run.outcome.kinds[task])]) ++tasks;
   }
   return tasks;
 }
@@ -57,10 +59,11 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t ene
                      const RunSettings& settings) {
   TaskRun run(plan, settings, energies_per_task);
   run.outcome.energies.resize(plan.tasks.size() * energies_per_task);
+  run.outcome.kinds.resize(plan.tasks.size(), WorkerKind::other);
   run.progress = {0, plan.tasks.size(), 0.0, plan.total_operations};
   std::vector<bool> finished(plan.tasks.size(), false);
   for (std::size_t task = 0; settings.journal != nullptr && task < plan.tasks.size(); ++task) {
-    if (!settings.journal->finished(task)) continue;
+    if (!settings.journal->finished(run.number_in_journal(task))) continue;
     finished[task] = true;
     ++run.outcome.from_journal;
     ++run.progress.tasks_done;
@@ -80,7 +83,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t ene
     if (!run.warning.empty()) run.outcome.warnings = {run.warning};
   }
   take_from_journal(run, finished);
-  run.outcome.from_other_kind = from_other_kind(run);
+  run.outcome.from_other_kind = from_other_kind(run, finished);
   return std::move(run.outcome);
 }
 

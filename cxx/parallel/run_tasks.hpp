@@ -35,11 +35,14 @@ struct RunSettings {
   /// is no executor, this rank begins with `on_cores`.
   std::string failed_device = {};
   std::function<void(const std::string&)> warn = {};  ///< gets a warning as soon as a device fails; may be empty
+  /// [task]: number of the task in the journal; empty: the number in the plan.
+  std::vector<std::size_t> numbers_in_journal = {};
 };
 
 /// Result of `run_tasks`.
 struct RunOutcome {
   std::vector<TaskEnergy> energies;   ///< energies[task, omega2], hartree
+  std::vector<WorkerKind> kinds;      ///< kinds[task]: the kind of worker that computed it
   double operations = 0.0;            ///< floating-point operations that all ranks executed in this run
   std::size_t from_journal = 0;       ///< tasks whose energies came from the journal
   std::size_t from_other_kind = 0;    ///< of these, tasks computed by a kind of worker that takes no part in this run
@@ -63,7 +66,8 @@ struct RunOutcome {
 /// omega2 values. `settings`: see RunSettings.
 ///
 /// Throws the first exception of a worker, Interrupted if `stop` was set before all tasks were done, and Error if an
-/// energy is not a finite number. If one rank throws, all ranks throw.
+/// energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one rank
+/// throws, all ranks throw.
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
                      const RunSettings& settings);
 inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::size_t energies_per_task,

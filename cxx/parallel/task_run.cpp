@@ -25,9 +25,10 @@ std::string describe(const Task& task) {
                      task.particles[2] + 1, task.holes[0] + 1, task.holes[1] + 1, task.holes[2] + 1);
 }
 
-/// Stores the energies of a finished task. Requires that the caller holds `mutex`. Throws Error if they are not finite.
+/// Stores the energies of a finished task. Requires that the caller holds `mutex`. Throws Error if they are
+/// not finite, unless they are in mixed precision.
 void record_energies(TaskRun& run, std::size_t task, std::span<const TaskEnergy> energies) {
-  if (!finite(energies)) {
+  if (!is_mixed(run.kind) && !finite(energies)) {
     throw Error(
         fmt::format("A task ({}) has no finite energy: the amplitudes, integrals or orbital energies are wrong; check "
                     "them with trifuse info.",
@@ -35,7 +36,8 @@ void record_energies(TaskRun& run, std::size_t task, std::span<const TaskEnergy>
   }
   std::copy(energies.begin(), energies.end(),
             run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * energies.size()));
-  if (run.settings.journal != nullptr) run.settings.journal->append(task, run.kind, energies);
+  if (run.settings.journal != nullptr) run.settings.journal->append(run.number_in_journal(task), run.kind, energies);
+  run.outcome.kinds[task] = run.kind;
   run.done[task] = true;
   ++run.mine.tasks;
   run.mine.operations += run.plan.operations[task];

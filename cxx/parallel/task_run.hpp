@@ -58,6 +58,10 @@ struct TaskRun {
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
 
+  /// Number of a task of the plan in the journal.
+  std::size_t number_in_journal(std::size_t task) const {
+    return settings.numbers_in_journal.empty() ? task : settings.numbers_in_journal[task];
+  }
   bool everything_done() const { return progress.tasks_done == plan.tasks.size(); }
   bool stopped() const {
     const auto is_set = [](const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); };

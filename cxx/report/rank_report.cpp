@@ -12,7 +12,7 @@ namespace {
 const char* name_of_kind(const RankWork& rank) {
   if (!rank.computed) return "idle";
   if (rank.device_failed) return "GPU, then cores";
-  return rank.kind == WorkerKind::cuda ? "GPU" : "cores";
+  return is_cuda(rank.kind) ? "GPU" : "cores";
 }
 
 /// The work of all ranks of one kind.

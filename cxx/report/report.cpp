@@ -11,6 +11,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/report/check_report.hpp"
+#include "cxx/report/precision_report.hpp"
 #include "trifuse_config.hpp"
 
 namespace trifuse {
@@ -79,12 +80,6 @@ std::string columns_of(const Energies& energies) {
   std::string text;
   for (const double value : energies.values()) text += fmt::format("  {:21.15f}", value);
   return text;
-}
-
-nlohmann::ordered_json json_energies(const Energies& energies) {
-  nlohmann::ordered_json json;
-  for (std::size_t n = 0; n < Energies::count; ++n) json[Energies::names[n]] = energies.values()[n];
-  return json;
 }
 
 /// What the user of a slow BLAS should do. Empty if the BLAS is not known to be slow.
@@ -258,6 +253,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                           correction);
     }
   }
+  text += describe_precision(calculation, result);
   text +=
       fmt::format("\nTime         {:.2f} s checking the input, {:.2f} s planning, ", times.checking, times.planning);
   if (!calculation.options().journal.empty())
@@ -273,8 +269,9 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.made_bytes() > 0);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
-        "Journal      another kind of device computed {} of its tasks: energies agree to 1e-12, not to the last bit\n",
-        result.tasks_from_other_kind);
+        "Journal      another kind of device computed {} of its tasks: energies agree {}, not to the last bit\n",
+        result.tasks_from_other_kind,
+        calculation.options().precision == Precision::mixed ? "within the error bar" : "to 1e-12");
   }
   if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
   return text;
@@ -426,6 +423,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["tasks"] = {{"total", result.tasks},
                    {"from_journal", result.tasks_from_journal},
                    {"from_other_kind", result.tasks_from_other_kind}};
+  add_precision(calculation, result, json);
   json["warnings"] = result.warnings;
   json["operations"] = {
       {"executed", result.operations}, {"per_second", rate_of(result)}, {"convention", operation_convention}};

@@ -71,6 +71,49 @@ TEST(Run, ResultsOfARun) {
   expect_status(status, TRIFUSE_BAD_USAGE, "null");
 }
 
+TEST(Run, MixedPrecisionHasErrorBars) {
+  OpenCalculation open((nwchem_data() / "ch2_631g_c1_uhf_t3" / "c").string());
+  trifuse_status status;
+  double bracket = 1.0, paren = 1.0;
+  trifuse_set_tile_size(&status, open.calculation, 2);
+  const double exact = open.energy();
+  trifuse_get_error_bar(&status, open.calculation, 0, &bracket, &paren);
+  expect_success(status);
+  EXPECT_EQ(bracket, 0.0);
+  EXPECT_EQ(paren, 0.0);
+  trifuse_get_uncorrected_energy(&status, open.calculation, 0, nullptr, &paren);
+  EXPECT_EQ(paren, exact);
+  trifuse_set_target_error(&status, open.calculation, 1e-9);
+  expect_status(status, TRIFUSE_BAD_USAGE, "A target error is for mixed precision");
+  trifuse_set_precision(&status, open.calculation, 2);
+  expect_status(status, TRIFUSE_BAD_USAGE, "trifuse_precision");
+
+  trifuse_set_precision(&status, open.calculation, TRIFUSE_PRECISION_MIXED);
+  expect_success(status);
+  trifuse_set_target_error(&status, open.calculation, 1e-9);
+  expect_success(status);
+  const double mixed = open.energy();
+  EXPECT_NE(mixed, exact);
+  EXPECT_NEAR(mixed, exact, 1e-9);
+  trifuse_get_error_bar(&status, open.calculation, 0, &bracket, &paren);
+  for (const double bar : {bracket, paren}) {
+    EXPECT_GT(bar, 0.0);
+    EXPECT_LE(bar, 1e-9);
+  }
+  trifuse_get_uncorrected_energy(&status, open.calculation, 0, &bracket, &paren);
+  expect_success(status);
+  EXPECT_GT(std::abs(paren - exact), std::abs(mixed - exact));
+  const nlohmann::json report = nlohmann::json::parse(report_of(open.calculation));
+  EXPECT_EQ(report["settings"]["precision"], "mixed");
+  EXPECT_EQ(report["energies"][0]["uncorrected"]["E(T)"].get<double>(), paren);
+  trifuse_get_error_bar(&status, open.calculation, 1, nullptr, nullptr);
+  expect_status(status, TRIFUSE_BAD_USAGE, "There is no energy with this number");
+  // Double precision removes the target error.
+  trifuse_set_precision(&status, open.calculation, TRIFUSE_PRECISION_DOUBLE);
+  expect_success(status);
+  EXPECT_EQ(open.energy(), exact);
+}
+
 TEST(Run, TotalEnergiesThatAreNotKnown) {
   trifuse_status status;
   trifuse_amplitudes file = trifuse_open_amplitudes(&status, water.c_str());

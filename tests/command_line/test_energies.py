@@ -103,13 +103,15 @@ class Report(ProgramTest):
             self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "ccsd_t_energy", "method", "spin_cases"])
             self.assertEqual(tuple(entry["spin_cases"]), SPIN_CASES)
         self.assertEqual(report["settings"], {"form": "spin-orbital", "omega2": [0.0, 0.1], "rohf": "nwchem", "executor": "cpu",
+                                              "precision": "double", "target_error": None,
                                               "tile_size": 4, "threads": 2, "memory_bytes": 2 << 30, "journal": None})
         self.assertEqual(report["input"]["reference"], "ROHF")
         self.assertEqual((report["input"]["occupied"], report["input"]["virtual"]), ([5, 3], [8, 10]))
         printed = CASES[SYMMETRIC_CARBENE]["printed"]
         self.assertEqual(report["input"]["printed"]["E(T)"], printed["E_(T)"])
         self.assertAlmostEqual(report["ccsd_correlation_energy"], printed["E_CCSD_corr"], delta=1e-10)
-        self.assertEqual(report["tasks"], {"total": report["plan"]["tasks"], "from_journal": 0, "from_other_kind": 0})
+        self.assertEqual(report["tasks"], {"total": report["plan"]["tasks"], "from_journal": 0, "from_other_kind": 0,
+                                           "in_double": report["plan"]["tasks"]})
         self.assertEqual(report["operations"]["executed"], report["plan"]["operations"])
         self.assertGreater(report["operations"]["executed"], 1e5)
         self.assertIn("a multiply and an add counted as two", report["operations"]["convention"])

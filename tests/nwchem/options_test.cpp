@@ -25,17 +25,21 @@ TEST_F(NwchemOptions, HaveDefaults) {
   const auto options = read_options("");
   EXPECT_EQ(options.device, Device::automatic);
   EXPECT_EQ(options.omega2, std::vector<double>{0.0});
-  EXPECT_FALSE(options.formulation || options.memory || options.tile_size);
+  EXPECT_FALSE(options.formulation || options.memory || options.tile_size || options.target_error);
+  EXPECT_EQ(options.precision, Precision::fp64);
 }
 
 TEST_F(NwchemOptions, ComeFromTheInput) {
   const auto options = read_options(
-      "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n");
+      "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n"
+      "precision=mixed\ntarget_error=1e-06\n");
   EXPECT_EQ(options.device, Device::cuda);
   EXPECT_EQ(options.omega2, (std::vector<double>{0.0, 0.1, 2.0}));
   EXPECT_EQ(options.formulation, SpinFormulation::spin_orbital);
   EXPECT_EQ(options.memory, std::int64_t{3} << 29);
   EXPECT_EQ(options.tile_size, 24);
+  EXPECT_EQ(options.precision, Precision::mixed);
+  EXPECT_EQ(options.target_error, 1e-6);
 }
 
 TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
@@ -55,6 +59,12 @@ TEST_F(NwchemOptions, AreCheckedAsWholes) {
     expect_refused(std::string("device=") + value, "The setting trifuse:device is \"" + std::string(value) + "\"");
     const EnvironmentVariable variable("TRIFUSE_NWCHEM_DEVICE", value);
     expect_refused("", "TRIFUSE_NWCHEM_DEVICE is \"" + std::string(value) + "\"; it may be auto, cpu or cuda");
+  }
+  for (const char* value : {"", "fp64", "Mixed"}) {
+    expect_refused(std::string("precision=") + value, "it may be double or mixed");
+  }
+  for (const char* value : {"", "0", "-1e-6", "2", "nan", "1e-6 Eh"}) {
+    expect_refused(std::string("target_error=") + value, "write more than 0 and at most 1, in hartree");
   }
   for (const char* value : {"", "0.1,", ",0.1", "0.1 0.2", "0.1x", "-0.1", "inf", "nan", "1e999"}) {
     expect_refused(std::string("omega2=") + value, "write one value or several with commas");

@@ -71,6 +71,22 @@ class Energies(Case):
             self.assertIn(f"{result.e_t:.15f}", str(result))
             self.assertIn("E(T)", repr(result))
 
+    def test_mixed_precision(self):
+        exact = self.triples(device="cpu", tile_size=2)
+        self.assertEqual((exact.error_bar, exact.energies[0].uncorrected), (0.0, None))
+        self.assertNotIn("error bars", str(exact))
+        mixed = self.triples(device="cpu", tile_size=2, precision="mixed", target_error=1e-8)
+        self.assertNotEqual(float(mixed), float(exact))
+        self.assertLess(abs(float(mixed) - float(exact)), 1e-8)
+        self.assertTrue(0 < mixed.error_bar <= 1e-8)
+        self.assertLess(abs(mixed.energies[0].uncorrected[1] - float(exact)), 6e-7 * abs(float(exact)))
+        self.assertIn("error bars", str(mixed))
+        for wrong, part in (({"precision": "single"}, "precision is 'single', but it must be double or mixed"),
+                            ({"target_error": 1e-6}, "A target error is for mixed precision"),
+                            ({"precision": "mixed", "target_error": -1.0}, "give more than 0 and at most 1")):
+            with self.assertRaisesRegex(trifuse.UsageError, part):
+                self.triples(device="cpu", **wrong)
+
     def test_layouts(self):
         """Every layout of the same numbers gives the same bits, and none is changed."""
         expected = float(self.triples())

@@ -23,6 +23,7 @@
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/triples/precision.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse {
@@ -63,6 +64,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  public:
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
       : problem_(problem), coarse_(tiles) {
+    precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), max_worker_bytes = 0;
     for (const int number : options.devices) {
@@ -104,7 +106,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned);
   }
   PanelExchange* exchange() override { return exchange_.get(); }
-  std::string name() const override { return "cuda"; }
+  std::string name() const override { return precision_ == Precision::mixed ? "mixed-cuda" : "cuda"; }
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
@@ -176,6 +178,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   TileSpace coarse_, fine_;
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool caches_panels_ = false;
+  Precision precision_{};
   std::int64_t workers_per_device_ = 0;
   PanelDemand demand_{};    ///< of `fine_`
   std::int64_t limit_ = 0;  ///< most bytes of panels in one launch

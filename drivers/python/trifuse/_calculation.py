@@ -29,6 +29,7 @@ LogFunction = Callable[[bool, str], None]
 _DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
 _FORMS = {"auto": 0, "spin-orbital": 1, "spin-adapted": 2}
 _ROHF = {"nwchem": 0, "semicanonical": 1}
+_PRECISIONS = {"double": 0, "mixed": 1}
 
 
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
@@ -152,8 +153,10 @@ def _set(library: _library.Library, calculation: int, options: Options) -> None:
     if (omega2 := value("omega2")) is not None:
         values = np.atleast_1d(np.asarray(omega2, dtype=np.float64)).ravel()
         library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
-    for name, choices in (("form", _FORMS), ("rohf", _ROHF)):
+    for name, choices in (("form", _FORMS), ("rohf", _ROHF), ("precision", _PRECISIONS)):
         library.call("set_" + name, calculation, _choice(name, value(name), choices))
+    if (target := value("target_error")) is not None:
+        library.call("set_target_error", calculation, float(target))
     if (numbers := value("gpus")) is not None:
         gpus = list(numbers)
         library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))

@@ -106,6 +106,9 @@ def triples(
         Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
     form, rohf
         auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
+    precision, target_error
+        double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
+        target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy.
     journal
         File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
     check

@@ -78,6 +78,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "set_omega2": (None, [c_void_p, c_int64, POINTER(c_double)]),
     "set_form": (None, [c_void_p, c_int32]),
     "set_rohf": (None, [c_void_p, c_int32]),
+    "set_precision": (None, [c_void_p, c_int32]),
+    "set_target_error": (None, [c_void_p, c_double]),
     "set_device": (None, [c_void_p, c_int32]),
     "set_gpus": (None, [c_void_p, c_int64, POINTER(c_int32)]),
     "set_threads": (None, [c_void_p, c_int64]),

@@ -28,6 +28,8 @@ class Options(TypedDict, total=False):
     tile_size: int | None
     form: str
     rohf: str
+    precision: str
+    target_error: float | None
     journal: PathLike | None
     check: bool
     trust_input: bool
@@ -42,8 +44,8 @@ class ObjectOptions(Options, total=False):
     verbose: Any
 
 
-_DEFAULTS: Mapping[str, Any] = {"device": "auto", "form": "auto", "rohf": "nwchem", "check": True, "trust_input": False,
-                                "allow_unconverged": False}
+_DEFAULTS: Mapping[str, Any] = {"device": "auto", "form": "auto", "rohf": "nwchem", "precision": "double", "check": True,
+                                "trust_input": False, "allow_unconverged": False}
 
 
 def default(name: str) -> Any:

@@ -24,6 +24,11 @@ class Energy(NamedTuple):
     """E(SCF) + E(CCSD) + E(T). None if one of them is not known."""
     spin_cases: Mapping[str, tuple[float, float]]
     """E[T] and E(T) of the spin cases aaa, aab, abb and bbb. They add up to the energies above."""
+    error_bar: tuple[float, float] = (0.0, 0.0)
+    """Error bars of E[T] and E(T) in mixed precision: two bars cover the error in at least 95 % of all cases. 0 in double
+    precision."""
+    uncorrected: tuple[float, float] | None = None
+    """E[T] and E(T) in mixed precision without the correction by tasks in double precision. None in double precision."""
 
 
 class Check(NamedTuple):
@@ -86,6 +91,11 @@ class Result:
         return self.energies[0].spin_cases
 
     @property
+    def error_bar(self) -> float:
+        """Error bar of E(T) of the first value of omega2, hartree. 0 in double precision."""
+        return self.energies[0].error_bar[1]
+
+    @property
     def e_ccsd(self) -> float | None:
         """CCSD correlation energy, recomputed from the amplitudes, hartree. None if it is not known."""
         value: float | None = self._report.get("ccsd_correlation_energy")
@@ -108,6 +118,9 @@ class Result:
         lines = [f"{'omega2':>8}  {'E[T] / Eh':>20}  {'E(T) / Eh':>20}  method"]
         for each in self.energies:
             lines.append(f"{each.omega2:8g}  {each.e_bracket_t:20.15f}  {each.e_t:20.15f}  {each.method}")
+        for each in self.energies:
+            if each.uncorrected is not None:
+                lines.append(f"{each.omega2:8g}  {each.error_bar[0]:20.1e}  {each.error_bar[1]:20.1e}  error bars (mixed precision)")
         if self.e_ccsd is not None:
             lines.append(f"E(CCSD) correlation  {self.e_ccsd:.12f} Eh")
         if self.e_tot is not None:
@@ -120,9 +133,14 @@ class Result:
 
 
 def _energy(report: Mapping[str, Any]) -> Energy:
-    cases = {name: (float(each["E[T]"]), float(each["E(T)"])) for name, each in report["spin_cases"].items()}
-    return Energy(float(report["omega2"]), float(report["E[T]"]), float(report["E(T)"]), str(report["method"]),
-                  report["ccsd_t_energy"], cases)
+    cases = {name: _pair(each) for name, each in report["spin_cases"].items()}
+    mixed = "error_bar" in report
+    return Energy(float(report["omega2"]), *_pair(report), str(report["method"]), report["ccsd_t_energy"], cases,
+                  _pair(report["error_bar"]) if mixed else (0.0, 0.0), _pair(report["uncorrected"]) if mixed else None)
+
+
+def _pair(energies: Mapping[str, Any]) -> tuple[float, float]:
+    return float(energies["E[T]"]), float(energies["E(T)"])
 
 
 def _check(report: Mapping[str, Any]) -> Check:

@@ -1,0 +1,69 @@
+#include "cxx/report/precision_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace trifuse {
+
+namespace {
+
+constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
+
+/// An energy and its error bar with as many decimals as the bar has up to its first digit. The bar is rounded up.
+std::string with_bar(double energy, double bar) {
+  constexpr int most = 15;
+  const int decimals = bar > 0.0 ? std::clamp(static_cast<int>(std::ceil(-std::log10(bar))), 1, most) : most;
+  const double unit = std::pow(10.0, -decimals);
+  return fmt::format("{:.{}f} ± {:.{}f}", energy, decimals, std::ceil(bar / unit) * unit, decimals);
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_energies(const Energies& energies) {
+  nlohmann::ordered_json json;
+  for (std::size_t n = 0; n < Energies::count; ++n) json[Energies::names[n]] = energies.values()[n];
+  return json;
+}
+
+std::string describe_precision(const Calculation& calculation, const CalculationResult& result) {
+  if (calculation.options().precision != Precision::mixed) return {};
+  std::string text = "\n";
+  for (const TriplesEnergy& energy : result.energies) {
+    const double total = energy.total.values().back(), bar = energy.error_bar.values().back();
+    const std::string at = result.energies.size() > 1 ? fmt::format(" at omega2 = {:g}", energy.omega2) : "";
+    text += fmt::format("{} = {} (mixed precision; {} of {} tasks in double precision){}\n", Energies::names.back(),
+                        with_bar(total, bar), result.tasks_in_double, result.tasks, at);
+    text += fmt::format("       {:.15f} without the correction by these tasks\n", energy.uncorrected.values().back());
+  }
+  return text;
+}
+
+void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report) {
+  const CalculationOptions& options = calculation.options();
+  report["settings"]["precision"] = to_string(options.precision);
+  report["settings"]["target_error"] =
+      options.target_error ? nlohmann::ordered_json(*options.target_error) : nlohmann::ordered_json();
+  report["tasks"]["in_double"] = result.tasks_in_double;
+  if (options.precision != Precision::mixed) return;
+  for (std::size_t w = 0; w < result.energies.size(); ++w) {
+    report["energies"][w]["uncorrected"] = json_energies(result.energies[w].uncorrected);
+    report["energies"][w]["error_bar"] = json_energies(result.energies[w].error_bar);
+  }
+  nlohmann::ordered_json strata = nlohmann::ordered_json::array();
+  for (const StratumReport& stratum : result.strata) {
+    strata.push_back({{"spin_case", spin_case_names[static_cast<std::size_t>(stratum.spin_case)]},
+                      {"least_operations", stratum.least_operations},
+                      {"most_operations", stratum.most_operations},
+                      {"tasks", stratum.tasks},
+                      {"in_double", stratum.tasks_in_double},
+                      {"spoiled", stratum.spoiled}});
+  }
+  report["strata"] = std::move(strata);
+}
+
+}  // namespace trifuse

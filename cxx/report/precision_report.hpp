@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cxx/calculation/calculation.hpp"
+
+namespace trifuse {
+
+/// Energies as JSON, hartree.
+nlohmann::ordered_json json_energies(const Energies& energies);
+
+/// One line for each omega2 of a run in mixed precision: the energy with its error bar, and how many tasks were
+/// computed in double precision. Empty for a run in double precision.
+std::string describe_precision(const Calculation& calculation, const CalculationResult& result);
+
+/// Adds the members on precision to the report of a run. `report` has the members `energies`, `settings` and `tasks`.
+void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report);
+
+}  // namespace trifuse

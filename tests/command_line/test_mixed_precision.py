@@ -1,0 +1,93 @@
+"""--precision mixed: emulated on CPU cores for all dumps, with error bars that cover the errors."""
+
+import re
+import unittest
+
+from trifuse_program import CASES, DATA, GOOD_CASES, ProgramTest, mpirun, read_report, trifuse
+
+EMULATED = ("--device", "cpu", "--precision", "mixed")
+NITROGEN = DATA / "n2_200_ccpvdz_d2h_rhf_fc2_t10"
+CARBENE = DATA / "ch2_631g_c1_uhf_t3"
+# More tasks take long and tell nothing new.
+MOST_TASKS = 3000
+LEAST_CASES = 200
+
+
+class MixedPrecision(ProgramTest):
+    def report(self, source, *options):
+        path = self.folder / "report.json"
+        self.succeed("run", source, "--json", path, "--overwrite", "--quiet", *options)
+        return read_report(path)
+
+    def test_error_bars_cover_the_errors_of_all_dumps(self):
+        """At least 95 % of the errors are within two bars, and none breaks the limits that the documents promise."""
+        cases, uncovered = 0, []
+        for name in GOOD_CASES:
+            for form in ("spin-adapted", "spin-orbital") if "_rhf_" in name else ("spin-orbital",):
+                for size in (1, 2, 3, 5):
+                    options = ("--form", form, "--tile-size", size, "--omega2", "0,0.1,0.5", "--threads", 1, "--device", "cpu")
+                    exact = self.report(DATA / name, *options)
+                    if not 0 < exact["tasks"]["total"] <= MOST_TASKS:
+                        continue
+                    mixed = self.report(DATA / name, *options, "--precision", "mixed")
+                    self.assertEqual(mixed["tasks"]["total"], exact["tasks"]["total"])
+                    for found, expected in zip(mixed["energies"], exact["energies"], strict=True):
+                        for energy in ("E[T]", "E(T)"):
+                            error = abs(found[energy] - expected[energy])
+                            self.assertLessEqual(error, max(1e-9, 2e-8 * abs(expected[energy])), (name, options))
+                            # Energies below 1e-6 hartree are sums of few numbers, whose errors are not averaged.
+                            self.assertLessEqual(abs(found["uncorrected"][energy] - expected[energy]),
+                                                 max(1e-12, 6e-7 * abs(expected[energy])), (name, options))
+                            # Rounding errors of double precision are not in the bar.
+                            covered = error <= 2 * found["error_bar"][energy] + 1e-15
+                        if mixed["tasks"]["in_double"] < mixed["tasks"]["total"]:
+                            cases += 1
+                            if not covered:
+                                uncovered.append((name, *options, error, found["error_bar"][energy]))
+        self.assertGreaterEqual(cases, LEAST_CASES)
+        self.assertLessEqual(len(uncovered), cases // 20, uncovered)
+
+    def test_the_energy_is_printed_with_its_bar(self):
+        out = self.succeed("run", NITROGEN, "--tile-size", 4, *EMULATED).out
+        said = re.search(r"^E\(T\) = (-\d\.\d+) ± (\d\.\d+) \(mixed precision; (\d+) of (\d+) tasks in double precision\)$", out, re.MULTILINE)
+        self.assertIsNotNone(said, out)
+        energy, bar, in_double, tasks = float(said[1]), float(said[2]), int(said[3]), int(said[4])
+        self.assertEqual(len(said[1].partition(".")[2]), len(said[2].partition(".")[2]))
+        self.assertLessEqual(abs(energy - CASES[NITROGEN.name]["printed"]["E_(T)"]), 4 * bar)
+        self.assertTrue(0 < bar < 1e-8)
+        self.assertTrue(0 < in_double < tasks)
+        self.assertNotIn("±", self.succeed("run", NITROGEN, "--tile-size", 4, "--device", "cpu").out)
+
+    def test_a_target_error_is_reached(self):
+        for target in ("1e-6", "1e-10", "1e-18"):
+            report = self.report(NITROGEN, "--tile-size", 6, "--omega2", "0,0.2", *EMULATED, "--target-error", target)
+            self.assertEqual(report["settings"]["target_error"], float(target))
+            for energy in report["energies"]:
+                self.assertLessEqual(max(energy["error_bar"].values()), float(target))
+        self.assertEqual(report["tasks"]["in_double"], report["tasks"]["total"])
+        exact = self.report(NITROGEN, "--tile-size", 6, "--omega2", "0,0.2", "--device", "cpu")
+        self.assertEqual([energy["E(T)"] for energy in report["energies"]], [energy["E(T)"] for energy in exact["energies"]])
+
+    def test_ranks_and_threads_give_the_same_bits(self):
+        options = ("--tile-size", 3, "--omega2", "0,0.1", *EMULATED)
+        expected = self.report(CARBENE, *options, "--threads", 1)["energies"]
+        self.assertEqual(self.report(CARBENE, *options, "--threads", 2)["energies"], expected)
+        path = self.folder / "ranks.json"
+        outcome = mpirun((3, ("run", CARBENE, "--json", path, *options)))
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertEqual(read_report(path)["energies"], expected)
+
+    def test_wrong_options_are_refused(self):
+        for options, part in ((("--precision", "mixed", "--executor", "reference"), "computes in double precision only"),
+                              (("--target-error", "1e-6"), "A target error is for mixed precision"),
+                              ((*EMULATED, "--target-error", "0"), "give more than 0 and at most 1, in hartree"),
+                              ((*EMULATED, "--target-error", "nan"), "give more than 0 and at most 1, in hartree")):
+            with self.subTest(options):
+                self.assert_refused("run", CARBENE, *options, naming=part, code=2)
+        outcome = trifuse("run", CARBENE, "--precision", "single")
+        self.assertEqual((outcome.code, outcome.out), (2, ""))
+        self.assertIn("--precision: single not in {double,mixed}", outcome.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
