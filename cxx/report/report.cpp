@@ -68,9 +68,8 @@ double rate_of(const CalculationResult& result) {
 
 /// The fraction of wanted panels that were already on the device.
 double hit_share(const CudaReport& report) {
-  if (report.panels_wanted <= 0) return 0.0;
-  return 1.0 - static_cast<double>(report.panels_sent + report.panels_made + report.panels_from_peers) /
-                   static_cast<double>(report.panels_wanted);
+  const std::int64_t missed = report.panels_sent + report.panels_made + report.panels_from_peers;
+  return report.panels_wanted > 0 ? 1.0 - static_cast<double>(missed) / static_cast<double>(report.panels_wanted) : 0.0;
 }
 
 constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
@@ -133,9 +132,10 @@ std::string describe_plan(const Calculation& calculation) {
   std::string text;
   if (const std::string note = calculation.reference_note(); !note.empty())
     text += fmt::format("             {}\n", note);
-  std::string rotated;
-  if (const auto size = calculation.rotated_bytes(); size > 0)
-    rotated = fmt::format(" and {} of rotated amplitudes and integrals", bytes(size));
+  const std::string rotated =
+      calculation.rotated_bytes() > 0
+          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
+          : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
@@ -148,11 +148,13 @@ std::string describe_plan(const Calculation& calculation) {
                               calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
-  const std::int64_t made = calculation.made_bytes();
+  const std::string made = calculation.made_bytes() > 0 ? fmt::format(", at most {} of panels made from factors",
+                                                                      bytes(calculation.made_bytes()))
+                                                        : "";
   text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
                       bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
                       bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s",
-                      made > 0 ? fmt::format(", at most {} of panels made from factors", bytes(made)) : "");
+                      made);
   return text;
 }
 
@@ -191,20 +193,18 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   text += fmt::format("Panels       {} requested, {} sent ({:.1f} % cache hits), {} moved, {} evicted\n",
                       report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
                       report.panels_evicted);
-  if (report.panels_made > 0) {
+  if (report.panels_made > 0)
     text += fmt::format("             {} ({}) made from factors in {:.2f} s, {} slabs of factors sent\n",
                         report.panels_made, bytes(report.bytes_made), report.seconds_making, report.slabs_sent);
-  }
-  if (report.panels_owned > 0) {
+  if (report.panels_owned > 0)
     text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
                         report.panels_from_peers, bytes(report.bytes_from_peers));
-  }
-  return text + fmt::format(
-                    "             at most {} of the allowed {} used on a device\n"
-                    "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; "
-                    "host threads: {:.2f} waiting, {:.2f} preparing\n",
-                    bytes(report.bytes_resident), bytes(report.memory_budget), report.seconds_kernels,
-                    report.seconds_copies, report.seconds_waiting, report.seconds_preparing);
+  text += fmt::format("             at most {} of the allowed {} used on a device\n", bytes(report.bytes_resident),
+                      bytes(report.memory_budget));
+  text += fmt::format(
+      "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; host threads: {:.2f} waiting, {:.2f} preparing\n",
+      report.seconds_kernels, report.seconds_copies, report.seconds_waiting, report.seconds_preparing);
+  return text;
 }
 
 /// Describes shared operands: how many bytes a rank stores, and how many bytes moved between ranks. `factors`: true if

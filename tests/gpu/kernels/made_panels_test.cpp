@@ -89,19 +89,19 @@ TEST_F(MadePanels, EqualPanelsOfTheIntegrals) {
     const PanelStore stored(problem.of_integrals, tiles);
     const std::vector<PanelName> names = right_panels(problem.of_factors, tiles);
     ASSERT_FALSE(names.empty());
-    double of_all = 0.0;
+    double of_all = 0.0, worst = 0.0;
     for (const PanelName& name : names) {
       const std::vector<double> expected = packed_by_the_host(stored, name), found = device.numbers(name);
       ASSERT_EQ(found.size(), expected.size());
       of_all = std::max(of_all, largest(expected));
-      double worst = 0.0;
       for (std::size_t n = 0; n < found.size(); ++n) {
         const double difference = std::abs(found[n] - expected[n]);
         worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
       }
-      EXPECT_LE(worst, 1e-13 * largest(expected));
     }
+    // In some panels all terms of the sums over auxiliary functions cancel. So the numbers of all panels are the scale.
     EXPECT_GT(of_all, 0.0);
+    EXPECT_LE(worst, 1e-13 * of_all);
     EXPECT_EQ(device.cache.produced_by(*device.maker).panels, std::ssize(names));
     EXPECT_GT(device.cache.produced_by(*device.maker).bytes, 0);
     // Every slab was sent once at most.
