@@ -23,7 +23,10 @@ std::array<std::int64_t, 3> extents_of(const TileSpace& space, const PanelKey& k
 }  // namespace
 
 MadePanels::MadePanels(const PanelStore& store, std::int64_t budget_bytes)
-    : store_(store), layout_(store.layout()), cache_(budget_bytes) {}
+    : store_(store), layout_(store.layout()), cache_(budget_bytes) {
+  // Any number of threads multiply at the same time, and the bits must not depend on the threads of the BLAS library.
+  use_single_threaded_blas();
+}
 
 PanelGuard MadePanels::acquire(const PanelKey& key) {
   return cache_.acquire(layout_.number_of(key), layout_.whole_doubles(key),
