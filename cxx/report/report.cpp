@@ -127,9 +127,10 @@ std::string describe_plan(const Calculation& calculation) {
   std::string text;
   if (const std::string note = calculation.reference_note(); !note.empty())
     text += fmt::format("             {}\n", note);
-  std::string rotated;
-  if (const auto size = calculation.rotated_bytes(); size > 0)
-    rotated = fmt::format(" and {} of rotated amplitudes and integrals", bytes(size));
+  const std::string rotated =
+      calculation.rotated_bytes() > 0
+          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
+          : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
@@ -142,11 +143,13 @@ std::string describe_plan(const Calculation& calculation) {
                               calculation.shares_operands() ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
-  const std::int64_t made = calculation.made_bytes();
+  const std::string made = calculation.made_bytes() > 0 ? fmt::format(", at most {} of panels made from factors",
+                                                                      bytes(calculation.made_bytes()))
+                                                        : "";
   text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
                       bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
                       bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s",
-                      made > 0 ? fmt::format(", at most {} of panels made from factors", bytes(made)) : "");
+                      made);
   return text;
 }
 
