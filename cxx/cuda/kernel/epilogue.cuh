@@ -56,8 +56,8 @@ class WarpEpilogue {
                                                        int target) {
     unsigned thread = threadIdx.x;
     asm volatile("" : "+r"(thread));  // so that no register holds it while products are computed
-    double* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * doubles_per_target;
-    sums.for_each_fragment([&](double(&f)[4]) {
+    Number* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * numbers_per_target;
+    sums.for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
       for (int e = 0; e < 4; ++e, to += threads) *to = f[e];
     });
@@ -67,7 +67,8 @@ class WarpEpilogue {
   static constexpr bool two_sided = two_sided_;
   static constexpr int threads = Config::warps * 32;
   static constexpr int targets = targets_per_side * sides;
-  static constexpr int doubles_per_target = Config::accumulators * threads;
+  static constexpr int numbers_per_target = Config::accumulators * threads;
+  using Number = typename Accumulators<Config>::Number;
   using Elements = LaneElements<formulation, Config>;
 
   /// For the calling lane and warp.
@@ -115,13 +116,14 @@ class WarpEpilogue {
   }
 
   /// The scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
-  static __device__ __forceinline__ double* scratch_of_thread(const KernelParameters& parameters, int thread) {
-    return parameters.scratch + static_cast<std::size_t>(blockIdx.x) * targets * doubles_per_target + thread;
+  static __device__ __forceinline__ Number* scratch_of_thread(const KernelParameters& parameters, int thread) {
+    return static_cast<Number*>(parameters.scratch) +
+           static_cast<std::size_t>(blockIdx.x) * targets * numbers_per_target + thread;
   }
 
   const KernelParameters& parameters_;
   Elements elements_;
-  const double* scratch_;
+  const Number* scratch_;
   int warp_, lane_;
 };
 

@@ -47,15 +47,15 @@ __global__ void task_sums(KernelParameters parameters, int warps, double* out) {
   }
 }
 
-template <typename... First, typename... Last>
-std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<Last...>) {
-  return {kernel_of<First>()..., kernel_of<Last>()...};
+template <typename... First, typename... Last, typename... Mixed>
+std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<Last...>, ConfigurationList<Mixed...>) {
+  return {kernel_of<First>()..., kernel_of<Last>()..., kernel_of<Mixed>()...};
 }
 
 }  // namespace
 
 std::span<const Kernel> kernels() {
-  static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{});
+  static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{}, MixedKernels{});
   return all;
 }
 

@@ -12,9 +12,9 @@ namespace trifuse::gpu {
 template <bool two_sided_, typename ConfigT>
 class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT> {
   using Base = WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT>;
-  using Base::doubles_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
+  using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
       Base::two_sided, Base::vvoo_offset;
-  using typename Base::Elements;
+  using typename Base::Elements, typename Base::Number;
 
  public:
   using Base::Base;
@@ -108,8 +108,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
-      const double* from =
-          scratch_ + target * doubles_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
+      const Number* from =
+          scratch_ + target * numbers_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
       for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);

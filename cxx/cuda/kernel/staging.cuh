@@ -2,13 +2,16 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include <type_traits>
+
 #include "cxx/cuda/kernel/barriers.cuh"
 #include "cxx/cuda/kernel/cta_tile_data.cuh"
 #include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
 /// How operands come to shared memory, and CTA tiles to a CTA. The math warps use both kinds of staging in the same
-/// way: next_cta_tile(), then for_each_k_tile() for each product, then the epilogue, then release_cta_tile().
+/// way: next_cta_tile(), then for_each_k_tile() or for_each_k_tile_group() for each product, then the epilogue, then
+/// release_cta_tile().
 namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
@@ -183,6 +186,53 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
+  /// For the math warps: goes through the k-tiles of a product in groups of `group` k-tiles. Calls `use(first, stage,
+  /// n, next)` for every k-tile n, and `finish(stage)` after the last one of a group, with the stage of this k-tile.
+  /// `first`: a type whose `value` says whether the k-tile is the first one of its group. `begin(stage)` is called
+  /// before the first k-tile of the product, if there is any.
+  ///
+  /// `next()` waits for the k-tile after this one and returns its stage. Its loads can so be under way while this
+  /// k-tile is computed. After the last k-tile it returns a stage whose numbers are not used.
+  template <int group, typename Begin, typename Use, typename Finish>
+  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_tiles,
+                                                        Begin begin, Use use, Finish finish) {
+    if (k_tiles == 0) return;
+    const auto wait_for = [&](unsigned k_tile) -> const char* {
+      at(shared_.full[k_tile % Config::stages]).wait(k_tile / Config::stages & 1);
+      return storage_ + k_tile % Config::stages * Config::stage_bytes;
+    };
+    const auto release = [&] {
+      at(shared_.empty[k_tiles_ % Config::stages]).arrive();
+      ++k_tiles_;
+    };
+    const char* stage = wait_for(k_tiles_);
+    begin(stage);
+    int n = 0;
+    const auto use_one = [&](auto first) {
+      const char* following = stage;
+      use(first, stage, n, [&] {
+        if (n + 1 < k_tiles) following = wait_for(k_tiles_ + 1);
+        return following;
+      });
+      ++n;
+      return following;
+    };
+#pragma unroll 1
+    while (n < k_tiles) {
+      const int end = min(n + group, k_tiles);
+      const char* following = use_one(std::true_type{});
+#pragma unroll 1
+      while (n < end) {
+        release();
+        stage = following;
+        following = use_one(std::false_type{});
+      }
+      finish(stage);
+      release();
+      stage = following;
+    }
+  }
+
  private:
   static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
@@ -263,6 +313,23 @@ class Stages<formulation, Config, Staging::cooperative> {
       if constexpr (ahead > 0) load(n + ahead);
       use(storage_ + n % Config::stages * Config::stage_bytes, n);
     }
+  }
+
+  /// As with bulk staging. But warps wait for k-tiles together, so `begin(stage)` is called for each k-tile, and
+  /// `next()` returns this one.
+  template <int group, typename Begin, typename Use, typename Finish>
+  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct& product, const ProductAxes& axes,
+                                                        int k_tiles, Begin begin, Use use, Finish finish) {
+    for_each_k_tile(product, axes, k_tiles, [&](const char* stage, int n) {
+      begin(stage);
+      const auto next = [stage] { return stage; };
+      if (n % group == 0) {
+        use(std::true_type{}, stage, n, next);
+      } else {
+        use(std::false_type{}, stage, n, next);
+      }
+      if ((n + 1) % group == 0 || n + 1 == k_tiles) finish(stage);
+    });
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
+#include "cxx/cuda/kernel/split_products.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
@@ -78,9 +79,26 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
   const int k_steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.for_each_k_tile(product, {x, y}, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
-    if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
-  });
+  const int k_tiles = (k_steps + k_tile_steps - 1) / k_tile_steps;
+  if constexpr (Config::Precision::scale_elements > 0) {
+    // The whole loop stands twice. If it asked inside whether the warp is active, the compiler would spill registers.
+    if (active) {
+      SplitProduct<x, Config> operands(a, b, row);
+      Accumulators<Config> part;
+      stages.template for_each_k_tile_group<Config::Precision::scaled_k_tiles>(
+          product, {x, y}, k_tiles, [&](const char* stage) { operands.begin(stage); },
+          [&](auto first, const char* stage, int n, auto next) {
+            operands.template add<first.value>(part, stage, k_steps - n * k_tile_steps, next);
+          },
+          [&](const char* stage) { operands.add_to(sums, part, stage, lane_number()); });
+    } else {
+      stages.for_each_k_tile(product, {x, y}, k_tiles, [](const char*, int) {});
+    }
+  } else {
+    stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
+      if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
+    });
+  }
 }
 
 /// Computes one target: all products of the schedule from number `n` on. Between two products the signs, the names and
@@ -178,7 +196,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
   // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
-  if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
+  if constexpr (Config::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
     using Staged = Stages<Epilogue::formulation, Config>;
     __shared__ typename Staged::Shared shared;

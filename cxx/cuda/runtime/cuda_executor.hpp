@@ -12,9 +12,12 @@
 
 namespace trifuse {
 
+enum class Precision : std::uint8_t;  // cxx/triples/precision.hpp
+
 struct CudaOptions {
   std::vector<int> devices = {0};      ///< numbers, as CUDA counts them
   std::int64_t memory_per_device = 0;  ///< bytes; 0: the free memory, less a reserve
+  Precision precision{};               ///< of the kernels; by default Precision::fp64
   std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
   /// If not null, devices that fail the self-test are left out as long as another one passes, and the reasons are
   /// appended here. If null, a device that fails the self-test is an error.

@@ -91,7 +91,7 @@ struct OperandFormat {
   std::int32_t k_tile_depth;                    ///< contracted indices of a k-tile
   std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
   auto operator<=>(const OperandFormat&) const = default;
-  /// Bytes that a left or right panel takes for each number, all slices together.
+  /// Bytes that a left or right panel takes for each number, all slices together, without scales.
   constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * particle_pair * k_tile_depth); }
 };
 
