@@ -30,6 +30,30 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(error, error, error), y);
 }
 
+/// 1/x, exact to one unit in the last place.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// Adds numbers to a sum in double precision. Doubles are added one by one. Floats are added to each other first, and
+/// the destructor adds their sum, because a conversion takes as long as several additions.
+template <typename Number>
+struct PartialSum {
+  double& sum;
+  Number part = 0;
+  __device__ __forceinline__ explicit PartialSum(double& to) : sum(to) {}
+  __device__ __forceinline__ void operator+=(Number x) { part += x; }
+  __device__ __forceinline__ ~PartialSum() { sum += part; }
+};
+template <>
+struct PartialSum<double> {
+  double& sum;
+  __device__ __forceinline__ explicit PartialSum(double& to) : sum(to) {}
+  __device__ __forceinline__ void operator+=(double x) { sum += x; }
+};
+
 /// The sum of x over all lanes, always in the same order. Only lane 0 may use the result.
 __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll

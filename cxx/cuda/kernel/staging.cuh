@@ -16,10 +16,22 @@ namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
 
+/// True if the epilogue reads the vvoo blocks in shared memory as floats. They come as doubles.
+template <SpinFormulation formulation, typename Config>
+inline constexpr bool converts_vvoo = std::is_same_v<ElementNumber<formulation, Config>, float>;
+
+/// The barrier of vvoo blocks that are converted after they have come.
+template <bool converts>
+struct RawVvoo {};
+template <>
+struct RawVvoo<true> {
+  alignas(8) std::uint64_t vvoo_raw;
+};
+
 /// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
-struct BulkShared {
+struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
   static constexpr int ring_slots = 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
       tile_empty[ring_slots], vvoo_full, vvoo_empty;
@@ -61,7 +73,12 @@ class Stages<formulation, Config, Staging::bulk> {
         at(shared.tile_full[s]).initialise(32);
         at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
       }
-      at(shared.vvoo_full).initialise(1);
+      if constexpr (converts_vvoo<formulation, Config>) {
+        at(shared.vvoo_raw).initialise(1);
+        at(shared.vvoo_full).initialise(32);
+      } else {
+        at(shared.vvoo_full).initialise(1);
+      }
       at(shared.vvoo_empty).initialise(Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
@@ -92,30 +109,13 @@ class Stages<formulation, Config, Staging::bulk> {
   /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
   /// the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
-    const int lane = lane_number();
-    const Barrier full = at(shared_.vvoo_full);
-    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
-    ++vvoo_;
-    if (lane == 0) {
-      int bytes = 0;
-#pragma unroll 1
-      for (int x = 0; x < 3; ++x) {
-        const VvooPart<Config> part(data, x);
-        bytes += 3 * part.rows * part.row_bytes;
-      }
-      full.arrive_expecting(bytes);
-    }
-    __syncwarp();
-#pragma unroll 1
-    for (int x = 0; x < 3; ++x) {
-      const VvooPart<Config> part(data, x);
-      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
-#pragma unroll 1
-      for (int n = lane; n < 3 * part.rows; n += 32) {
-        const int y = n / part.rows, row = n % part.rows;
-        full.copy(storage_ + vvoo_at + part.offset + y * part.y_stride + row * part.row_stride,
-                  part.row(data, blocks[y], y, row), part.row_bytes);
-      }
+    if constexpr (converts_vvoo<formulation, Config>) {
+      copy_vvoo(data, set, at(shared_.vvoo_raw));
+      at(shared_.vvoo_raw).wait((vvoo_ & 1) ^ 1);
+      convert_vvoo();
+      at(shared_.vvoo_full).arrive();
+    } else {
+      copy_vvoo(data, set, at(shared_.vvoo_full));
     }
   }
 
@@ -234,6 +234,57 @@ class Stages<formulation, Config, Staging::bulk> {
   }
 
  private:
+  /// Starts the copies of load_vvoo(). `full`: the barrier that counts their bytes.
+  __device__ __forceinline__ void copy_vvoo(const Data& data, int set, Barrier full) {
+    const int lane = lane_number();
+    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
+    ++vvoo_;
+    if (lane == 0) {
+      int bytes = 0;
+#pragma unroll 1
+      for (int x = 0; x < 3; ++x) {
+        const VvooPart<Config> part(data, x);
+        bytes += 3 * part.rows * part.row_bytes;
+      }
+      full.arrive_expecting(bytes);
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int x = 0; x < 3; ++x) {
+      const VvooPart<Config> part(data, x);
+      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
+#pragma unroll 1
+      for (int n = lane; n < 3 * part.rows; n += 32) {
+        const int y = n / part.rows, row = n % part.rows;
+        full.copy(storage_ + vvoo_at + part.offset + y * part.y_stride + row * part.row_stride,
+                  part.row(data, blocks[y], y, row), part.row_bytes);
+      }
+    }
+  }
+  /// Turns the vvoo blocks in shared memory into floats, with one warp. Places beyond the end of an orbital tile hold
+  /// bits of older numbers. They become finite numbers, because they are multiplied by 0.
+  __device__ __forceinline__ void convert_vvoo() {
+    constexpr int at_once = 8, doubles = Config::vvoo_bytes / static_cast<int>(sizeof(double));
+    static_assert(doubles % (32 * at_once) == 0);
+    const int lane = lane_number();
+    const auto* const from = reinterpret_cast<const double*>(storage_ + vvoo_at);
+    auto* const to = reinterpret_cast<float*>(storage_ + vvoo_at);
+#pragma unroll 1
+    for (int first = lane; first < doubles; first += 32 * at_once) {
+      float x[at_once];
+#pragma unroll
+      for (int n = 0; n < at_once; ++n) x[n] = static_cast<float>(from[first + n * 32]);
+      __syncwarp();
+#pragma unroll
+      for (int n = 0; n < at_once; ++n) to[first + n * 32] = isfinite(x[n]) ? x[n] : 0.0f;
+      __syncwarp();
+    }
+    // The next blocks come by bulk copies to the same places.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  }
+
   static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
   static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {

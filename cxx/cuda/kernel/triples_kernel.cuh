@@ -81,19 +81,14 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
   const bool active = view.active != 0;
   const int k_tiles = (k_steps + k_tile_steps - 1) / k_tile_steps;
   if constexpr (Config::Precision::scale_elements > 0) {
-    // The whole loop stands twice. If it asked inside whether the warp is active, the compiler would spill registers.
-    if (active) {
-      SplitProduct<x, Config> operands(a, b, row);
-      Accumulators<Config> part;
-      stages.template for_each_k_tile_group<Config::Precision::scaled_k_tiles>(
-          product, {x, y}, k_tiles, [&](const char* stage) { operands.begin(stage); },
-          [&](auto first, const char* stage, int n, auto next) {
-            operands.template add<first.value>(part, stage, k_steps - n * k_tile_steps, next);
-          },
-          [&](const char* stage) { operands.add_to(sums, part, stage, lane_number()); });
-    } else {
-      stages.for_each_k_tile(product, {x, y}, k_tiles, [](const char*, int) {});
-    }
+    SplitProduct<x, Config> operands(a, b, row);
+    Accumulators<Config> part;
+    stages.template for_each_k_tile_group<Config::Precision::scaled_k_tiles>(
+        product, {x, y}, k_tiles, [&](const char* stage) { operands.begin(stage); },
+        [&](auto first, const char* stage, int n, auto next) {
+          operands.template add<first.value>(part, stage, k_steps - n * k_tile_steps, next);
+        },
+        [&](const char* stage) { operands.add_to(sums, part, stage, lane_number()); });
   } else {
     stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
       if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
@@ -117,6 +112,19 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
     sums.template change_lone_particle<axes.particle, next.particle>();
     sums.template change_lone_hole<axes.hole, next.hole>(lane_number());
     build_target<n + 1>(sums, stages, parameters, first_product);
+  }
+}
+
+/// Lets the operands of all products of a target pass, for a warp that has no elements to compute.
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void skip_target(Stages<formulation, Config>& stages, int first_product) {
+  using Schedule = typename Config::Schedule;
+  constexpr int k_tile_steps = Config::Precision::k_tile_steps;
+#pragma unroll 1
+  for (int n = 0; n < product_count<Schedule>; ++n) {
+    const ProductAxes axes = PackedAxes<Schedule>::at(n);
+    const KernelProduct& product = stages.tile_data().products[first_product + product_index(axes.particle, axes.hole)];
+    stages.for_each_k_tile(product, axes, (product.k_steps + k_tile_steps - 1) / k_tile_steps, [](const char*, int) {});
   }
 }
 
@@ -172,7 +180,18 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, parameters, (side * Epilogue::targets_per_side + t) * products_per_target);
+        const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
+        if constexpr (Config::Precision::scale_elements > 0) {
+          // Inside of the products the question would make the compiler spill registers.
+          if (stages.tile_data().views[warp_number()].active == 0) {
+            sums.clear();
+            skip_target(stages, first_product);
+          } else {
+            build_target(sums, stages, parameters, first_product);
+          }
+        } else {
+          build_target(sums, stages, parameters, first_product);
+        }
         Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
       }
     }
