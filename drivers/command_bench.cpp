@@ -43,6 +43,7 @@ struct BenchCommand {
   std::optional<std::int64_t> tile_size;
   int repeats = 3;
   bool kernels = false, tune = false, overwrite = false;
+  Precision precision = Precision::fp64;  ///< of the kernels that are measured
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) {
@@ -160,12 +161,13 @@ struct BenchCommand {
     print("{:<26} {:<20} {:>8} {:>9} {:>7} {:>8} {:>9} {:>9} {:>6}\n", "task", "kernel", "tiles", "ms", "TF/s", "DGEMM",
           "to DGEMM", "us/tile", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
-    const std::vector<std::string> names = tune ? candidate_kernels(number) : std::vector<std::string>{options.kernel};
+    const std::vector<std::string> names =
+        tune ? candidate_kernels(precision, number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
       std::map<std::string, double> rates;
       for (const std::string& name : names) {
         const double before = time_cublas_dgemm(8192, 3, number);
-        const KernelTimes times = time_kernel(which, name, std::max(repeats, 5), number);
+        const KernelTimes times = time_kernel(which, name, precision, std::max(repeats, 5), number);
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
         print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
@@ -185,7 +187,7 @@ struct BenchCommand {
                            {"registers", times.registers},
                            {"local_bytes", times.local_bytes}});
       }
-      if (tune) print("{:<26} {}\n", "", advice(chosen_kernel(which, number), rates));
+      if (tune) print("{:<26} {}\n", "", advice(chosen_kernel(which, precision, number), rates));
     }
     return results;
   }
@@ -287,6 +289,15 @@ void add_bench(CLI::App& app, int&) {
                     "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
   bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
+  bench
+      ->add_option_function<std::string>(
+          "--precision",
+          [command](const std::string& name) {
+            command->precision = name == precision_names[1] ? Precision::mixed : Precision::fp64;
+          },
+          "Precision of the kernels for --kernels and --tune")
+      ->check(CLI::IsMember({precision_names[0], precision_names[1]}))
+      ->default_str(precision_names[0]);
   bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
   bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))

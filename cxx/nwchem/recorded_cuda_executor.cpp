@@ -56,7 +56,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   RecordedCudaExecutor(int device, std::optional<std::int64_t> memory)
       : device_((TRIFUSE_CUDA(cudaSetDevice(device)), device)),
         properties_(device_properties(device)),
-        kernels_(choose_kernels({}, properties_)),
+        kernels_(choose_kernels({}, Precision::fp64, properties_)),
         selector_(shapes_of(kernels_)),
         buffers_(scratch_doubles(kernels_, 1, properties_)),
         budget_(memory),
@@ -326,7 +326,7 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
   const auto found = gpu::self_test(*executor).values();
   const auto expected = gpu::self_test(*make_recorded_cpu_executor()).values();
   for (std::size_t n = 0; n < expected.size(); ++n) {
-    gpu::check_self_test(device, found[n], expected[n], std::abs(expected.front()));
+    gpu::check_self_test(device, Precision::fp64, found[n], expected[n], std::abs(expected.front()));
   }
   return executor;
 }

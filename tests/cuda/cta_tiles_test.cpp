@@ -26,6 +26,7 @@ std::vector<Shape> all_shapes() {
   shapes.push_back(shape_of<FmaIn<Fp32>>());
   shapes.push_back(shape_of<FmaIn<TwoFloats>>());
   shapes.insert(shapes.end(), CooperativeKernels::shapes.begin(), CooperativeKernels::shapes.end());
+  shapes.insert(shapes.end(), MixedKernels::shapes.begin(), MixedKernels::shapes.end());
   return shapes;
 }
 
@@ -59,7 +60,7 @@ void expect_room(const Shape& shape, const std::array<int, 3>& warps) {
 /// specifications). The data of CTA tiles and the barriers take at most 16 KiB of them.
 template <typename Config>
 void expect_room_in_shared_memory() {
-  constexpr int architecture = Config::Instruction::architecture;
+  constexpr int architecture = Config::architecture;
   constexpr int capacity = (architecture >= 900 ? 227 : architecture >= 800 ? 163 : 64) * 1024, other = 16 * 1024;
   for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     EXPECT_LE(Config::dynamic_shared_bytes(formulation) + other, capacity);
@@ -73,6 +74,7 @@ void expect_room_in_shared_memory(ConfigurationList<Configs...>) {
 TEST(LaunchShapes, FitIntoSharedMemory) {
   expect_room_in_shared_memory(BulkKernels{});
   expect_room_in_shared_memory(CooperativeKernels{});
+  expect_room_in_shared_memory(MixedKernels{});
 }
 
 // The selector compares the costs of full CTA tiles, and predictions count k-steps of full CTA tiles.

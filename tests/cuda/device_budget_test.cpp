@@ -79,7 +79,7 @@ TEST_P(DemandOf, PanelsIsAnUpperBoundOfWhatTasksRead) {
                      std::to_string(particles) + (two_sided ? ", two sides" : ""));
         const Plan plan = make_plan(owned.right->tiles().retiled(holes, particles), formulation);
         ASSERT_FALSE(plan.tasks.empty());
-        for (const OperandFormat& format : {fp64, format_of<Fp32>(), format_of<TwoFloats>()}) {
+        for (const OperandFormat& format : {fp64, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
           SCOPED_TRACE(std::string(format.name));
           const PanelDemand found = counted(owned.problem, plan, format),
                             demand = panel_demand(owned.problem, plan.tiles, format);
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Every, DemandOf, ::testing::ValuesIn(molecules_of_every
 TEST(Demand, IsNotMuchMoreThanWhatTasksRead) {
   const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), SpinFormulation::spin_adapted);
-  for (const OperandFormat& format : {fp64, format_of<Fp32>(), format_of<TwoFloats>()}) {
+  for (const OperandFormat& format : {fp64, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
     SCOPED_TRACE(std::string(format.name));
     const PanelDemand found = counted(owned.problem, plan, format),
                       demand = panel_demand(owned.problem, plan.tiles, format);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/cuda/schedule/split_half.hpp"
 #include "tests/support/float_slices.hpp"
 
 namespace trifuse::gpu {
@@ -19,7 +20,7 @@ std::size_t at(std::int64_t n) {
 /// Tests of the layout in one precision.
 template <typename Precision>
 class KTilesIn : public ::testing::Test {};
-using Precisions = ::testing::Types<Fp64, Fp32, TwoFloats>;
+using Precisions = ::testing::Types<Fp64, SplitHalf, Fp32, TwoFloats>;
 struct PrecisionName {
   template <typename Precision>
   static std::string GetName(int) {
@@ -43,7 +44,8 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
       }
     }
   }
-  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Precision::a_k_tile);
+  EXPECT_EQ(std::count(seen.begin(), seen.end() - Precision::scale_elements, 1),
+            Precision::a_k_tile - Precision::scale_elements);
 }
 
 TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
@@ -61,7 +63,8 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
       }
     }
   }
-  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), Precision::b_k_tile);
+  EXPECT_EQ(std::count(seen.begin(), seen.end() - Precision::scale_elements, 1),
+            Precision::b_k_tile - Precision::scale_elements);
 }
 
 // In m16n8k8, lane 4 r + q reads A(r, q), A(r + 8, q), A(r, q + 4), A(r + 8, q + 4) and B(q, r), B(q + 4, r).

@@ -21,7 +21,8 @@ namespace {
 
 using namespace trifuse::testing;
 
-constexpr OperandFormat fp64 = format_of<Fp64>(), fp32 = format_of<Fp32>(), two_floats = format_of<TwoFloats>();
+constexpr OperandFormat fp64 = format_of<Fp64>(), fp32 = format_of<Fp32>(), two_floats = format_of<TwoFloats>(),
+                        split_half = format_of<SplitHalf>();
 
 /// The names in programs of a plan with operands in this format. Products and vvoo blocks are checked one by one.
 std::set<PanelName> names_of(const Problem& problem, const Plan& plan, const OperandFormat& format) {
@@ -49,6 +50,10 @@ TEST(OperandFormats, HaveTheSizesOfTheirPrecision) {
   EXPECT_EQ(fp64.bytes_per_number(), 8);
   EXPECT_EQ(fp32.bytes_per_number(), 4);
   EXPECT_EQ(two_floats.bytes_per_number(), 8);
+  // Two FP16 numbers, and 16 bytes of each k-tile for a scale.
+  EXPECT_EQ(split_half.bytes_per_number(), 4);
+  EXPECT_EQ(split_half.a_k_tile_bytes, 4 * 16 * split_half.k_tile_depth + 16);
+  EXPECT_EQ(split_half.b_k_tile_bytes, 4 * 8 * split_half.k_tile_depth + 16);
   EXPECT_EQ(2 * fp32.a_k_tile_bytes, fp64.a_k_tile_bytes);
   EXPECT_EQ(2 * fp32.b_k_tile_bytes, fp64.b_k_tile_bytes);
   EXPECT_NE(two_floats, fp32);
@@ -155,6 +160,7 @@ TEST(CompiledPrecisions, AreFoundByTheirFormat) {
     with_precision_of(shape.format, [&](auto) { ++calls; });
   }
   EXPECT_EQ(calls, 4);
+  with_precision_of(split_half, [&]<typename Precision>(Precision) { EXPECT_EQ(format_of<Precision>(), split_half); });
   expect_failure<Error>([&] { with_precision_of(fp32, [&](auto) { ++calls; }); },
                         "No kernel of this build reads operands in the format \"fp32\"");
   EXPECT_EQ(calls, 4);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/energy.hpp"
@@ -54,6 +55,7 @@ View view_of(const PanelStore& panels, SpinFormulation formulation, const PanelN
   EXPECT_NE(panel.data, nullptr);
   const Packing packing = packing_of(panels.tiles(), formulation, name, panel.stride);
   if (name.format == format_of<Fp32>()) return view_in<Fp32>(packing, panel.data);
+  if (name.format == format_of<SplitHalf>()) return view_in<SplitHalf>(packing, panel.data);
   if (name.format == format_of<TwoFloats>()) return view_in<TwoFloats>(packing, panel.data);
   EXPECT_EQ(name.format, format_of<Fp64>());
   return {panel.data, packing};
@@ -254,7 +256,7 @@ TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForOtherMethods) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ProgramFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
 
-// Floats have 24 bits, sums of two floats 48.
+// Floats have 24 bits, sums of two floats 48, and sums of two scaled FP16 numbers 22.
 TEST(Program, GivesTheEnergiesOfTheReferenceToThePrecisionOfItsOperands) {
   for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     SCOPED_TRACE(to_string(formulation));
@@ -264,6 +266,9 @@ TEST(Program, GivesTheEnergiesOfTheReferenceToThePrecisionOfItsOperands) {
     EXPECT_LT(with_floats, 1e-6);
     EXPECT_GT(with_floats, 1e-12) << "the operands were doubles";
     EXPECT_LT(difference_from_the_reference(owned.problem, tiles, format_of<TwoFloats>()), 1e-12);
+    const double with_halves = difference_from_the_reference(owned.problem, tiles, format_of<SplitHalf>());
+    EXPECT_LT(with_halves, 1e-6);
+    EXPECT_GT(with_halves, 1e-12) << "the operands were doubles";
   }
 }
 

@@ -34,9 +34,10 @@ using OnGpu = SkippedWithoutGpu<::testing::Test>;
 using OnGpuForMolecule = SkippedWithoutGpu<::testing::TestWithParam<NamedMolecule>>;
 using OnGpuForDump = SkippedWithoutGpu<::testing::TestWithParam<std::string>>;
 
-inline CudaOptions with_kernel(const std::string& kernel) {
+inline CudaOptions with_kernel(const std::string& kernel, Precision precision = Precision::fp64) {
   CudaOptions options;
   options.kernel = kernel;
+  options.precision = precision;
   return options;
 }
 
@@ -63,11 +64,19 @@ inline std::int64_t least_budget(const Problem& problem, const TileSpace& tiles)
   return enough * mebibyte;
 }
 
+/// The largest error of energies relative to the size of their terms. In mixed precision the elements of a target have
+/// errors of 2.5e-7 of their root mean square, and are too small by 2e-7, so a sum of their squares is too small by
+/// 4e-7. The limit is ten times as large, because a task of a small molecule has few elements, and its terms cancel.
+inline double tolerance_of(Precision precision) {
+  return precision == Precision::mixed ? 5e-6 : 1e-12;
+}
+
 /// Compares energies [task, omega2, number], task by task. The difference is relative to the largest number of the task
-/// plus 1e-4 of the largest number of all tasks: if the terms of a task cancel, its own digits cannot be trusted.
+/// plus 1e-4 of the largest number of all tasks (a tenth in mixed precision): if the terms of a task cancel, its own
+/// digits cannot be trusted.
 inline void expect_same_energies(const std::vector<double>& found, const std::vector<double>& expected,
-                                 std::size_t omega2_values) {
-  constexpr double tolerance = 1e-12, of_the_largest = 1e-4;
+                                 std::size_t omega2_values, Precision precision = Precision::fp64) {
+  const double tolerance = tolerance_of(precision), of_the_largest = precision == Precision::mixed ? 0.1 : 1e-4;
   ASSERT_FALSE(expected.empty());
   ASSERT_EQ(found.size(), expected.size());
   const auto largest = [](auto begin, auto end) {
@@ -127,7 +136,8 @@ inline std::vector<std::vector<double>> numbers_of_all_workers(const Executor& e
 /// Compares every kernel of `kernels` with the executor that `make_expected` makes, for all tasks of these tiles.
 inline void expect_agreement(
     const Problem& problem, const TileSpace& tiles, const std::vector<std::string>& kernels,
-    const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected) {
+    const std::function<std::unique_ptr<Executor>(const Problem&, const TileSpace&)>& make_expected,
+    Precision precision = Precision::fp64) {
   const Plan plan = make_plan(tiles, problem.formulation);
   ASSERT_FALSE(plan.tasks.empty());
   ASSERT_FALSE(kernels.empty());
@@ -135,8 +145,8 @@ inline void expect_agreement(
   const auto expected = batch_numbers(*make_expected(problem, tiles), plan, omega2_values);
   for (const std::string& kernel : kernels) {
     SCOPED_TRACE(kernel);
-    const auto executor = make_cuda_executor(problem, tiles, with_kernel(kernel));
-    expect_same_energies(batch_numbers(*executor, plan, omega2_values), expected, omega2_values);
+    const auto executor = make_cuda_executor(problem, tiles, with_kernel(kernel, precision));
+    expect_same_energies(batch_numbers(*executor, plan, omega2_values), expected, omega2_values, precision);
   }
 }
 

@@ -19,6 +19,7 @@ struct FloatSlices {
   static constexpr int k_step = 8;
   static constexpr int k_tile_steps = 2 / slices;
   static constexpr int k_tile_depth = k_step * k_tile_steps;
+  static constexpr int scale_elements = 0;
   static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
 
   static constexpr TRIFUSE_HOST_DEVICE float slice_of(double x, int slice) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/cuda/schedule/scale_groups.hpp"
 
 /// Packed panels on the host.
 namespace trifuse::gpu {
@@ -14,9 +15,16 @@ namespace trifuse::gpu {
 template <typename Precision>
 std::vector<typename Precision::Operand> packed_panel(const Packing& packing, const double* source) {
   std::vector<typename Precision::Operand> packed(static_cast<std::size_t>(packed_size<Precision>(packing)));
-  for (std::int64_t n = 0; n < packed_size_of_part<Precision>(packing); ++n) {
-    const PackedElement element = packed_element<Precision>(packing, n);
-    packed[static_cast<std::size_t>(element.packed)] = packed_value<Precision>(element, source);
+  if constexpr (Precision::scale_elements > 0) {
+    const auto read = [&](const PackedIndices& indices) { return source[raw_offset(packing, indices)]; };
+    for (std::int64_t n = 0; n < scale_groups_of_part<Precision>(packing); ++n) {
+      pack_scale_group<Precision>(packing, n, 0, 1, packed.data(), read, [](double x) { return x; });
+    }
+  } else {
+    for (std::int64_t n = 0; n < packed_size_of_part<Precision>(packing); ++n) {
+      const PackedElement element = packed_element<Precision>(packing, n);
+      packed[static_cast<std::size_t>(element.packed)] = packed_value<Precision>(element, source);
+    }
   }
   return packed;
 }
@@ -32,8 +40,15 @@ std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typ
   for (std::int64_t n = 0; n < packed_size<Precision>(packing); ++n) {
     const PackedElement element = packed_element<Precision>(packing, n);
     if (element.raw < 0) continue;
-    source[static_cast<std::size_t>(element.raw)] +=
-        static_cast<double>(packed[static_cast<std::size_t>(element.packed)]);
+    const auto& number = packed[static_cast<std::size_t>(element.packed)];
+    double& sum = source[static_cast<std::size_t>(element.raw)];
+    if constexpr (Precision::scale_elements > 0) {
+      const std::int64_t k_tile = packing.kind == PanelKind::left ? Precision::a_k_tile : Precision::b_k_tile;
+      const std::int64_t scale = (element.packed / k_tile + 1) * k_tile - Precision::scale_elements;
+      sum += Precision::number_of(number) * Precision::scale_of(packed.data() + scale);
+    } else {
+      sum += static_cast<double>(number);
+    }
   }
   return source;
 }

@@ -5,10 +5,13 @@
 
 namespace trifuse::gpu {
 
-/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. A precision with another type of accumulators needs an
-/// overload for this type.
+/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. Each type of accumulators has an overload.
 __device__ __forceinline__ double with_changed_sign(double x, unsigned sign_bit) {
   return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
+}
+
+__device__ __forceinline__ float with_changed_sign(float x, unsigned sign_bit) {
+  return __uint_as_float(__float_as_uint(x) ^ sign_bit);
 }
 
 /// The accumulators of a warp: the elements of one target in its warp tile. They stay in registers from the first

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse::gpu {
+
+/// The type in which the energies of single elements are computed. Their sums are doubles.
+template <SpinFormulation formulation, typename Config>
+using ElementNumber =
+    std::conditional_t<formulation == SpinFormulation::spin_orbital, typename Config::Precision::Accumulator, double>;
 
 /// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
 ///
@@ -22,8 +29,9 @@ struct CtaTileData {
   CtaTile cta_tile;
   TaskData task;
   double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
-  double ov_factors[max_sets][Config::cta_particles * cta_holes];     ///< [set][particle, hole] t1 or f_ov
-  const double* vvoo[max_sets * vvoo_per_set];                        ///< [set, vvoo block] in device memory
+  /// [set][particle, hole] t1 or f_ov
+  ElementNumber<formulation, Config> ov_factors[max_sets][Config::cta_particles * cta_holes];
+  const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
 };
@@ -100,9 +108,9 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   for (int set = 0; set < parameters.sets; ++set) {
 #pragma unroll 1
     for (int n = thread; n < particles * cta_holes; n += threads) {
-      data.ov_factors[set][n] =
+      data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(
           parameters.ov_factors[set][hole_orbital(n % cta_holes) +
-                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)];
+                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)]);
     }
   }
   synchronise();

@@ -30,6 +30,30 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(error, error, error), y);
 }
 
+/// 1/x, exact to one unit in the last place.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// Adds numbers to a sum in double precision. Doubles are added one by one. Floats are added to each other first, and
+/// the destructor adds their sum, because a conversion takes as long as several additions.
+template <typename Number>
+struct PartialSum {
+  double& sum;
+  Number part = 0;
+  __device__ __forceinline__ explicit PartialSum(double& to) : sum(to) {}
+  __device__ __forceinline__ void operator+=(Number x) { part += x; }
+  __device__ __forceinline__ ~PartialSum() { sum += part; }
+};
+template <>
+struct PartialSum<double> {
+  double& sum;
+  __device__ __forceinline__ explicit PartialSum(double& to) : sum(to) {}
+  __device__ __forceinline__ void operator+=(double x) { sum += x; }
+};
+
 /// The sum of x over all lanes, always in the same order. Only lane 0 may use the result.
 __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll
@@ -56,8 +80,8 @@ class WarpEpilogue {
                                                        int target) {
     unsigned thread = threadIdx.x;
     asm volatile("" : "+r"(thread));  // so that no register holds it while products are computed
-    double* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * doubles_per_target;
-    sums.for_each_fragment([&](double(&f)[4]) {
+    Number* to = scratch_of_thread(parameters, static_cast<int>(thread)) + target * numbers_per_target;
+    sums.for_each_fragment([&](Number(&f)[4]) {
 #pragma unroll
       for (int e = 0; e < 4; ++e, to += threads) *to = f[e];
     });
@@ -67,7 +91,8 @@ class WarpEpilogue {
   static constexpr bool two_sided = two_sided_;
   static constexpr int threads = Config::warps * 32;
   static constexpr int targets = targets_per_side * sides;
-  static constexpr int doubles_per_target = Config::accumulators * threads;
+  static constexpr int numbers_per_target = Config::accumulators * threads;
+  using Number = typename Accumulators<Config>::Number;
   using Elements = LaneElements<formulation, Config>;
 
   /// For the calling lane and warp.
@@ -115,13 +140,14 @@ class WarpEpilogue {
   }
 
   /// The scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
-  static __device__ __forceinline__ double* scratch_of_thread(const KernelParameters& parameters, int thread) {
-    return parameters.scratch + static_cast<std::size_t>(blockIdx.x) * targets * doubles_per_target + thread;
+  static __device__ __forceinline__ Number* scratch_of_thread(const KernelParameters& parameters, int thread) {
+    return static_cast<Number*>(parameters.scratch) +
+           static_cast<std::size_t>(blockIdx.x) * targets * numbers_per_target + thread;
   }
 
   const KernelParameters& parameters_;
   Elements elements_;
-  const double* scratch_;
+  const Number* scratch_;
   int warp_, lane_;
 };
 

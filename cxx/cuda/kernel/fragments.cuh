@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
 
 /// How a lane loads its part of a fragment from a k-tile in shared memory, in each precision. The caller has already
 /// added `lane * lane_bytes` to the address of the k-tile.
@@ -31,6 +32,31 @@ struct Fragments<Fp64> {
     const double2 both = *reinterpret_cast<const double2*>(k_tile + step * step_bytes);
     column[0] = both.x;
     column[1] = both.y;
+  }
+};
+
+template <>
+struct Fragments<SplitHalf> {
+  /// Of A: one slice of a k-step. Lane 4 r + q holds A(r, k), A(r + 8, k), A(r, k + 8), A(r + 8, k + 8) for the two k
+  /// from 2 q on. Of B: both slices of a k-step. Lane 4 n + q holds high of B(k, n), B(k + 8, n), then low of them.
+  using Registers = unsigned[4];
+  static constexpr int lane_bytes = 16;
+  static constexpr int size = sizeof(SplitHalf::Operand);
+  /// Bytes of a k-tile, and from its begin to its scale.
+  static constexpr int a_bytes = size * SplitHalf::a_k_tile, b_bytes = size * SplitHalf::b_k_tile;
+  static constexpr int scale_bytes = size * SplitHalf::scale_elements;
+  static constexpr int a_scale = a_bytes - scale_bytes, b_scale = b_bytes - scale_bytes;
+  /// Bytes from one k-step of a k-tile to the next, and from the high slice of A to the low one.
+  static constexpr int a_step = a_scale / SplitHalf::k_tile_steps, b_step = b_scale / SplitHalf::k_tile_steps;
+  static constexpr int a_low = a_step / 2;
+
+  /// One 16-byte load.
+  static __device__ __forceinline__ void load(Registers& registers, const char* from) {
+    const uint4 all = *reinterpret_cast<const uint4*>(from);
+    registers[0] = all.x;
+    registers[1] = all.y;
+    registers[2] = all.z;
+    registers[3] = all.w;
   }
 };
 

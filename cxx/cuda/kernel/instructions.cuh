@@ -34,6 +34,24 @@ __device__ __forceinline__ void multiply(MmaM8N8K4, double (&c)[4], const double
   }
 }
 
+/// One FP16 matrix instruction m16n8k16 with FP32 sums. Its fragments of C have the lanes of m16n8k8, see Fragments for
+/// those of A and B. `fresh`: C is taken as 0 before. Needs compute capability 8.0.
+template <bool fresh>
+__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (fresh) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%10,%10,%10};"
+        : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
+  } else {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+#endif
+}
+
 /// Ordinary multiply-adds; lanes exchange operands by shuffles. For GPUs with few FP64 units: these limit the speed,
 /// and the shuffles cost nothing.
 __device__ __forceinline__ void multiply(Fma, double (&c)[4], const double (&a)[4], const double (&b)[2]) {

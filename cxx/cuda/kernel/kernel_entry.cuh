@@ -23,7 +23,7 @@ Kernel describe_kernel(const std::string& family,
                                 std::to_string(Config::warp_tile_c);
   return {family,
           family + "-" + warp_tile,
-          Config::Instruction::architecture,
+          Config::architecture,
           Config::staging == Staging::bulk,
           shape_of<Config>(),
           Config::threads,

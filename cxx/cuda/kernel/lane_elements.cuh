@@ -105,7 +105,8 @@ struct LaneElements {
            data.eps_holes[2 * hole_block + local_hole(2, half)];
   }
   /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
-  __device__ __forceinline__ double ov_factor(int set, int x, int n, int y, int half) const {
+  __device__ __forceinline__ ElementNumber<formulation, Config> ov_factor(int set, int x, int n, int y,
+                                                                          int half) const {
     return data.ov_factors[set][(in_cta[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
   }
 

@@ -47,15 +47,15 @@ __global__ void task_sums(KernelParameters parameters, int warps, double* out) {
   }
 }
 
-template <typename... First, typename... Last>
-std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<Last...>) {
-  return {kernel_of<First>()..., kernel_of<Last>()...};
+template <typename... First, typename... Last, typename... Mixed>
+std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<Last...>, ConfigurationList<Mixed...>) {
+  return {kernel_of<First>()..., kernel_of<Last>()..., kernel_of<Mixed>()...};
 }
 
 }  // namespace
 
 std::span<const Kernel> kernels() {
-  static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{});
+  static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{}, MixedKernels{});
   return all;
 }
 
@@ -99,8 +99,9 @@ void launch_task_sums(const KernelParameters& parameters, SpinFormulation formul
 
 void launch_packing(const Packing& packing, const OperandFormat& format, const double* raw, void* packed,
                     cudaStream_t stream) {
-  with_precision_of(format,
-                    [&]<typename Precision>(Precision) { launch_packing_in<Precision>(packing, raw, packed, stream); });
+  with_precision_of(format, [&]<typename Precision>(Precision) {
+    launch_packing_in<Precision>(packing, RawRows{raw}, packed, stream);
+  });
 }
 
 }  // namespace trifuse::gpu

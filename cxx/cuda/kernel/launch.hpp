@@ -7,6 +7,8 @@
 
 #include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The compiled kernels, without their template parameters.
@@ -29,6 +31,8 @@ struct Kernel {
   /// Returns the device function. `two_sided`: left and right amplitudes differ.
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
+  /// What users call the precision of the kernel's operands.
+  Precision precision() const { return shape.format == format_of<SplitHalf>() ? Precision::mixed : Precision::fp64; }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }
@@ -38,7 +42,7 @@ struct Kernel {
 template <typename Config>
 Kernel kernel_of();
 
-/// All kernels, best first.
+/// All kernels: those in double precision, then those in mixed precision, of each the best first.
 std::span<const Kernel> kernels();
 
 /// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: the most

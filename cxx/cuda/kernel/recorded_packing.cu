@@ -1,4 +1,5 @@
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/kernel/packing.cuh"
 #include "cxx/cuda/kernel/recorded_packing.hpp"
 #include "cxx/cuda/schedule/compiled_precisions.hpp"
 
@@ -16,31 +17,40 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
   const PackingJob& job = jobs[blockIdx.y];
   const Packing shape = job.shape;
   const PackingSegment* const segments_of_job = segments + job.first_segment;
+  const auto read = [&](const PackedIndices& element) {
+    if (job.segments == 0) return 0.0;
+    // The last segment that begins at or before the contracted index.
+    int first = 0, last = job.segments - 1;
+    while (first < last) {
+      const int middle = (first + last + 1) / 2;
+      if (segments_of_job[middle].begin <= element.contracted) {
+        first = middle;
+      } else {
+        last = middle - 1;
+      }
+    }
+    const PackingSegment& segment = segments_of_job[first];
+    std::int64_t at = (element.contracted - segment.begin) * segment.contracted_stride;
+#pragma unroll
+    for (int q = 0; q < 4; ++q) at += element.index[q] * segment.stride[q];
+    return segment.data[at];
+  };
+  const bool vvoo = shape.kind == PanelKind::vvoo;
+  auto* const operands = static_cast<typename Precision::Operand*>(job.packed);
+  if constexpr (Precision::scale_elements > 0) {
+    if (!vvoo) {
+      pack_with_warps<Precision>(shape, operands, read);
+      return;
+    }
+  }
   const std::int64_t elements = packed_size<Precision>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
     const PackedIndices element = packed_indices<Precision>(shape, n);
-    double value = 0.0;
-    if (element.inside && job.segments > 0) {
-      // The last segment that begins at or before the contracted index.
-      int first = 0, last = job.segments - 1;
-      while (first < last) {
-        const int middle = (first + last + 1) / 2;
-        if (segments_of_job[middle].begin <= element.contracted) {
-          first = middle;
-        } else {
-          last = middle - 1;
-        }
-      }
-      const PackingSegment& segment = segments_of_job[first];
-      std::int64_t at = (element.contracted - segment.begin) * segment.contracted_stride;
-#pragma unroll
-      for (int q = 0; q < 4; ++q) at += element.index[q] * segment.stride[q];
-      value = segment.data[at];
-    }
-    if (shape.kind == PanelKind::vvoo) {
+    const double value = element.inside ? read(element) : 0.0;
+    if (vvoo) {
       static_cast<double*>(job.packed)[element.packed] = value;
     } else {
-      static_cast<typename Precision::Operand*>(job.packed)[element.packed] = Precision::slice_of(value, element.slice);
+      operands[element.packed] = Precision::slice_of(value, element.slice);
     }
   }
 }

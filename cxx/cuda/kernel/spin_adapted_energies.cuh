@@ -12,9 +12,9 @@ namespace trifuse::gpu {
 template <bool two_sided_, typename ConfigT>
 class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, two_sided_, ConfigT> {
   using Base = WarpEpilogue<SpinFormulation::spin_adapted, two_sided_, ConfigT>;
-  using Base::doubles_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::threads, Base::two_sided,
+  using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::threads, Base::two_sided,
       Base::vvoo_offset;
-  using typename Base::Elements;
+  using typename Base::Elements, typename Base::Number;
 
  public:
   using Base::Base;
@@ -39,7 +39,7 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   /// exchanged, see target_source(); another lane of the warp has spilled that element.
   __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
-    const double* first = scratch_ + side * Base::targets_per_side * doubles_per_target - lane_;
+    const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
     const auto read = [&](int t) {
       const TargetSource source = target_source(elements_.data.equal_blocks, t);
       const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };

@@ -12,9 +12,9 @@ namespace trifuse::gpu {
 template <bool two_sided_, typename ConfigT>
 class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT> {
   using Base = WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT>;
-  using Base::doubles_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
+  using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
       Base::two_sided, Base::vvoo_offset;
-  using typename Base::Elements;
+  using typename Base::Elements, typename Base::Number;
 
  public:
   using Base::Base;
@@ -41,7 +41,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
                                                          ? Config::warp_tile_b
                                                          : slice_elements / Config::warp_tile_c;
-  using Slice = double[slice_b][Config::warp_tile_c];
+  using Slice = Number[slice_b][Config::warp_tile_c];
+  /// An element of a vvoo block in the memory from which the epilogue reads it.
+  using Vvoo = std::conditional_t<Config::staging == Staging::bulk, Number, double>;
 
   /// The vvoo block of particle x and hole y: v[u w, h1 h2] of the other two particles u, w of the warp tile and of the
   /// lane's other two holes h1, h2. It is read from shared memory, where particles beyond the end of an orbital tile
@@ -51,7 +53,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     static constexpr int u = first_other(x), w = second_other(x), h1 = first_other(y), h2 = second_other(y);
     static constexpr int column = hole_block * hole_block;
     const SpinOrbitalEnergies& epilogue;
-    const double* first;
+    const Vvoo* first;
     int row;
 
     __device__ __forceinline__ VvooValues(const SpinOrbitalEnergies& owner, const char* vvoo, int set, int half)
@@ -61,7 +63,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       if constexpr (Config::staging == Staging::bulk) {
         const VvooPart<Config> part(elements.data, x);
         row = cta_extent<Config>(cta_tile, w) * column;
-        first = reinterpret_cast<const double*>(vvoo + part.offset + y * part.y_stride) +
+        // `part` counts bytes of doubles.
+        constexpr int smaller = static_cast<int>(sizeof(double) / sizeof(Vvoo));
+        first = reinterpret_cast<const Vvoo*>(vvoo + (part.offset + y * part.y_stride) / smaller) +
                 (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
       } else {
         row = elements.data.task.extent[w] * column;
@@ -70,12 +74,12 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       }
       first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
     }
-    __device__ __forceinline__ double at(int n_u, int n_w) const {
+    __device__ __forceinline__ Number at(int n_u, int n_w) const {
       if constexpr (Config::staging == Staging::bulk) {
         return first[n_u * row + n_w * column];
       } else {
-        return __ldg(first + epilogue.elements_.tile_particle(u, n_u) * row +
-                     epilogue.elements_.tile_particle(w, n_w) * column);
+        return static_cast<Number>(__ldg(first + epilogue.elements_.tile_particle(u, n_u) * row +
+                                         epilogue.elements_.tile_particle(w, n_w) * column));
       }
     }
   };
@@ -108,8 +112,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
                                              double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
-      const double* from =
-          scratch_ + target * doubles_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
+      const Number* from =
+          scratch_ + target * numbers_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
       for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
@@ -141,15 +145,17 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         const unsigned used = elements_.template summed_slice<slice_b>(a, first_b, half);
         if (masked && __all_sync(~0u, used == 0)) continue;
         const double eps_a = eps_holes - elements_.eps_particle(0, a);
+        PartialSum<Number> e_of_slice(e_bracket_t), singles_of_slice(singles);
         for_slice([&](int b, int c) {
           // Elements that do not contribute may be NaN or infinite.
           const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
-          const double denominator = eps_a - elements_.eps_particle(1, first_b + b) - elements_.eps_particle(2, c);
-          const double d = is_used ? y[b][c] : 0.0;
-          y[b][c] = d * reciprocal(is_used ? denominator : 1.0);
-          double d_left = d;
-          if constexpr (two_sided) d_left = is_used ? left[b][c] : 0.0;
-          e_bracket_t += d_left * y[b][c];
+          const Number denominator = static_cast<Number>(eps_a - elements_.eps_particle(1, first_b + b)) -
+                                     static_cast<Number>(elements_.eps_particle(2, c));
+          const Number d = is_used ? y[b][c] : Number{0};
+          y[b][c] = d * reciprocal(is_used ? denominator : Number{1});
+          Number d_left = d;
+          if constexpr (two_sided) d_left = is_used ? left[b][c] : Number{0};
+          e_of_slice += d_left * y[b][c];
         });
         add_ov_a<0>(set, a, half, y, over_a[0]);
         add_ov_a<1>(set, a, half, y, over_a[1]);
@@ -158,7 +164,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         add_ov_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
         add_ov_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
         add_ov_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
-        for_slice([&](int b, int c) { singles += s[b][c] * y[b][c]; });
+        for_slice([&](int b, int c) { singles_of_slice += s[b][c] * y[b][c]; });
       }
       singles += ov_a<0>(vvoo, set, first_b, half, over_a[0]) + ov_a<1>(vvoo, set, first_b, half, over_a[1]) +
                  ov_a<2>(vvoo, set, first_b, half, over_a[2]);
@@ -176,20 +182,20 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   /// The parts of S Y for hole y of t1, see sum_spin_orbital().
   template <int y>
   __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
-    const double factor = elements_.ov_factor(set, 0, a, y, half);
+    const Number factor = elements_.ov_factor(set, 0, a, y, half);
     for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
   }
   template <int y>
-  __device__ __forceinline__ double ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
+  __device__ __forceinline__ Number ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
     const VvooValues<0, y> bc(*this, vvoo, set, half);
-    double sum = 0.0;
+    Number sum = 0;
     for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
     return alone_sign(0, y) * sum;
   }
   template <int y>
   __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab, int set, int a,
                                                  int first_b, int half, Slice& sum) const {
-    double of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
+    Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
 #pragma unroll
     for (int c = 0; c < Config::warp_tile_c; ++c) {
       of_c[c] = alone_sign(2, y) * elements_.ov_factor(set, 2, c, y, half);
@@ -197,7 +203,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
 #pragma unroll
     for (int b = 0; b < slice_b; ++b) {
-      const double of_b = alone_sign(1, y) * elements_.ov_factor(set, 1, first_b + b, y, half),
+      const Number of_b = alone_sign(1, y) * elements_.ov_factor(set, 1, first_b + b, y, half),
                    v_ab = ab.at(a, first_b + b);
 #pragma unroll
       for (int c = 0; c < Config::warp_tile_c; ++c) {

@@ -2,21 +2,36 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include <type_traits>
+
 #include "cxx/cuda/kernel/barriers.cuh"
 #include "cxx/cuda/kernel/cta_tile_data.cuh"
 #include "cxx/cuda/kernel/product_source.cuh"
 #include "cxx/cuda/schedule/configuration.hpp"
 
 /// How operands come to shared memory, and CTA tiles to a CTA. The math warps use both kinds of staging in the same
-/// way: next_cta_tile(), then for_each_k_tile() for each product, then the epilogue, then release_cta_tile().
+/// way: next_cta_tile(), then for_each_k_tile() or for_each_k_tile_group() for each product, then the epilogue, then
+/// release_cta_tile().
 namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
 
+/// True if the epilogue reads the vvoo blocks in shared memory as floats. They come as doubles.
+template <SpinFormulation formulation, typename Config>
+inline constexpr bool converts_vvoo = std::is_same_v<ElementNumber<formulation, Config>, float>;
+
+/// The barrier of vvoo blocks that are converted after they have come.
+template <bool converts>
+struct RawVvoo {};
+template <>
+struct RawVvoo<true> {
+  alignas(8) std::uint64_t vvoo_raw;
+};
+
 /// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
-struct BulkShared {
+struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
   static constexpr int ring_slots = 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
       tile_empty[ring_slots], vvoo_full, vvoo_empty;
@@ -58,7 +73,12 @@ class Stages<formulation, Config, Staging::bulk> {
         at(shared.tile_full[s]).initialise(32);
         at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
       }
-      at(shared.vvoo_full).initialise(1);
+      if constexpr (converts_vvoo<formulation, Config>) {
+        at(shared.vvoo_raw).initialise(1);
+        at(shared.vvoo_full).initialise(32);
+      } else {
+        at(shared.vvoo_full).initialise(1);
+      }
       at(shared.vvoo_empty).initialise(Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
@@ -89,30 +109,13 @@ class Stages<formulation, Config, Staging::bulk> {
   /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
   /// the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
-    const int lane = lane_number();
-    const Barrier full = at(shared_.vvoo_full);
-    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
-    ++vvoo_;
-    if (lane == 0) {
-      int bytes = 0;
-#pragma unroll 1
-      for (int x = 0; x < 3; ++x) {
-        const VvooPart<Config> part(data, x);
-        bytes += 3 * part.rows * part.row_bytes;
-      }
-      full.arrive_expecting(bytes);
-    }
-    __syncwarp();
-#pragma unroll 1
-    for (int x = 0; x < 3; ++x) {
-      const VvooPart<Config> part(data, x);
-      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
-#pragma unroll 1
-      for (int n = lane; n < 3 * part.rows; n += 32) {
-        const int y = n / part.rows, row = n % part.rows;
-        full.copy(storage_ + vvoo_at + part.offset + y * part.y_stride + row * part.row_stride,
-                  part.row(data, blocks[y], y, row), part.row_bytes);
-      }
+    if constexpr (converts_vvoo<formulation, Config>) {
+      copy_vvoo(data, set, at(shared_.vvoo_raw));
+      at(shared_.vvoo_raw).wait((vvoo_ & 1) ^ 1);
+      convert_vvoo();
+      at(shared_.vvoo_full).arrive();
+    } else {
+      copy_vvoo(data, set, at(shared_.vvoo_full));
     }
   }
 
@@ -183,7 +186,105 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
+  /// For the math warps: goes through the k-tiles of a product in groups of `group` k-tiles. Calls `use(first, stage,
+  /// n, next)` for every k-tile n, and `finish(stage)` after the last one of a group, with the stage of this k-tile.
+  /// `first`: a type whose `value` says whether the k-tile is the first one of its group. `begin(stage)` is called
+  /// before the first k-tile of the product, if there is any.
+  ///
+  /// `next()` waits for the k-tile after this one and returns its stage. Its loads can so be under way while this
+  /// k-tile is computed. After the last k-tile it returns a stage whose numbers are not used.
+  template <int group, typename Begin, typename Use, typename Finish>
+  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_tiles,
+                                                        Begin begin, Use use, Finish finish) {
+    if (k_tiles == 0) return;
+    const auto wait_for = [&](unsigned k_tile) -> const char* {
+      at(shared_.full[k_tile % Config::stages]).wait(k_tile / Config::stages & 1);
+      return storage_ + k_tile % Config::stages * Config::stage_bytes;
+    };
+    const auto release = [&] {
+      at(shared_.empty[k_tiles_ % Config::stages]).arrive();
+      ++k_tiles_;
+    };
+    const char* stage = wait_for(k_tiles_);
+    begin(stage);
+    int n = 0;
+    const auto use_one = [&](auto first) {
+      const char* following = stage;
+      use(first, stage, n, [&] {
+        if (n + 1 < k_tiles) following = wait_for(k_tiles_ + 1);
+        return following;
+      });
+      ++n;
+      return following;
+    };
+#pragma unroll 1
+    while (n < k_tiles) {
+      const int end = min(n + group, k_tiles);
+      const char* following = use_one(std::true_type{});
+#pragma unroll 1
+      while (n < end) {
+        release();
+        stage = following;
+        following = use_one(std::false_type{});
+      }
+      finish(stage);
+      release();
+      stage = following;
+    }
+  }
+
  private:
+  /// Starts the copies of load_vvoo(). `full`: the barrier that counts their bytes.
+  __device__ __forceinline__ void copy_vvoo(const Data& data, int set, Barrier full) {
+    const int lane = lane_number();
+    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
+    ++vvoo_;
+    if (lane == 0) {
+      int bytes = 0;
+#pragma unroll 1
+      for (int x = 0; x < 3; ++x) {
+        const VvooPart<Config> part(data, x);
+        bytes += 3 * part.rows * part.row_bytes;
+      }
+      full.arrive_expecting(bytes);
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int x = 0; x < 3; ++x) {
+      const VvooPart<Config> part(data, x);
+      const double* const* blocks = data.vvoo + set * spin_orbital_vvoo_blocks + x * 3;
+#pragma unroll 1
+      for (int n = lane; n < 3 * part.rows; n += 32) {
+        const int y = n / part.rows, row = n % part.rows;
+        full.copy(storage_ + vvoo_at + part.offset + y * part.y_stride + row * part.row_stride,
+                  part.row(data, blocks[y], y, row), part.row_bytes);
+      }
+    }
+  }
+  /// Turns the vvoo blocks in shared memory into floats, with one warp. Places beyond the end of an orbital tile hold
+  /// bits of older numbers. They become finite numbers, because they are multiplied by 0.
+  __device__ __forceinline__ void convert_vvoo() {
+    constexpr int at_once = 8, doubles = Config::vvoo_bytes / static_cast<int>(sizeof(double));
+    static_assert(doubles % (32 * at_once) == 0);
+    const int lane = lane_number();
+    const auto* const from = reinterpret_cast<const double*>(storage_ + vvoo_at);
+    auto* const to = reinterpret_cast<float*>(storage_ + vvoo_at);
+#pragma unroll 1
+    for (int first = lane; first < doubles; first += 32 * at_once) {
+      float x[at_once];
+#pragma unroll
+      for (int n = 0; n < at_once; ++n) x[n] = static_cast<float>(from[first + n * 32]);
+      __syncwarp();
+#pragma unroll
+      for (int n = 0; n < at_once; ++n) to[first + n * 32] = isfinite(x[n]) ? x[n] : 0.0f;
+      __syncwarp();
+    }
+    // The next blocks come by bulk copies to the same places.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  }
+
   static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
   static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
@@ -263,6 +364,23 @@ class Stages<formulation, Config, Staging::cooperative> {
       if constexpr (ahead > 0) load(n + ahead);
       use(storage_ + n % Config::stages * Config::stage_bytes, n);
     }
+  }
+
+  /// As with bulk staging. But warps wait for k-tiles together, so `begin(stage)` is called for each k-tile, and
+  /// `next()` returns this one.
+  template <int group, typename Begin, typename Use, typename Finish>
+  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct& product, const ProductAxes& axes,
+                                                        int k_tiles, Begin begin, Use use, Finish finish) {
+    for_each_k_tile(product, axes, k_tiles, [&](const char* stage, int n) {
+      begin(stage);
+      const auto next = [stage] { return stage; };
+      if (n % group == 0) {
+        use(std::true_type{}, stage, n, next);
+      } else {
+        use(std::false_type{}, stage, n, next);
+      }
+      if ((n + 1) % group == 0 || n + 1 == k_tiles) finish(stage);
+    });
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/cuda/kernel/fragments.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
+#include "cxx/cuda/kernel/split_products.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
@@ -78,9 +79,21 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
   const int k_steps = product.k_steps;
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
-  stages.for_each_k_tile(product, {x, y}, (k_steps + k_tile_steps - 1) / k_tile_steps, [&](const char* stage, int n) {
-    if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
-  });
+  const int k_tiles = (k_steps + k_tile_steps - 1) / k_tile_steps;
+  if constexpr (Config::Precision::scale_elements > 0) {
+    SplitProduct<x, Config> operands(a, b, row);
+    Accumulators<Config> part;
+    stages.template for_each_k_tile_group<Config::Precision::scaled_k_tiles>(
+        product, {x, y}, k_tiles, [&](const char* stage) { operands.begin(stage); },
+        [&](auto first, const char* stage, int n, auto next) {
+          operands.template add<first.value>(part, stage, k_steps - n * k_tile_steps, next);
+        },
+        [&](const char* stage) { operands.add_to(sums, part, stage, lane_number()); });
+  } else {
+    stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
+      if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
+    });
+  }
 }
 
 /// Computes one target: all products of the schedule from number `n` on. Between two products the signs, the names and
@@ -99,6 +112,19 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
     sums.template change_lone_particle<axes.particle, next.particle>();
     sums.template change_lone_hole<axes.hole, next.hole>(lane_number());
     build_target<n + 1>(sums, stages, parameters, first_product);
+  }
+}
+
+/// Lets the operands of all products of a target pass, for a warp that has no elements to compute.
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void skip_target(Stages<formulation, Config>& stages, int first_product) {
+  using Schedule = typename Config::Schedule;
+  constexpr int k_tile_steps = Config::Precision::k_tile_steps;
+#pragma unroll 1
+  for (int n = 0; n < product_count<Schedule>; ++n) {
+    const ProductAxes axes = PackedAxes<Schedule>::at(n);
+    const KernelProduct& product = stages.tile_data().products[first_product + product_index(axes.particle, axes.hole)];
+    stages.for_each_k_tile(product, axes, (product.k_steps + k_tile_steps - 1) / k_tile_steps, [](const char*, int) {});
   }
 }
 
@@ -154,7 +180,18 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
-        build_target(sums, stages, parameters, (side * Epilogue::targets_per_side + t) * products_per_target);
+        const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
+        if constexpr (Config::Precision::scale_elements > 0) {
+          // Inside of the products the question would make the compiler spill registers.
+          if (stages.tile_data().views[warp_number()].active == 0) {
+            sums.clear();
+            skip_target(stages, first_product);
+          } else {
+            build_target(sums, stages, parameters, first_product);
+          }
+        } else {
+          build_target(sums, stages, parameters, first_product);
+        }
         Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
       }
     }
@@ -178,7 +215,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
   // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
 #if __CUDA_ARCH__ >= 750
-  if constexpr (Config::Instruction::architecture <= __CUDA_ARCH__) {
+  if constexpr (Config::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];
     using Staged = Stages<Epilogue::formulation, Config>;
     __shared__ typename Staged::Shared shared;

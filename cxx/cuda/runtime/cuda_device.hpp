@@ -15,6 +15,7 @@
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
 #include "cxx/cuda/runtime/peer_panel_provider.hpp"
+#include "cxx/triples/precision.hpp"
 
 namespace trifuse::gpu {
 
@@ -59,13 +60,13 @@ struct Device {
   const OperandFormat& format() const { return kernels.front()->shape.format; }
 };
 
-/// All kernels that a device can run, the best first.
-std::vector<const Kernel*> kernels_for(const cudaDeviceProp& device);
+/// All kernels in this precision that a device can run, the best first.
+std::vector<const Kernel*> kernels_for(Precision precision, const cudaDeviceProp& device);
 
-/// The kernel with the name `wanted`; if `wanted` is empty, all kernels of the best family that the device can run.
-/// Kernels of one family read operands in the same format.
+/// The kernel in this precision with the name `wanted`; if `wanted` is empty, all kernels of the best family that the
+/// device can run. Kernels of one family read operands in the same format.
 /// Throws UsageError if the device cannot run that kernel, or cannot run any.
-std::vector<const Kernel*> choose_kernels(const std::string& wanted, const cudaDeviceProp& device);
+std::vector<const Kernel*> choose_kernels(const std::string& wanted, Precision precision, const cudaDeviceProp& device);
 
 /// The shapes of these kernels, in the same order.
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
@@ -74,8 +75,10 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device);
 
 /// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both
-/// in hartree, by more than 1e-10 `scale`. `number`: of the device. `scale`: the size of the terms of the energy.
-void check_self_test(int number, double found, double expected, double scale);
+/// in hartree, by more than self_test_limit(precision) times `scale`. `number`: of the device. `scale`: the size of the
+/// terms of the energy.
+void check_self_test(int number, Precision precision, double found, double expected, double scale);
+double self_test_limit(Precision precision);
 
 /// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);

@@ -70,7 +70,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
-      device.kernels = choose_kernels(options.kernel, device.properties);
+      device.kernels = choose_kernels(options.kernel, options.precision, device.properties);
       for (const Kernel* kernel : device.kernels)
         set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
       device.budget = available_bytes(number, options.waits_for_memory);
@@ -390,8 +390,8 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
     executor.make_worker()->execute(plan.tasks, found);
     for (std::size_t t = 0; t < found.size(); ++t) {
       const double scale = std::abs(expected[t].same.e_paren_t) + std::abs(expected[t].mixed.e_paren_t);
-      check_self_test(number, found[t].same.e_paren_t, expected[t].same.e_paren_t, scale);
-      check_self_test(number, found[t].mixed.e_paren_t, expected[t].mixed.e_paren_t, scale);
+      check_self_test(number, options.precision, found[t].same.e_paren_t, expected[t].same.e_paren_t, scale);
+      check_self_test(number, options.precision, found[t].mixed.e_paren_t, expected[t].mixed.e_paren_t, scale);
     }
   };
   std::vector<int> sound;

@@ -109,25 +109,42 @@ __global__ void multiply_only(double* out, int repetitions) {
   if (sum == 12345.0) out[0] = sum;
 }
 
-/// The kernel with this name; if the name is empty, the best kernel for a case.
+/// The kernel with this name; if the name is empty, the best kernel of the precision for a case.
 struct Choice {
   std::array<int, 3> particles;
   const Kernel* kernel;
 
-  Choice(const KernelCase& which, const std::string& name, const cudaDeviceProp& device)
+  Choice(const KernelCase& which, const std::string& name, Precision precision, const cudaDeviceProp& device)
       : particles{which.extent[0], which.extent[1], which.extent[2]} {
-    const std::vector<const Kernel*> candidates = choose_kernels(name, device);
+    const std::vector<const Kernel*> candidates = choose_kernels(name, precision, device);
     kernel = candidates[ShapeSelector(shapes_of(candidates)).best(particles)];
   }
 };
 
-/// The packing of a whole panel. `positions`: which orbitals its indices number, positions in `which.extent`.
+/// The packing of a whole panel from rows without gaps, the first position slowest. `positions`: which orbitals its
+/// indices number, positions in `which.extent`.
 Packing whole_panel(const KernelCase& which, PanelKind kind, const std::array<int, 4>& positions) {
   Packing packing{};
   packing.kind = kind;
-  packing.contracted = which.contracted;
-  for (std::size_t n = 0; n < 4; ++n) packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
+  packing.contracted = kind == PanelKind::vvoo ? 1 : which.contracted;
+  packing.outer = kind == PanelKind::left ? 1 : 2;
+  std::int64_t stride = packing.contracted;
+  for (std::size_t n = 4; n-- > 0;) {
+    packing.extent[n] = which.extent[static_cast<std::size_t>(positions[n])];
+    packing.stride[n] = stride;
+    if (n < 3 || kind == PanelKind::vvoo) stride *= packing.extent[n];
+  }
+  packing.outer_count = packing.extent[packing.outer];
   return packing;
+}
+
+/// A packed panel of random numbers.
+DeviceArray<double> random_panel(const Packing& packing, const OperandFormat& format, std::uint64_t seed) {
+  DeviceArray<double> packed(static_cast<std::size_t>(ceil_div(packed_bytes(packing, format), sizeof(double))));
+  const DeviceArray<double> raw = random_array(packing.stride[0] * packing.extent[0], seed);
+  launch_packing(packing, format, raw.data(), packed.data(), nullptr);
+  TRIFUSE_CUDA(cudaDeviceSynchronize());
+  return packed;
 }
 
 }  // namespace
@@ -157,21 +174,22 @@ std::vector<KernelCase> standard_kernel_cases() {
   return cases;
 }
 
-std::string chosen_kernel(const KernelCase& which, int device_number) {
-  return Choice(which, {}, use_device(device_number)).kernel->name;
+std::string chosen_kernel(const KernelCase& which, Precision precision, int device_number) {
+  return Choice(which, {}, precision, use_device(device_number)).kernel->name;
 }
 
-std::vector<std::string> usable_kernels(int device_number) {
-  return names_of(kernels_for(use_device(device_number)));
+std::vector<std::string> usable_kernels(Precision precision, int device_number) {
+  return names_of(kernels_for(precision, use_device(device_number)));
 }
 
-std::vector<std::string> candidate_kernels(int device_number) {
-  return names_of(choose_kernels({}, use_device(device_number)));
+std::vector<std::string> candidate_kernels(Precision precision, int device_number) {
+  return names_of(choose_kernels({}, precision, use_device(device_number)));
 }
 
-KernelTimes time_kernel(const KernelCase& which, const std::string& name, int repeats, int device_number) {
+KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precision precision, int repeats,
+                        int device_number) {
   const cudaDeviceProp device = use_device(device_number);
-  const Choice choice(which, name, device);
+  const Choice choice(which, name, precision, device);
   const Kernel* kernel = choice.kernel;
   CtaTiling tiling(kernel->shape);
   constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
@@ -187,10 +205,8 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, int re
   std::vector<KernelProduct> products;
   std::vector<const double*> vvoo;
   const auto operand = [&](PanelKind kind, std::array<int, 4> positions) {
-    const Packing packing = whole_panel(which, kind, positions);
-    // Only the time matters, so random doubles fill the bytes of every format.
-    const std::int64_t bytes = packed_bytes(packing, kind == PanelKind::vvoo ? vvoo_format : kernel->shape.format);
-    operands.push_back(random_array(ceil_div(bytes, sizeof(double)), operands.size()));
+    operands.push_back(random_panel(whole_panel(which, kind, positions),
+                                    kind == PanelKind::vvoo ? vvoo_format : kernel->shape.format, operands.size()));
     return operands.back().data();
   };
   for (int n = 0; n < products_per_target; ++n) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cxx/triples/precision.hpp"
+
 /// Measures kernels on single tasks whose operands are on the device, and the best speed of the device.
 namespace trifuse {
 
@@ -28,15 +30,17 @@ struct KernelTimes {
   std::int64_t local_bytes;  ///< bytes of spilled registers of each thread
 };
 
-/// Measures a kernel on a case. `kernel`: its name; if empty, the kernel that a run would choose. `repeats`: number of
-/// measurements, at least 1. `device`: number of the GPU. Throws UsageError if the device cannot run that kernel.
-KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, int repeats, int device = 0);
+/// Measures a kernel on a case. `kernel`: its name; if empty, the kernel that a run in this precision would choose.
+/// `repeats`: number of measurements, at least 1. `device`: number of the GPU. Throws UsageError if the device cannot
+/// run that kernel.
+KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, Precision precision, int repeats,
+                        int device = 0);
 /// The name of the kernel that a run would choose.
-std::string chosen_kernel(const KernelCase& which, int device = 0);
+std::string chosen_kernel(const KernelCase& which, Precision precision, int device = 0);
 /// Names of the kernels that the device can run, the best first.
-std::vector<std::string> usable_kernels(int device = 0);
+std::vector<std::string> usable_kernels(Precision precision = Precision::fp64, int device = 0);
 /// Names of the kernels among which a run chooses for each task.
-std::vector<std::string> candidate_kernels(int device = 0);
+std::vector<std::string> candidate_kernels(Precision precision, int device = 0);
 
 /// Floating-point operations per second of cuBLAS DGEMM for n x n matrices, median of `repeats` measurements. Returns 0
 /// if cuBLAS cannot be loaded.

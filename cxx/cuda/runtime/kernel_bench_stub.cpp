@@ -13,19 +13,19 @@ std::vector<KernelCase> standard_kernel_cases() {
   return {};
 }
 
-std::string chosen_kernel(const KernelCase&, int) {
+std::string chosen_kernel(const KernelCase&, Precision, int) {
   return {};
 }
 
-KernelTimes time_kernel(const KernelCase&, const std::string&, int, int) {
+KernelTimes time_kernel(const KernelCase&, const std::string&, Precision, int, int) {
   throw UsageError(why_no_devices());
 }
 
-std::vector<std::string> usable_kernels(int) {
+std::vector<std::string> usable_kernels(Precision, int) {
   return {};
 }
 
-std::vector<std::string> candidate_kernels(int) {
+std::vector<std::string> candidate_kernels(Precision, int) {
   return {};
 }
 

@@ -18,10 +18,12 @@ bool use_matching(const OperandFormat& format, Use use, Precisions... precisions
   };
   return (matches(precisions) || ...);
 }
-template <typename Use, typename... First, typename... Last>
-bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First...>, ConfigurationList<Last...>) {
+template <typename Use, typename... First, typename... Last, typename... Mixed>
+bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First...>, ConfigurationList<Last...>,
+                  ConfigurationList<Mixed...>) {
   // Fp64 is the precision of vvoo blocks.
-  return use_matching(format, use, Fp64{}, typename First::Precision{}..., typename Last::Precision{}...);
+  return use_matching(format, use, Fp64{}, typename First::Precision{}..., typename Last::Precision{}...,
+                      typename Mixed::Precision{}...);
 }
 }  // namespace detail
 
@@ -29,7 +31,7 @@ bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First.
 /// Throws Error if there is none.
 template <typename Use>
 void with_precision_of(const OperandFormat& format, Use use) {
-  if (detail::use_compiled(format, use, BulkKernels{}, CooperativeKernels{})) return;
+  if (detail::use_compiled(format, use, BulkKernels{}, CooperativeKernels{}, MixedKernels{})) return;
   throw Error("No kernel of this build reads operands in the format \"" + std::string(format.name) + "\".");
 }
 

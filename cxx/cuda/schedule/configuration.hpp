@@ -22,6 +22,10 @@ struct MmaM8N8K4 {
   static constexpr const char* name = "m8n8k4";
   static constexpr int architecture = 800;
 };
+struct MmaM16N8K16 {
+  static constexpr const char* name = "m16n8k16";
+  static constexpr int architecture = 800;
+};
 struct Fma {
   static constexpr const char* name = "fma";
   static constexpr int architecture = 750;
@@ -44,6 +48,9 @@ struct Configuration {
   using Schedule = ScheduleT;
   static_assert(is_valid_schedule<Schedule>(), "a schedule holds products, each of them once");
   static constexpr Staging staging = staging_;
+  /// Least compute capability, e.g. 900 for 9.0.
+  static constexpr int architecture = staging == Staging::bulk ? 900 : Instruction::architecture;
+  static_assert(architecture >= Instruction::architecture);
   static constexpr int warp_tile_a = warp_tile_a_, warp_tile_b = warp_tile_b_, warp_tile_c = warp_tile_c_;
   /// Particles of a warp tile along position `q`, 0..2 for a, b, c.
   static constexpr TRIFUSE_HOST_DEVICE int warp_tile(int q) {
@@ -57,7 +64,7 @@ struct Configuration {
   static constexpr int cta_elements = warps * warp_elements;
   static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
   /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.
-  static constexpr int stage_bytes = 40960;
+  static constexpr int stage_bytes = 40 * format_of<Precision>().b_k_tile_bytes;
   /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
   /// memory.
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;

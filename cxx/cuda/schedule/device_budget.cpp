@@ -115,18 +115,24 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
                  right = particles * particles * holes / (particle_pair * hole_block) * format.b_k_tile_bytes;
     return sides * k_tiles * (left + right) + sets * particles * particles * holes * holes * sizeof(double);
   };
+  // The arena rounds up the size of a panel whose k-tiles are not multiples of its unit.
+  const std::int64_t unit = Arena::rounded(1);
+  const double rounding =
+      format.a_k_tile_bytes % unit == 0 && format.b_k_tile_bytes % unit == 0 ? 0.0 : sides * static_cast<double>(unit);
   const auto [largest_hole, largest_particle] = largest_tiles(tiles);
   PanelDemand demand{};
   const double kinds = adapted ? 18 : 9;
-  demand.largest_task =
-      whole_bytes(kinds * bytes(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)));
-  double holes = 0.0, particles = 0.0;
+  demand.largest_task = whole_bytes(
+      kinds * (bytes(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)) + 2 * rounding));
+  double holes = 0.0, particles = 0.0, hole_tiles = 0.0, particle_tiles = 0.0;
   for (const Tile& tile : tiles.tiles()) {
     if (adapted && tile.spin() == Spin::beta) continue;
     (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_block);
+    (tile.space() == Space::hole ? hole_tiles : particle_tiles) += 1.0;
   }
   // Panels of coinciding tiles are packed in both orders.
-  demand.all = whole_bytes(2 * bytes(particles, holes));
+  const double panels = hole_tiles * particle_tiles * (hole_tiles + particle_tiles);
+  demand.all = whole_bytes(2 * (bytes(particles, holes) + panels * rounding));
   // A part of a panel is one block of holes times all its other indices.
   const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
   const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);

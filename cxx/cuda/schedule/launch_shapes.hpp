@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cxx/cuda/schedule/configuration.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
 
 /// The configurations of all compiled kernels. Kernels, host code, predictions and tests take their shapes from here.
 namespace trifuse::gpu {
@@ -25,5 +26,10 @@ using CooperativeM8N8K4 = Configuration<Fp64, MmaM8N8K4, Staging::cooperative, 4
 /// The kernel for GPUs without FP64 matrix units.
 using CooperativeFma = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1>;
 using CooperativeKernels = ConfigurationList<CooperativeM16N8K8, CooperativeM8N8K4, CooperativeFma>;
+
+/// Kernels in mixed precision, for Hopper GPUs and for all GPUs since Ampere.
+using MixedBulk = Configuration<SplitHalf, MmaM16N8K16, Staging::bulk, 4, 4, 2, 4>;
+using MixedCooperative = Configuration<SplitHalf, MmaM16N8K16, Staging::cooperative, 4, 4, 2, 2>;
+using MixedKernels = ConfigurationList<MixedBulk, MixedCooperative>;
 
 }  // namespace trifuse::gpu

@@ -29,7 +29,7 @@
 /// order of their positions in a task.
 ///
 /// The elements of left and right panels have the Operand type of a Precision. In every precision the elements of vvoo
-/// blocks are doubles.
+/// blocks are doubles. In some precisions numbers are scaled; then a k-tile ends with its scale, see scale_groups.hpp.
 namespace trifuse::gpu {
 
 /// Hole indices are divided into blocks of this many. At the end of an orbital tile, zeros fill up the block.
@@ -55,6 +55,8 @@ struct Fp64 {
   static constexpr int k_step = 8;                            ///< contracted indices of one instruction
   static constexpr int k_tile_steps = 2;                      ///< k-steps of a k-tile
   static constexpr int k_tile_depth = k_step * k_tile_steps;  ///< contracted indices
+  /// Elements at the end of a k-tile that are its scale; 0: the numbers are not scaled.
+  static constexpr int scale_elements = 0;
   /// Elements in the k-tile of one fragment of A, of B.
   static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
 
@@ -89,7 +91,7 @@ struct OperandFormat {
   std::int32_t k_tile_depth;                    ///< contracted indices of a k-tile
   std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
   auto operator<=>(const OperandFormat&) const = default;
-  /// Bytes that a left or right panel takes for each number, all slices together.
+  /// Bytes that a left or right panel takes for each number, all slices together, without scales.
   constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * particle_pair * k_tile_depth); }
 };
 
@@ -190,7 +192,7 @@ struct PackedIndices {
   int index[4];         ///< [position] see Packing
   int contracted;       ///< contracted index
   int slice;            ///< of the number, see Precision::slices; 0 in a vvoo block
-  bool inside;          ///< false: the element only fills up a fragment and is zero
+  bool inside;          ///< false: the element only fills up a fragment and is zero, or it is part of a scale
 };
 
 /// The n-th of the packed_size_of_part(p) elements that are filled from the source of `p`.
@@ -211,8 +213,10 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   int index[4] = {0, 0, 0, 0};
   int k = 0, slice = 0;
   std::int64_t packed = 0;
+  bool in_scale = false;
   if (p.kind == PanelKind::left) {
     const int element = next_digit(Precision::a_k_tile);
+    if constexpr (Precision::scale_elements > 0) in_scale = element >= Precision::a_k_tile - Precision::scale_elements;
     index[0] = next_digit(p.extent[0]);
     const int k_tile = next_digit(k_tile_count<Precision>(p.contracted));
     const int b2 = next_digit(blocks_of_part(2)) + shift(2), b1 = static_cast<int>(n) + shift(1);
@@ -227,6 +231,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     k += k_tile * Precision::k_tile_depth;
   } else if (p.kind == PanelKind::right) {
     const int element = next_digit(Precision::b_k_tile);
+    if constexpr (Precision::scale_elements > 0) in_scale = element >= Precision::b_k_tile - Precision::scale_elements;
     const int particle_pairs = static_cast<int>(ceil_div(p.extent[1], particle_pair));
     const int p2_pair = next_digit(particle_pairs);
     index[0] = next_digit(p.extent[0]);
@@ -251,15 +256,24 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     packed =
         vvoo_block(b1, ceil_div(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) + element;
   }
-  bool inside = p.kind == PanelKind::vvoo || k < p.contracted;
+  bool inside = p.kind == PanelKind::vvoo || (k < p.contracted && !in_scale);
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) inside = inside && index[q] < p.extent[q];
   return {packed, {index[0], index[1], index[2], index[3]}, k, slice, inside};
+}
+
+/// Offset in the source of `p` of the number with these indices, which are inside the panel.
+constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const PackedIndices& indices) {
+  std::int64_t raw = indices.contracted;
+  for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
+    raw += (indices.index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
+  }
+  return raw;
 }
 
 /// An element of a packed panel: where it goes, and where it comes from.
 struct PackedElement {
   std::int64_t packed;  ///< offset in the packed panel
-  std::int64_t raw;     ///< offset in the source; -1: the element is zero
+  std::int64_t raw;     ///< offset in the source; -1: the element is zero, or it is part of a scale
   int slice;            ///< of the number at `raw`
 };
 
@@ -267,17 +281,14 @@ struct PackedElement {
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
   const PackedIndices indices = packed_indices<Precision>(p, n);
-  std::int64_t raw = indices.contracted;
-  for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
-    raw += (indices.index[q] - (q == p.outer ? p.outer_begin : 0)) * p.stride[q];
-  }
-  return {indices.packed, indices.inside ? raw : -1, indices.slice};
+  return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
 }
 
-/// The value of this element. `source`: of the packing. `Precision`: Fp64 for a vvoo block.
+/// The value of this element. `source`: of the packing. `Precision`: Fp64 for a vvoo block; its numbers are not scaled.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE typename Precision::Operand packed_value(const PackedElement& element,
                                                                        const double* source) {
+  static_assert(Precision::scale_elements == 0, "pack_scale_group() packs scaled numbers");
   return element.raw < 0 ? typename Precision::Operand{} : Precision::slice_of(source[element.raw], element.slice);
 }
 

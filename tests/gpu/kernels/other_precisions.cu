@@ -17,7 +17,7 @@ Kernel energies_in() {
 
 template <typename Precision>
 void pack_in(const Packing& packing, const double* raw, void* packed, cudaStream_t stream) {
-  launch_packing_in<Precision>(packing, raw, packed, stream);
+  launch_packing_in<Precision>(packing, RawRows{raw}, packed, stream);
 }
 
 template Kernel energies_in<Fp32>();

@@ -24,10 +24,15 @@ template <typename Precision = Fp64>
 class RandomTask {
  public:
   /// `extent` [a, b, c, i, j, k]: orbitals of the tiles. `contracted`: contracted indices of every product.
-  /// `equal_particles`, `equal_holes`: as in TaskData.
+  /// `equal_particles`, `equal_holes`: as in TaskData. `left_size`, `right_size`: the largest magnitude in left and
+  /// right panels.
   RandomTask(SpinFormulation formulation, const std::array<int, 6>& extent, int contracted, int equal_particles,
-             int equal_holes)
-      : formulation_(formulation), contracted_(contracted), task_(single_task(extent)) {
+             int equal_holes, double left_size = 1.0, double right_size = 1.0)
+      : formulation_(formulation),
+        contracted_(contracted),
+        left_size_(left_size),
+        right_size_(right_size),
+        task_(single_task(extent)) {
     task_.equal_particles = equal_particles;
     task_.equal_holes = equal_holes;
     const bool adapted = formulation == SpinFormulation::spin_adapted;
@@ -109,7 +114,8 @@ class RandomTask {
       size *= p.extent[q];
     }
     p.outer_count = p.extent[p.outer];
-    for (std::int64_t n = 0; n < size; ++n) made.dense.push_back(number());
+    const double largest = kind == PanelKind::left ? left_size_ : kind == PanelKind::right ? right_size_ : 1.0;
+    for (std::int64_t n = 0; n < size; ++n) made.dense.push_back(largest * number());
     made.packed = to_device(packed_panel<Packed>(p, made.dense.data()));
     return made;
   }
@@ -174,6 +180,7 @@ class RandomTask {
   std::mt19937 random_{5};
   SpinFormulation formulation_;
   int contracted_;
+  double left_size_, right_size_;
   TaskData task_;
   std::vector<Operands> products_;   ///< [target, particle, hole]
   std::vector<Operand<Fp64>> vvoo_;  ///< [vvoo block]

@@ -1,0 +1,7 @@
+#include "cxx/cuda/kernel/kernel_entry.cuh"
+
+namespace trifuse::gpu {
+
+template Kernel kernel_of<MixedCooperative>();
+
+}  // namespace trifuse::gpu

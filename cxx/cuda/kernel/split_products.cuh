@@ -1,0 +1,137 @@
+#pragma once
+
+#include "cxx/cuda/kernel/accumulators.cuh"
+#include "cxx/cuda/kernel/fragments.cuh"
+#include "cxx/cuda/kernel/instructions.cuh"
+#include "cxx/cuda/kernel/staging.cuh"
+
+/// Products of operands that are scaled and split into two FP16 numbers, see SplitHalf.
+namespace trifuse::gpu {
+
+/// Multiplies the operands of a product with particle x alone in A, one k-tile after the other:
+///
+///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
+///
+/// Each k-step is three products: high low, low high, high high. The matrix units cut off the low bits of FP32 sums, so
+/// a sum gets smaller and smaller than the true one. Therefore no sum runs over more contracted indices than those of
+/// one scale group. It begins at 0, and add_to() adds it to the target with ordinary FP32 instructions, which round.
+///
+/// The fragments of B come in batches, so that enough independent instructions follow each other. The operands of the
+/// next batch, and of the next k-step, are loaded before this one is finished.
+template <int x, typename Config>
+class SplitProduct {
+  using Precision = typename Config::Precision;
+  using Operands = Fragments<Precision>;
+  using Registers = typename Operands::Registers;
+  static constexpr int u = first_other(x), w = second_other(x);
+  static constexpr int rows = Config::warp_tile(x), pairs = Config::warp_tile(w) / particle_pair,
+                       columns = Config::warp_tile(u) * pairs;
+  static constexpr int batch = rows >= 4 ? 2 : 4, batches = columns / batch;
+  static_assert(columns % batch == 0 && batches % 2 == 0, "each k-step begins with the same half of `column_`");
+  static_assert(Precision::k_tile_steps == 2, "`a_` holds the high slices of the first k-step in its first half");
+
+ public:
+  /// `a`, `b`: bytes from the begin of a stage to the lane's operands. `b_row`: bytes from one row of B to the next.
+  __device__ __forceinline__ SplitProduct(int a, int b, int b_row) : a_at_(a), b_at_(b), b_row_(b_row) {}
+
+  /// Loads the first operands of a k-tile.
+  __device__ __forceinline__ void begin(const char* stage) {
+    load_slice<0>(a_[0], stage, 0);
+    load_batch(stage, 0, 0);
+  }
+
+  /// Adds a k-tile whose first operands are loaded. `first`: the sums begin with it. `k_steps`: k-steps that are left
+  /// in the product; the k-tile may have more. `next()`: the stage of the k-tile that follows; its first operands are
+  /// loaded.
+  template <bool first, typename Next>
+  __device__ __forceinline__ void add(Accumulators<Config>& sums, const char* stage, int k_steps, Next next) {
+    add_step<0, first>(sums, stage, [stage] { return stage; });
+    if (k_steps > 1) add_step<1, false>(sums, stage, next);
+  }
+
+  /// Adds the sums to the target, with the scales of both operands. `stage`: holds a k-tile of the sums.
+  __device__ __forceinline__ void add_to(Accumulators<Config>& target, Accumulators<Config>& sums, const char* stage,
+                                         int lane) const {
+    const int lane_at = lane * Operands::lane_bytes;
+    const char* a = stage + a_at_ - lane_at + Operands::a_scale;
+    const char* b = stage + b_at_ - lane_at + Operands::b_scale;
+    float a_scales[rows];
+#pragma unroll
+    for (int m = 0; m < rows; ++m) a_scales[m] = *reinterpret_cast<const float*>(a + m * Operands::a_bytes);
+#pragma unroll
+    for (int n = 0; n < columns; ++n) {
+      const float b_scale = *reinterpret_cast<const float*>(b + n / pairs * b_row_ + n % pairs * Operands::b_bytes);
+#pragma unroll
+      for (int m = 0; m < rows; ++m) {
+        const float scale = a_scales[m] * b_scale;
+        float(&to)[4] = target.template fragment<x>(m, n / pairs, n % pairs);
+        const float(&sum)[4] = sums.template fragment<x>(m, n / pairs, n % pairs);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) to[e] = fmaf(sum[e], scale, to[e]);
+      }
+    }
+  }
+
+ private:
+  /// Adds k-step `step` of a k-tile. `next()`: the stage of the next k-step.
+  template <int step, bool fresh, typename Next>
+  __device__ __forceinline__ void add_step(Accumulators<Config>& sums, const char* stage, Next next) {
+    Registers(&high)[rows] = a_[step];
+    Registers(&low)[rows] = a_[1 - step];
+    load_slice<1>(low, stage, step);
+    const char* following = stage;
+#pragma unroll
+    for (int n = 0; n < batches; ++n) {
+      multiply_batch<fresh>(sums, n, high, 2);
+      if (n + 1 < batches) {
+        load_batch(stage, step, n + 1);
+      } else {
+        following = next();
+        load_batch(following, 1 - step, 0);
+      }
+      multiply_batch<false>(sums, n, low, 0);
+      if (n + 1 == batches) load_slice<0>(low, following, 1 - step);  // the next step's high slices
+      multiply_batch<false>(sums, n, high, 0);
+    }
+  }
+
+  /// Multiplies with batch `n` of B. `slice`: first register of B's slice.
+  template <bool fresh>
+  __device__ __forceinline__ void multiply_batch(Accumulators<Config>& sums, int n, const Registers (&a)[rows],
+                                                 int slice) const {
+#pragma unroll
+    for (int f = 0; f < batch; ++f) {
+#pragma unroll
+      for (int m = 0; m < rows; ++m) {
+        const int column = n * batch + f;
+        const Registers& b = column_[n % 2][f];
+        multiply_halves<fresh>(sums.template fragment<x>(m, column / pairs, column % pairs), a[m], b[slice],
+                               b[slice + 1]);
+      }
+    }
+  }
+  template <int slice>
+  __device__ __forceinline__ void load_slice(Registers (&to)[rows], const char* stage, int step) const {
+#pragma unroll
+    for (int m = 0; m < rows; ++m) {
+      Operands::load(to[m],
+                     stage + a_at_ + (step * Operands::a_step + slice * Operands::a_low + m * Operands::a_bytes));
+    }
+  }
+  __device__ __forceinline__ void load_batch(const char* stage, int step, int n) {
+#pragma unroll
+    for (int f = 0; f < batch; ++f) {
+      const int column = n * batch + f;
+      Operands::load(column_[n % 2][f], stage + b_at_ + column / pairs * b_row_ +
+                                            (step * Operands::b_step + column % pairs * Operands::b_bytes));
+    }
+  }
+
+  int a_at_, b_at_, b_row_;
+  /// Slices of A: the high ones of k-step `step` are in a_[step], and the low ones in the other half. When the low ones
+  /// are not needed any more, the high ones of the next k-step take their place.
+  Registers a_[2][rows];
+  Registers column_[2][batch];  ///< batches of B: the current one and the next one
+};
+
+}  // namespace trifuse::gpu

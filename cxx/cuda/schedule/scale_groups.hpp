@@ -1,0 +1,113 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cxx/cuda/schedule/layout.hpp"
+
+/// How left and right panels are packed in a precision whose numbers are scaled, see SplitHalf. Host code, kernels and
+/// tests share these functions.
+namespace trifuse::gpu {
+
+/// The k-tiles of one fragment that have one scale: at most Precision::scaled_k_tiles, one behind the other along the
+/// contracted index.
+struct ScaleGroup {
+  std::int64_t packed;         ///< offset in the packed panel of the first k-tile, in elements
+  std::int64_t k_tile_stride;  ///< elements from one k-tile to the next
+  int k_tiles;
+  int first[3];    ///< [position] of the first row or column of the fragment
+  int contracted;  ///< first contracted index
+};
+
+/// Scale groups that are filled from the source of `p`, a left or right panel.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE std::int64_t scale_groups_of_part(const Packing& p) {
+  Packing part = p;
+  part.extent[p.outer] = p.outer_count;
+  const int k_tile = p.kind == PanelKind::left ? Precision::a_k_tile : Precision::b_k_tile;
+  const std::int64_t k_tiles = k_tile_count<Precision>(p.contracted);
+  if (k_tiles == 0) return 0;
+  return packed_size<Precision>(part) / k_tile / k_tiles * ceil_div(k_tiles, Precision::scaled_k_tiles);
+}
+
+/// The n-th of the scale_groups_of_part(p) groups.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int64_t n) {
+  const bool left = p.kind == PanelKind::left;
+  const std::int64_t k_tiles = k_tile_count<Precision>(p.contracted);
+  const int last_hole = 2, first_block = p.outer_begin / hole_block;
+  const auto next_digit = [&n](std::int64_t size) {
+    const std::int64_t digit = n % size;
+    n /= size;
+    return static_cast<int>(digit);
+  };
+  const int pairs = static_cast<int>(ceil_div(p.extent[1], particle_pair));
+  const int pair = left ? 0 : next_digit(pairs);
+  const int particle = next_digit(p.extent[0]);
+  const int k_tile = next_digit(ceil_div(k_tiles, Precision::scaled_k_tiles)) * Precision::scaled_k_tiles;
+  const int in_group = static_cast<int>(std::min<std::int64_t>(Precision::scaled_k_tiles, k_tiles - k_tile));
+  const int contracted = k_tile * Precision::k_tile_depth;
+  if (!left) {
+    const int block = static_cast<int>(n) + first_block;
+    return {right_k_tile<Precision>(block, k_tiles, k_tile, p.extent[0], particle, pairs, pair),
+            right_k_tile<Precision>(0, k_tiles, 1, p.extent[0], 0, pairs, 0),
+            in_group,
+            {particle, pair * particle_pair, block * hole_block},
+            contracted};
+  }
+  const auto blocks = static_cast<int>(ceil_div(p.extent[last_hole], hole_block));
+  const int b2 =
+      p.outer == last_hole ? next_digit(ceil_div(p.outer_count, hole_block)) + first_block : next_digit(blocks);
+  const int b1 = static_cast<int>(n) + (p.outer == last_hole ? 0 : first_block);
+  return {left_k_tile<Precision>(b1, blocks, b2, k_tiles, k_tile, p.extent[0], particle),
+          left_k_tile<Precision>(0, blocks, 0, k_tiles, 1, p.extent[0], 0),
+          in_group,
+          {particle, b1 * hole_block, b2 * hole_block},
+          contracted};
+}
+
+/// Packs scale group `n` with `lanes` lanes. The caller is number `lane` of them. `packed`: begin of the whole packed
+/// panel. `read(indices)`: the number with these PackedIndices, of which `packed` and `slice` are not set; it is called
+/// for indices inside the panel only. `largest_of_lanes(x)`: the largest x of all lanes.
+template <typename Precision, typename Read, typename Largest>
+constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64_t n, int lane, int lanes,
+                                                    typename Precision::Operand* packed, Read read,
+                                                    Largest largest_of_lanes) {
+  const ScaleGroup group = scale_group<Precision>(p, n);
+  const bool left = p.kind == PanelKind::left;
+  constexpr int depth = Precision::k_tile_depth;
+  // `line` is a row of A or a column of B.
+  const int numbers = (left ? Precision::rows : Precision::columns) * depth;
+  const auto value = [&](int k_tile, int line, int k) {
+    PackedIndices at{
+        0, {group.first[0], group.first[1], group.first[2], 0}, group.contracted + k_tile * depth + k, 0, false};
+    at.index[1] += left ? line / hole_block : line % particle_pair;
+    at.index[2] += left ? line % hole_block : line / particle_pair;
+    at.inside = at.contracted < p.contracted && at.index[1] < p.extent[1] && at.index[2] < p.extent[2];
+    return at.inside ? read(at) : 0.0;
+  };
+  double largest = 0.0;
+  for (int t = 0; t < group.k_tiles; ++t) {
+    for (int number = lane; number < numbers; number += lanes) {
+      const double x = value(t, number / depth, number % depth), magnitude = x < 0.0 ? -x : x;
+      if (magnitude > largest) largest = magnitude;
+    }
+  }
+  const int shift = Precision::shift_for(largest_of_lanes(largest));
+  const double factor = Precision::power_of_two(shift);
+  const int scale_at = (left ? Precision::a_k_tile : Precision::b_k_tile) - Precision::scale_elements;
+  for (int t = 0; t < group.k_tiles; ++t) {
+    typename Precision::Operand* const to = packed + group.packed + t * group.k_tile_stride;
+    for (int number = lane; number < numbers; number += lanes) {
+      const int line = number / depth, k = number % depth;
+      const double x = value(t, line, k) * factor;
+      for (int slice = 0; slice < Precision::slices; ++slice) {
+        to[left ? Precision::a_index(line, k, slice) : Precision::b_index(k, line, slice)] =
+            Precision::slice_of(x, slice);
+      }
+    }
+    for (int e = lane; e < Precision::scale_elements; e += lanes) to[scale_at + e] = Precision::scale_element(shift, e);
+  }
+}
+
+}  // namespace trifuse::gpu

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "cxx/cuda/schedule/layout.hpp"
+
+namespace trifuse::gpu {
+
+/// The precision of mixed-precision kernels: a number x is scaled by a power of two and split into two FP16 numbers,
+/// x 2^shift = high + low. High has 11 bits, low the next 11 bits. For the instruction m16n8k16.
+///
+/// The numbers of a fragment and of `scaled_k_tiles` k-tiles have one scale, see ScaleGroup. It is chosen so that the
+/// largest of them is in [2^14, 2^15), and it is stored behind the numbers of each of these k-tiles. So a scale depends
+/// on nothing but its own numbers: a panel may be packed in parts, and a range of small amplitudes beside a range of
+/// large integrals keeps its bits. The kernel multiplies the sum over these k-tiles by both scales when it adds it to
+/// the target. With a number that is smaller than the largest one by less than 2^17, the error is at most 2^-22 of the
+/// number. With smaller ones it is at most 2^-39 of the largest number, because the least FP16 number is 2^-24.
+struct SplitHalf {
+  static constexpr const char* name = "fp16x2";
+  using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale, half of the bits of a float
+  using Accumulator = float;
+  static constexpr int slices = 2;  ///< 0: high, 1: low
+  static constexpr int rows = hole_block * hole_block, columns = hole_block * particle_pair;
+  static constexpr int k_step = 16;
+  static constexpr int k_tile_steps = 2;
+  static constexpr int k_tile_depth = k_step * k_tile_steps;
+  static constexpr int scaled_k_tiles = 2;
+  static constexpr int scale_elements = 8;  ///< one float and padding, together 16 bytes
+  static constexpr int a_k_tile = slices * rows * k_tile_depth + scale_elements,
+                       b_k_tile = slices * columns * k_tile_depth + scale_elements;
+
+  /// Offset of (row, k) in the k-tile of a fragment of A: [k / 16, slice, lane, k % 16 / 8, row / 8, k % 2] with lane =
+  /// 4 (row % 8) + k % 8 / 2. So a lane loads each slice of a k-step with one 16-byte load, and without moves.
+  static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, int slice) {
+    const int lane = row % 8 * 4 + k % 8 / 2;
+    return ((k / k_step * slices + slice) * 32 + lane) * 8 + k % k_step / 8 * 4 + row / 8 * 2 + k % 2;
+  }
+  /// Offset of (k, column) in the k-tile of a fragment of B: [k / 16, lane, slice, k % 16 / 8, k % 2] with lane =
+  /// 4 column + k % 8 / 2. So a lane loads both slices of a k-step with one 16-byte load.
+  static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, int slice) {
+    const int lane = column * 4 + k % 8 / 2;
+    return (k / k_step * 32 + lane) * 8 + slice * 4 + k % k_step / 8 * 2 + k % 2;
+  }
+  /// Inverse maps, for offsets that are not in the scale.
+  static constexpr TRIFUSE_HOST_DEVICE int a_slice(int element) { return element / 256 % slices; }
+  static constexpr TRIFUSE_HOST_DEVICE int b_slice(int element) { return element / 4 % slices; }
+  static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 256 / 32 + element / 2 % 2 * 8; }
+  static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) {
+    return element / 512 * k_step + element / 4 % 2 * 8 + element / 8 % 4 * 2 + element % 2;
+  }
+  static constexpr TRIFUSE_HOST_DEVICE int b_column(int element) { return element % 256 / 32; }
+  static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) {
+    return element / 256 * k_step + element / 2 % 2 * 8 + element / 8 % 4 * 2 + element % 2;
+  }
+
+  /// The FP16 number nearest to x, ties to even; NaN if there is none.
+  static constexpr TRIFUSE_HOST_DEVICE double nearest(double x) {
+    const double magnitude = x < 0.0 ? -x : x;
+    if (!(magnitude < 65520.0)) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
+    // A sum with 1.5 2^(52 + e) has no bits below 2^e. FP16 numbers have 11 bits, and none below 2^-24.
+    const double shifter = 1.5 * power_of_two(52 + std::max(exponent_of(x) - 10, -24));
+    return (x + shifter) - shifter;
+  }
+  /// The bits of `x`, an FP16 number.
+  static constexpr TRIFUSE_HOST_DEVICE Operand bits_of(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const unsigned sign = static_cast<unsigned>(bits >> 63) << 15;
+    const int exponent = exponent_of(x);
+    if (exponent > 15) return static_cast<Operand>(sign | 0x7e00u);
+    if (exponent < -14)
+      return static_cast<Operand>(sign | static_cast<unsigned>((x < 0.0 ? -x : x) * power_of_two(24)));
+    return static_cast<Operand>(sign | static_cast<unsigned>(exponent + 15) << 10 |
+                                (static_cast<unsigned>(bits >> 42) & 0x3ffu));
+  }
+  /// The FP16 number with these bits.
+  static constexpr double number_of(Operand bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+    const double magnitude =
+        exponent == 0 ? fraction * power_of_two(-24) : (1024 + fraction) * power_of_two(exponent - 25);
+    return (bits >> 15) != 0 ? -magnitude : magnitude;
+  }
+  /// Slice `slice` of the scaled number `x`.
+  static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, int slice) {
+    const double high = nearest(x);
+    return bits_of(slice == 0 ? high : nearest(x - high));
+  }
+
+  /// The power of two, as an exponent, by which the numbers of a scale group are multiplied. `largest`: the largest
+  /// magnitude among them. The inverse is a normal float.
+  static constexpr TRIFUSE_HOST_DEVICE int shift_for(double largest) {
+    return std::clamp(14 - exponent_of(largest), -127, 126);
+  }
+  static constexpr TRIFUSE_HOST_DEVICE double power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  }
+  /// Element `n` of the scale: a part of the float 2^-shift in the byte order of the device, then zeros.
+  static constexpr TRIFUSE_HOST_DEVICE Operand scale_element(int shift, int n) {
+    return static_cast<Operand>(n == 1 ? (127 - shift) << 7 : 0);
+  }
+  /// The scale 2^-shift whose elements begin at `elements`.
+  static constexpr double scale_of(const Operand* elements) { return power_of_two((elements[1] >> 7) - 127); }
+
+ private:
+  /// Of the leading bit; -1023 for zeros and for numbers below 2^-1022.
+  static constexpr TRIFUSE_HOST_DEVICE int exponent_of(double x) {
+    return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
+  }
+};
+
+}  // namespace trifuse::gpu

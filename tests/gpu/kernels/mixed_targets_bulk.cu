@@ -1,0 +1,12 @@
+#include "cxx/cuda/kernel/kernel_entry.cuh"
+#include "tests/gpu/kernels/mixed_targets.hpp"
+#include "tests/gpu/kernels/stored_targets.cuh"
+
+namespace trifuse::gpu {
+
+Kernel mixed_targets_bulk() {
+  return describe_kernel<MixedBulk>("mixed-targets-bulk",
+                                    [](SpinFormulation, bool) { return kernel_function<StoredTargets<MixedBulk>>(); });
+}
+
+}  // namespace trifuse::gpu
