@@ -32,6 +32,15 @@ TEST_F(FactorsOnGpu, GiveTheEnergiesOfTheIntegrals) {
   });
 }
 
+TEST_F(FactorsOnGpu, GiveTheEnergiesInMixedPrecision) {
+  for_each_factored_problem([](const FactoredProblem& problem, const TileSpace& tiles) {
+    const auto reference = [&](const Problem&, const TileSpace& t) {
+      return make_reference_executor(problem.of_integrals, t);
+    };
+    expect_agreement(problem.of_factors, tiles, usable_kernels(Precision::mixed), reference, Precision::mixed);
+  });
+}
+
 TEST_F(FactorsOnGpu, AreNotUsedForStoredIntegrals) {
   const FactoredProblem problem(closed_shell(4, 6), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(problem.with_integrals.tiles(), SpinFormulation::spin_adapted);
