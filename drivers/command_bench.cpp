@@ -128,8 +128,7 @@ struct BenchCommand {
     for (int r = 0; r < repeats; ++r) {
       const double before = measure_dgemm(1024, calculation.threads(), 5);
       const double start = wall_seconds();
-      const RunOutcome outcome =
-          run_tasks(calculation.plan(), *executor, 1, {calculation.threads(), nullptr, nullptr, {}});
+      const RunOutcome outcome = run_tasks(calculation.plan(), *executor, 1, {.threads = calculation.threads()});
       seconds.push_back(wall_seconds() - start);
       const double after = measure_dgemm(1024, calculation.threads(), 5);
       operations = outcome.operations;
@@ -217,7 +216,7 @@ struct BenchCommand {
     double operations = 0.0;
     for (int r = 0; r < repeats; ++r) {
       const double start = wall_seconds();
-      operations = run_tasks(calculation.plan(), *executor, 1, {1, nullptr, nullptr, {}}).operations;
+      operations = run_tasks(calculation.plan(), *executor, 1, {.threads = 1}).operations;
       seconds.push_back(wall_seconds() - start);
       ours.push_back(operations / seconds.back());
     }
