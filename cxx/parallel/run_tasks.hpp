@@ -24,9 +24,10 @@ struct RunSettings {
   Journal* journal = nullptr;               ///< null: no journal; with several ranks, all ranks have opened it together
   const std::atomic<bool>* stop = nullptr;  ///< a signal handler sets it to stop the run; may be null
   const std::atomic<bool>* input_refused = nullptr;  ///< stops the run as `stop` does; may be null
-  std::function<void(const RunProgress&)> progress;  ///< called after each task, by one thread at a time; may be empty
-  Communicator* communicator = nullptr;              ///< null: a single process
-  RankAssignment assignment = {};                    ///< role and resources of this rank
+  std::function<void(const RunProgress&)> progress =
+      {};                                ///< called after each task, by one thread at a time; may be empty
+  Communicator* communicator = nullptr;  ///< null: a single process
+  RankAssignment assignment = {};        ///< role and resources of this rank
   /// Makes an executor on CPU cores after all devices of the executor have failed. The function may delete the failed
   /// executor. If the function is empty, the failure of the devices ends the run.
   std::function<std::unique_ptr<Executor>()> on_cores = {};
