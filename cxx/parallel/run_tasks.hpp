@@ -24,8 +24,8 @@ struct RunSettings {
   Journal* journal = nullptr;               ///< null: no journal; with several ranks, all ranks have opened it together
   const std::atomic<bool>* stop = nullptr;  ///< a signal handler sets it to stop the run; may be null
   const std::atomic<bool>* input_refused = nullptr;  ///< stops the run as `stop` does; may be null
-  std::function<void(const RunProgress&)> progress =
-      {};                                ///< called after each task, by one thread at a time; may be empty
+  /// Called after each task, by one thread at a time; may be empty.
+  std::function<void(const RunProgress&)> progress = {};
   Communicator* communicator = nullptr;  ///< null: a single process
   RankAssignment assignment = {};        ///< role and resources of this rank
   /// Makes an executor on CPU cores after all devices of the executor have failed. The function may delete the failed
@@ -66,9 +66,9 @@ struct RunOutcome {
 /// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `energies_per_task`: number of
 /// omega2 values. `settings`: see RunSettings.
 ///
-/// Throws the first exception of a worker, Interrupted if `stop` was set before all tasks were done, and Error if an
-/// energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one rank
-/// throws, all ranks throw.
+/// Throws the first exception of a worker, Interrupted if a stop was asked for before all tasks were done, and Error if
+/// an energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one
+/// rank throws, all ranks throw.
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
                      const RunSettings& settings);
 inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::size_t energies_per_task,
