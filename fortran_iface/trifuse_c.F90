@@ -118,7 +118,7 @@ module trifuse_c
       type(trifuse_status), intent(inout) :: status
       integer(c_int64_t) :: count
     end function c_gpu_count
-    subroutine trifuse_release_memory(status) bind(c)
+    subroutine trifuse_release_memory(status) bind(c, name="trifuse_release_memory")
       import :: trifuse_status
       type(trifuse_status), intent(inout) :: status
     end subroutine trifuse_release_memory

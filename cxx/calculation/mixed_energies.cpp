@@ -51,8 +51,6 @@ double bars_per_standard_error(double freedom) {
   return (normal + first / freedom + second / (freedom * freedom)) / 2.0;
 }
 
-constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
-
 }  // namespace
 
 MixedEnergies::MixedEnergies(const Plan& plan, std::size_t omega2_count, std::vector<TaskEnergy> mixed,

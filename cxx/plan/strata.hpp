@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
 #include "cxx/plan/plan.hpp"
 
 namespace trifuse {
+
+/// The names of spin cases in messages and reports: [spin case].
+inline constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
 
 /// Tasks of one spin case and of similar sizes, from which a sample is taken.
 struct Stratum {

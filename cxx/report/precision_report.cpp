@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
+#include "cxx/plan/strata.hpp"
+
 namespace trifuse {
 
 namespace {
-
-constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
 
 /// An energy and its error bar with as many decimals as the bar has up to its first digit. The bar is rounded up.
 std::string with_bar(double energy, double bar) {

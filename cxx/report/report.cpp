@@ -10,6 +10,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/strata.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "trifuse_config.hpp"
@@ -72,8 +73,6 @@ double hit_share(const CudaReport& report) {
   const std::int64_t missed = report.panels_sent + report.panels_made + report.panels_from_peers;
   return report.panels_wanted > 0 ? 1.0 - static_cast<double>(missed) / static_cast<double>(report.panels_wanted) : 0.0;
 }
-
-constexpr std::array<const char*, 4> spin_case_names = {"aaa", "aab", "abb", "bbb"};
 
 /// One column for each energy.
 std::string columns_of(const Energies& energies) {
