@@ -125,10 +125,19 @@ bool may_check_beside_tasks(const CalculationSetup& setup, const CalculationOpti
          setup.right->in_memory && (setup.left == nullptr || setup.left->in_memory);
 }
 
+/// Threads of a check beside the tasks: few enough to leave the memory's speed to the panels on their way to the GPUs.
+/// Measured with 16 threads: with 2 the check ends after short tasks, with 16 it delays them.
+int threads_beside_tasks(const Calculation& calculation) {
+  constexpr int least = 4;
+  const int threads = calculation.threads();
+  return std::max(std::min(threads, least), threads / 4);
+}
+
 /// Plans and runs the calculation, and sets the results of `setup`. Checks the input with `check` before the tasks or
-/// beside them. `begin`: time at which the run began, see wall_seconds(). Other arguments as in compute().
+/// beside them. `check(threads)` does so on as many threads as the options say, if `threads` is 0. `begin`: time at
+/// which the run began, see wall_seconds(). Other arguments as in compute().
 void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks, double begin, InputChecks& checks,
-                   const std::function<void()>& check) {
+                   const std::function<void(int threads)>& check) {
   RunLog log(setup.log, setup.log_context);
   std::optional<InterruptibleSource> of_right, of_left_source;
   const TileSource& right = interruptible(*setup.right, watch.stop(), of_right);
@@ -158,12 +167,12 @@ void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks
   const bool beside = may_check_beside_tasks(setup, options, ranks);
   if (beside) {
     options.check_beside_tasks = [&] {
-      check();
+      check(threads_beside_tasks(*alone));
       tell_about_input();
       return checks.right.ccsd_energy;
     };
   } else {
-    check();
+    check(0);
     options.ccsd_energy = checks.right.ccsd_energy;
   }
   RunTimes times;
@@ -204,12 +213,15 @@ void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
     if (share.threads == 0) share.threads = of_each;
   }
   InputChecks checks;
-  const auto check = [&] { checks.run(setup, share, ranks); };
+  const auto check = [&](int threads) {
+    if (threads > 0) share.threads = threads;
+    checks.run(setup, share, ranks);
+  };
   try {
     run_and_check(setup, watch, ranks, begin, checks, check);
   } catch (...) {
     // A wrong input may be the cause of the failure. Then the sentence of its check helps more.
-    if (!checks.begun) check();
+    if (!checks.begun) check(0);
     throw;
   }
 }

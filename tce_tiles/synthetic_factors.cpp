@@ -196,4 +196,8 @@ std::unique_ptr<TileSource> open_synthetic_factors(const SyntheticMolecule& mole
   return open_input(std::move(input), molecule.hole_tile, molecule.particle_tile);
 }
 
+std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule) {
+  return molecule.auxiliary > 0 ? open_synthetic_factors(molecule) : make_synthetic_blocks(molecule);
+}
+
 }  // namespace trifuse

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "tce_tiles/synthetic_factors.hpp"
 #include "tce_tiles/synthetic_numbers.hpp"
 
 namespace trifuse {
@@ -70,8 +69,7 @@ class SyntheticSource final : public TileSource {
 
 }  // namespace
 
-std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule) {
-  if (molecule.auxiliary > 0) return open_synthetic_factors(molecule);
+std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule) {
   return std::make_unique<SyntheticSource>(molecule);
 }
 

@@ -31,5 +31,8 @@ struct SyntheticMolecule {
 /// source has the elements that the irreps forbid as zeros, and its integrals come from factors as those of a dump of
 /// version 2. Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule);
+/// The same without factors, whatever `molecule.auxiliary` is. A program that calls only this function contains no code
+/// for dumps, and needs no HDF5.
+std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule);
 
 }  // namespace trifuse

@@ -353,28 +353,28 @@ void load(CudaExecutor& executor, const Problem& problem) {
 /// The self-tests that GPUs of this process have passed.
 class PassedSelfTests {
  public:
-  /// `kernel`: option of the user.
-  bool contains(int device, SpinFormulation formulation, const std::string& kernel) const {
+  /// `options`: the tested precision and the kernel that the user named.
+  bool contains(int device, SpinFormulation formulation, const CudaOptions& options) const {
     const std::lock_guard lock(mutex_);
-    return passed_.contains({device, formulation, kernel});
+    return passed_.contains({device, formulation, options.precision, options.kernel});
   }
-  void add(int device, SpinFormulation formulation, const std::string& kernel) {
+  void add(int device, SpinFormulation formulation, const CudaOptions& options) {
     const std::lock_guard lock(mutex_);
-    passed_.emplace(device, formulation, kernel);
+    passed_.emplace(device, formulation, options.precision, options.kernel);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::set<std::tuple<int, SpinFormulation, std::string>> passed_;
+  std::set<std::tuple<int, SpinFormulation, Precision, std::string>> passed_;
 };
 
 /// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
 /// the devices that pass, now or earlier in this process. `like`: its form is tested.
 std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
   static PassedSelfTests passed;
-  const auto has_passed = [&](int number) { return passed.contains(number, like.formulation, options.kernel); };
+  const auto has_passed = [&](int number) { return passed.contains(number, like.formulation, options); };
   if (std::all_of(options.devices.begin(), options.devices.end(), has_passed)) return options.devices;
-  const auto source = make_synthetic_source({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
+  const auto source = make_synthetic_blocks({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
   Problem problem;
   problem.right = source.get();
   problem.formulation = like.formulation;
@@ -398,7 +398,7 @@ std::vector<int> check_devices(const Problem& like, const CudaOptions& options) 
   for (const int number : options.devices) {
     try {
       if (!has_passed(number)) check(number);
-      passed.add(number, like.formulation, options.kernel);
+      passed.add(number, like.formulation, options);
       sound.push_back(number);
     } catch (const DeviceError& error) {
       const bool last = number == options.devices.back() && sound.empty();
