@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -22,8 +23,7 @@ struct MadeUpEnergies {
 
   /// `unequal`: 0 for tasks of the same energy; with larger numbers few tasks have most of the energy.
   explicit MadeUpEnergies(std::uint64_t seed, double unequal = 1.0, std::int64_t virtuals = 8) {
-    const auto source = make_synthetic_source(closed_shell(4, virtuals));
-    plan = make_plan(source->tiles().retiled(1, 1), SpinFormulation::spin_adapted);
+    plan = plan_of(virtuals);
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
     for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
@@ -32,6 +32,16 @@ struct MadeUpEnergies {
       exact.push_back({{0.1 * size, 0.09 * size}, {size, 0.9 * size}});
       mixed.push_back({(1.0 - bias) * exact.back().same, (1.0 - bias) * exact.back().mixed});
     }
+  }
+  /// The plan of a molecule, which is the same for all seeds.
+  static const Plan& plan_of(std::int64_t virtuals) {
+    static std::map<std::int64_t, Plan> plans;
+    const auto [found, added] = plans.try_emplace(virtuals);
+    if (added) {
+      const auto source = make_synthetic_source(closed_shell(4, virtuals));
+      found->second = make_plan(source->tiles().retiled(1, 1), SpinFormulation::spin_adapted);
+    }
+    return found->second;
   }
   std::vector<bool> nothing_in_double() const { return std::vector<bool>(plan.tasks.size(), false); }
   double exact_sum() const { return sum_of(exact); }
