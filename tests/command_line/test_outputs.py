@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from made_up_molecule import HALF_A_SECOND, MadeUpMolecule
-from trifuse_program import (DATA, Outcome, ProgramTest, command, environment, read_report, trifuse, trifuse_as_nobody,
+from trifuse_program import (DATA, Outcome, ProgramTest, command, environment, pairs, read_report, trifuse, trifuse_as_nobody,
                              trifuse_under_file_limit)
 
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
@@ -77,10 +77,9 @@ class Inputs(OutputTest):
         yield soft
 
     def test_a_dump_is_never_overwritten_by_what_is_made_of_it(self):
-        for spelling in self.spellings(self.dump):
-            for name, line, option in self.commands():
-                if name != "write":
-                    self.assert_kept(line, option, spelling, saying="is never overwritten")
+        for spelling, (name, line, option) in pairs(self.spellings(self.dump), self.commands()):
+            if name != "write":
+                self.assert_kept(line, option, spelling, saying="is never overwritten")
 
     def test_a_dump_that_a_link_names_is_an_input_too(self):
         link = self.folder / "link.h5"
@@ -92,11 +91,10 @@ class Inputs(OutputTest):
     def test_no_file_of_nwchem_is_overwritten(self):
         copy = self.copy_of(WATER)
         for prefix in (copy / "c", copy):
-            for file in sorted(copy.iterdir()):
-                for name, line, option in self.commands(prefix):
-                    if name == "write" or (option != "--json" and file.name != "c.out"):
-                        continue
-                    self.assert_kept(line, option, file, saying="is never overwritten")
+            for file, (name, line, option) in pairs(sorted(copy.iterdir()), self.commands(prefix)):
+                if name == "write" or (option != "--json" and file.name != "c.out"):
+                    continue
+                self.assert_kept(line, option, file, saying="is never overwritten")
 
     def test_files_that_options_name_are_inputs(self):
         copy = self.copy_of(WATER)
@@ -143,20 +141,22 @@ class ExistingFiles(OutputTest):
     def test_files_of_others_are_replaced_only_when_that_is_allowed(self):
         contents = [b"", b"precious", b"{}", b"[1]", b'{"program": "trifuse"}', b'{"traceEvents":[]}', b"\x89PNG",
                     b'{"program": "trifuse", "report": "other", "schema_version": 1}', b"{" * 100000]
+        for (name, line, option), content in pairs(self.commands(), contents):
+            with self.subTest(name, option=option, content=content[:70]):
+                path = self.folder / "precious"
+                path.write_bytes(content)
+                outcome = self.attempt(line, option, path)
+                self.assert_one_sentence(outcome, 2, path, "exists already", "overwrit")
+                self.assertEqual(outcome.out, "")
+                self.assertEqual(path.read_bytes(), content)
+                path.unlink()
         for name, line, option in self.commands():
-            for content in contents:
-                with self.subTest(name, option=option, content=content[:70]):
-                    path = self.folder / "precious"
-                    path.write_bytes(content)
-                    outcome = self.attempt(line, option, path)
-                    self.assert_one_sentence(outcome, 2, path, "exists already", "overwrit")
-                    self.assertEqual(outcome.out, "")
-                    self.assertEqual(path.read_bytes(), content)
-                    if content == b"precious":
-                        outcome = self.attempt(line, option, path, "--overwrite")
-                        self.assertEqual((outcome.code, outcome.err), (0, ""))
-                        self.assertNotEqual(path.read_bytes(), content)
-                    path.unlink()
+            with self.subTest(name, option=option):
+                path.write_bytes(b"precious")
+                outcome = self.attempt(line, option, path, "--overwrite")
+                self.assertEqual((outcome.code, outcome.err), (0, ""))
+                self.assertNotEqual(path.read_bytes(), b"precious")
+                path.unlink()
         self.assert_nothing_but("in.h5")
 
     def test_an_earlier_output_of_the_same_command_is_replaced(self):
@@ -181,9 +181,8 @@ class ExistingFiles(OutputTest):
         dangling.symlink_to(self.folder / "absent")
         loop = self.folder / "loop"
         loop.symlink_to(loop)
-        for _, line, option in self.commands():
-            for path in (link, dangling, loop):
-                self.assert_kept(line, option, path, saying="symbolic link")
+        for (_, line, option), path in pairs(self.commands(), (link, dangling, loop)):
+            self.assert_kept(line, option, path, saying="symbolic link")
 
     def test_what_is_no_file_is_refused(self):
         directory, pipe = self.folder / "directory", self.folder / "pipe"
@@ -296,10 +295,10 @@ class Streams(OutputTest):
         cases = [(("run", "absent"), 1), (("run", self.dump, "--memory", "much"), 2), (("frobnicate",), 2), ((), 2),
                  (("run", self.dump, "--json", "/no/such/place"), 3), (("convert", self.dump, self.dump), 2),
                  (("info", "absent"), 1), (("plan", "absent"), 1), (("bench", "absent"), 1)]
-        for redirection in ("2>&-", "2>/dev/full", "2> >(true)", ">&- 2>&-", "<&- >&- 2>&-"):
-            for arguments, code in cases:
-                with self.subTest(redirection, arguments=arguments):
-                    self.assertEqual(self.shell("{} " + redirection, *arguments).returncode, code)
+        redirections = ("2>&-", "2>/dev/full", "2> >(true)", ">&- 2>&-", "<&- >&- 2>&-")
+        for redirection, (arguments, code) in pairs(redirections, cases):
+            with self.subTest(redirection, arguments=arguments):
+                self.assertEqual(self.shell("{} " + redirection, *arguments).returncode, code)
 
     def test_warnings_and_progress_do_not_need_a_reader(self):
         for redirection in ("2>&-", "2>/dev/full"):
@@ -309,19 +308,19 @@ class Streams(OutputTest):
             self.assertEqual(self.shell("{} " + redirection, "convert", self.dump, "x.h5", "--overwrite").returncode, 0)
 
     def test_what_is_printed_never_gets_into_a_file(self):
-        for name, line, option in self.commands():
-            for redirection in (">&-", "2>&-", ">&- 2>&-", "<&- >&-", "<&- >&- 2>&-"):
-                with self.subTest(name, option=option, redirection=redirection):
-                    words = (*line, *([] if option is None else [option]), "output")
-                    code = self.shell("{} " + redirection, *words).returncode
-                    silent = name == "write" or ">&- " not in f" {redirection} ".replace("2>&-", "")
-                    self.assertEqual(code, 0 if silent else 3)
-                    content = (self.folder / "output").read_bytes()
-                    if option in ("--json", "--trace"):
-                        json.loads(content)
-                    else:
-                        self.assertRegex(content, rb"\A\x89HDF")
-                    (self.folder / "output").unlink()
+        redirections = (">&-", "2>&-", ">&- 2>&-", "<&- >&-", "<&- >&- 2>&-")
+        for (name, line, option), redirection in pairs(self.commands(), redirections):
+            with self.subTest(name, option=option, redirection=redirection):
+                words = (*line, *([] if option is None else [option]), "output")
+                code = self.shell("{} " + redirection, *words).returncode
+                silent = name == "write" or ">&- " not in f" {redirection} ".replace("2>&-", "")
+                self.assertEqual(code, 0 if silent else 3)
+                content = (self.folder / "output").read_bytes()
+                if option in ("--json", "--trace"):
+                    json.loads(content)
+                else:
+                    self.assertRegex(content, rb"\A\x89HDF")
+                (self.folder / "output").unlink()
 
     def test_a_reader_that_goes_away_does_not_take_the_report_with_it(self):
         for name in ("run", "info", "plan"):
@@ -356,32 +355,30 @@ class Terminal(OutputTest):
             self.assertIsNone(OBEYED.search(text), ascii(text))
 
     def test_names_of_files_and_options_are_shown_not_obeyed(self):
-        for attack, shown in ATTACKS.items():
-            with self.subTest(shown):
-                name = f"a{attack}b"
-                for line in (("run", name), ("info", name), ("convert", name, "x"), ("bench", name), ("plan", name),
-                             ("run", self.dump, "--left", name), ("run", self.dump, "--json", f"{name}/x"), ("run", name, name),
-                             ("run", self.dump, "--form", name), ("run", self.dump, f"--{name}"),
-                             ("run", self.dump, "--memory", name),
-                             ("plan", self.dump, "--assume", name), ("plan", self.dump, "--measured", name)):
-                    outcome = trifuse(*line, cwd=self.folder)
-                    self.assertIn(outcome.code, (1, 2, 3))
-                    self.assertEqual(outcome.out, "")
-                    self.assert_harmless(outcome.err)
-                    self.assertLessEqual(outcome.err.count("\n"), 2)
-                    self.assertIn(shown, outcome.err)
-                dump = self.folder / f"{name}.h5"
-                shutil.copyfile(self.dump, dump)
-                for words in ONCE_EACH:
-                    outcome = self.succeed(*words, dump, "--json", self.folder / f"{name}.json")
-                    self.assert_harmless(outcome.out)
-                    self.assertIn(shown, outcome.out)
-                    report = (self.folder / f"{name}.json").read_text(encoding="utf-8")
-                    self.assertTrue(report.isascii())
-                    self.assert_harmless(report)
-                    self.assertEqual(json.loads(report)["input"]["path"], str(dump))
-                    (self.folder / f"{name}.json").unlink()
-                dump.unlink()
+        name, shown = f"a{'b'.join(ATTACKS)}c", f"a{'b'.join(ATTACKS.values())}c"
+        for line in (("run", name), ("info", name), ("convert", name, "x"), ("bench", name), ("plan", name),
+                     ("run", self.dump, "--left", name), ("run", self.dump, "--json", f"{name}/x"), ("run", name, name),
+                     ("run", self.dump, "--form", name), ("run", self.dump, f"--{name}"), ("run", self.dump, "--memory", name),
+                     ("plan", self.dump, "--assume", name), ("plan", self.dump, "--measured", name)):
+            with self.subTest(line=ascii(line)):
+                outcome = trifuse(*line, cwd=self.folder)
+                self.assertIn(outcome.code, (1, 2, 3))
+                self.assertEqual(outcome.out, "")
+                self.assert_harmless(outcome.err)
+                self.assertLessEqual(outcome.err.count("\n"), 2)
+                self.assertIn(shown, outcome.err)
+        dump = self.folder / f"{name}.h5"
+        shutil.copyfile(self.dump, dump)
+        for words in ONCE_EACH:
+            with self.subTest(words):
+                outcome = self.succeed(*words, dump, "--json", self.folder / f"{name}.json")
+                self.assert_harmless(outcome.out)
+                self.assertIn(shown, outcome.out)
+                report = (self.folder / f"{name}.json").read_text(encoding="utf-8")
+                self.assertTrue(report.isascii())
+                self.assert_harmless(report)
+                self.assertEqual(json.loads(report)["input"]["path"], str(dump))
+                (self.folder / f"{name}.json").unlink()
 
     def test_bytes_that_are_no_text_are_shown_as_numbers(self):
         name = os.fsencode(self.folder / "dump") + b"\xff\xc0\xaf\xed\xa0\x80.h5"

@@ -165,6 +165,16 @@ def sanitized():
                                                 capture_output=True, text=True).stderr
 
 
+def pairs(first, second):
+    """Each of `first` with each of `second`, of which there are at least three. With the sanitizers a third of these pairs, in which each of
+    both stands: all pairs run the same code, and that is what the sanitizers check."""
+    second = list(second)
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            if not sanitized() or (i + j) % 3 == 0:
+                yield one, other
+
+
 def preloading(library):
     """What the environment needs so that the program loads `library` before all others."""
     variables = {"LD_PRELOAD": library}
