@@ -30,12 +30,12 @@ def stem(library):
 
 
 def make_raw_wheel(folder):
-    """A wheel of the package as pip makes it, of the library and the program of this build."""
+    """A wheel of the package as pip makes it, of the library and the program of this build. A release has no debugging symbols."""
     package, information = folder / "trifuse", folder / "trifuse-0.1.0.dist-info"
     shutil.copytree(ROOT / "drivers" / "python" / "trifuse", package, ignore=shutil.ignore_patterns("__pycache__"))
     for variable, target in (("TRIFUSE_LIBRARY", "lib/libtrifuse.so"), ("TRIFUSE_WITHOUT_MPI", "bin/trifuse")):
         (package / target).parent.mkdir()
-        shutil.copy(os.environ[variable], package / target)
+        run("strip", "--strip-debug", "-o", package / target, os.environ[variable])
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: trifuse\nVersion: 0.1.0\n")
     (information / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n")
