@@ -9,7 +9,7 @@ import unittest
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import (ALONE, DATA, FOLDERS_OF_MADE_UP_MOLECULES, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text,
-                             has_global_arrays, mpirun, pairs, read_report, resealed, sanitized, trifuse)
+                             has_global_arrays, mpirun, pairs, read_report, repeated, resealed, trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -36,7 +36,7 @@ class Energies(SeveralProcesses):
     def test_they_are_those_of_one_process(self):
         for arguments in ((WATER, "--form", "spin-adapted"), (WATER, "--form", "spin-orbital"), (UHF,), (ROHF,),
                           (ROHF, "--rohf", "semicanonical")):
-            ranks = (3,) if sanitized() else (1, 2, 3, 4)
+            ranks = (3,) if repeated() else (1, 2, 3, 4)
             self.assert_same_bits(ranks, *arguments, "--omega2", "0,0.1", "--tile-size", 3, "--device", "cpu")
 
     def test_so_they_are_with_other_executors_threads_and_a_left_side(self):
@@ -123,7 +123,7 @@ class SharedOperands(SeveralProcesses):
 
     def test_no_rank_has_more_than_its_part(self):
         for arguments in ((WATER, "--form", "spin-adapted"), (UHF,), (ROHF, "--rohf", "semicanonical")):
-            for ranks in (3,) if sanitized() else (2, 3, 4):
+            for ranks in (3,) if repeated() else (2, 3, 4):
                 with self.subTest(arguments, ranks=ranks):
                     everything, operands = self.operands_of(ranks, *arguments, "--tile-size", 3, "--device", "cpu", "--threads", 1)
                     self.assertEqual(sum(rank["own_bytes"] for rank in operands), everything)
@@ -254,7 +254,7 @@ class Refusals(SeveralProcesses):
         for n, options in enumerate(cases):
             given, not_given = ("run", WATER, *options), ("run", WATER)
             jobs = [(2, not_given), (1, given)], [(1, given), (1, not_given)]
-            for ranks in (jobs[n % 2],) if sanitized() else jobs:
+            for ranks in (jobs[n % 2],) if repeated() else jobs:
                 with self.subTest(options, first=ranks[0]):
                     self.assert_told_once(mpirun(*ranks, limit=REFUSAL_TIME_LIMIT), 2, "were not given the same", options[0])
         self.assert_nothing_but("dump")

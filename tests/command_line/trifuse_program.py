@@ -165,6 +165,11 @@ def sanitized():
                                                 capture_output=True, text=True).stderr
 
 
+def repeated():
+    """Whether another build runs the same tests in full: this is one with the sanitizers, or with another MPI."""
+    return sanitized() or ALONE != PROGRAM
+
+
 def pairs(first, second):
     """Each of `first` with each of `second`, of which there are at least three. With the sanitizers a third of these pairs, in which each of
     both stands: all pairs run the same code, and that is what the sanitizers check."""
