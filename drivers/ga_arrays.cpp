@@ -167,7 +167,8 @@ Array::Array(Arrays& arrays, CallerThread& caller, Communicator& communicator, s
 
 bool Array::create(GlobalArray& array) {
   double* data = nullptr;
-  auto [first, last] = own_stretch(array);
+  std::int64_t first = 0, last = 0;
+  std::tie(first, last) = own_stretch(array);
   caller_.call([&] {
     std::int64_t doubles = array.begins.back(), stretches = std::ssize(array.begins) - 1, stride = 1;
     std::string name = "operands";

@@ -42,6 +42,7 @@ trifuse_test_needs=(
   "command ip|iproute2|iproute|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
   "python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF"
   "command psi4|psi4||psi4|Psi4: test of the example with its arrays"
+  "command doxygen|doxygen|doxygen|doxygen|Doxygen: test of the documentation site"
 )
 
 trifuse_say() { printf '%s\n' "$*" >&2; }

@@ -201,3 +201,11 @@ void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, tr
     setup->log_context = context;
   });
 }
+
+void trifuse::set_rank_server(trifuse_status* status, trifuse_calculation calculation,
+                              const std::function<RankServer()>& make_server) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    setup->serve_ranks = make_server();
+  });
+}

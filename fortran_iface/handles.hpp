@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +11,11 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "fortran_iface/handle_table.hpp"
+#include "fortran_iface/rank_server.hpp"
 #include "fortran_iface/trifuse.h"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -119,8 +118,8 @@ struct CalculationSetup {
   void* progress_context = nullptr;
   trifuse_log log = nullptr;  ///< may be null, with its context
   void* log_context = nullptr;
-  /// Runs a function with the ranks that compute together, see trifuse_mpi.h; empty: one process.
-  std::function<void(const std::function<void(Communicator&)>&)> serve_ranks;
+  /// The ranks that compute together; empty: one process.
+  RankServer serve_ranks;
   CalculationResult result;           ///< of the last run
   std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
   std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree

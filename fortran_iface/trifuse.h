@@ -25,6 +25,7 @@
 
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -351,5 +352,6 @@ int64_t trifuse_get_report(trifuse_status* status, trifuse_calculation calculati
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

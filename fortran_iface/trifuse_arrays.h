@@ -21,6 +21,7 @@
 #include "fortran_iface/trifuse.h"
 #endif
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -88,5 +89,6 @@ trifuse_amplitudes trifuse_new_dense_amplitudes(trifuse_status* status, const tr
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "fortran_iface/trifuse.h"
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,5 +42,6 @@ void trifuse_set_communicator(trifuse_status* status, trifuse_calculation calcul
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

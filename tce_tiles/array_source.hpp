@@ -9,6 +9,8 @@
 
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// One dense array that a caller holds, with a name and a shape of the dump format (tce_tiles/docs/dump-format.md). An
@@ -38,3 +40,5 @@ struct CallerArray {
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

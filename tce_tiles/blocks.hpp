@@ -7,6 +7,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
+#pragma GCC visibility push(default)
+
 /// The blocks of F1, T1, T2 and V2: which exist, in which order NWChem stores them, and the key of each.
 ///
 /// A tensor is the concatenation of its blocks in key order, without padding. The layout of a block is C order, the
@@ -85,3 +87,5 @@ std::int64_t v2_spatial_key(const SpatialTiles& spatial, int j, int i, int l, in
 BlockIndex v2_spatial_blocks(const TileSpace& space, const SpatialTiles& spatial);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/witnesses.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Results of a check of amplitudes and integrals. `*_antisymmetry` and `*_symmetry` are the largest deviations from a
@@ -42,3 +44,5 @@ ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSour
                                     CheckedIntegrals checked = CheckedIntegrals::all);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

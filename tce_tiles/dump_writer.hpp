@@ -6,6 +6,8 @@
 
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// How to write a dump.
@@ -39,3 +41,5 @@ void expect_writable_dump(const std::string& path, const WriteOptions& options =
 void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Consecutive orbitals of one class: numbers [begin, begin + count) in the sorted order of the class.
@@ -31,3 +33,5 @@ class FactorSource {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -10,6 +10,12 @@
 #include "tce_tiles/tile_source.hpp"
 
 namespace trifuse {
+class Retiling;  // no part of the interface
+}
+
+#pragma GCC visibility push(default)
+
+namespace trifuse {
 
 /// The blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}; with `exchange` also the blocks of
 /// `exchange_v2_blocks`. They have the keys of `v2_key`.
@@ -106,3 +112,5 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
 std::unique_ptr<TileSource> retile(const TileSource& source, std::int64_t hole_tile, std::int64_t particle_tile);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The location of NWChem's files. Usually `prefix` is enough. The other members are for files that were moved or
@@ -32,3 +34,5 @@ struct NwchemLocation {
 std::unique_ptr<TileSource> open_nwchem(const NwchemLocation& location);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include "tce_tiles/nwchem_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Opens the amplitudes that the user names. `location.prefix` is a Trifuse dump (HDF5), or the prefix or directory of
@@ -13,3 +15,5 @@ namespace trifuse {
 std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The deviation of amplitudes and integrals from the CCSD equation of the single excitations.
@@ -24,3 +26,5 @@ struct SinglesResidual {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

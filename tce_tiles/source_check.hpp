@@ -8,6 +8,8 @@
 #include "tce_tiles/tile_source.hpp"
 #include "tce_tiles/witnesses.hpp"
 
+#pragma GCC visibility push(default)
+
 /// The check of a whole input before a run uses it.
 namespace trifuse {
 
@@ -54,3 +56,5 @@ CheckReport check_source(const TileSource& amplitudes, const TileSource& integra
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input = false);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

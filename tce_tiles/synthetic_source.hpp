@@ -5,6 +5,8 @@
 
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The sizes of a made-up molecule.
@@ -36,3 +38,5 @@ std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molec
 std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

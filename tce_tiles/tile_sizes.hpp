@@ -4,6 +4,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Numbers of orbitals of a hole tile and of a particle tile.
@@ -16,3 +18,5 @@ struct TileSizes {
 TileSizes largest_tiles(const TileSpace& tiles);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 class FactorSource;
@@ -100,3 +102,5 @@ std::string to_string(Reference reference);
 std::string to_string(AmplitudeKind kind);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// The tiles of NWChem's Tensor Contraction Engine (TCE).
 ///
 /// The sorted order of the active spin orbitals is
@@ -157,3 +159,5 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
 std::string to_string(OrbitalClass c);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

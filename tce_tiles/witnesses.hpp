@@ -8,6 +8,8 @@
 #include "tce_tiles/singles_residual.hpp"
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 /// Physical witnesses: relations that every correct input satisfies and almost no wrong input does.
 namespace trifuse {
 
@@ -66,3 +68,5 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
 void enforce_witnesses(CheckReport& report, bool trust_input);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 /// Matrix products by the BLAS library, and its threads and kernels. Arrays are in C order, last index fastest.
 namespace trifuse {
 
@@ -46,3 +48,5 @@ int openblas_threads();
 std::string better_openblas_kernels();
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

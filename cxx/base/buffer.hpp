@@ -6,6 +6,8 @@
 #include <new>
 #include <span>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Uninitialised array of doubles that begins on a cache-line boundary. With this alignment vectorised kernels and BLAS
@@ -60,3 +62,5 @@ class Buffer {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Converts "512MiB", "2GiB", "1.5G" or "4000000000" to bytes. Returns nullopt if the text is not a positive amount of
@@ -14,3 +16,5 @@ std::optional<std::int64_t> parse_bytes(const std::string& text);
 std::string format_bytes(double bytes);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 #include "cxx/base/shared_array.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The ranks (processes) that compute one energy, and their communication. The library knows only this interface. The
@@ -70,3 +72,5 @@ void run_collectively(Communicator* communicator, Body body) {
 }
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

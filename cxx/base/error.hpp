@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 /// Errors inside Trifuse are exceptions. Each carries one sentence for the user. The sentence says what is wrong,
 /// where, and what to do about it. The program turns the kind of an error into an exit code, the C interface into a
 /// status.
@@ -70,3 +72,5 @@ std::string sentence_of(const std::exception_ptr& failure);
 [[noreturn]] void throw_error(ErrorKind kind, const std::string& sentence);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

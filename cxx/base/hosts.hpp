@@ -7,6 +7,8 @@
 
 #include "cxx/base/communicator.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Ranks send each other at most this many characters of the name of a host.
@@ -25,3 +27,5 @@ std::int64_t peak_memory();
 std::vector<std::string> hosts_of_ranks(Communicator& communicator);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// True if both paths lead to the same file, also through symbolic links, hard links and other spellings. If neither
@@ -67,3 +69,5 @@ class OutputFile {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Converts text of unknown origin to one line that a terminal can show safely.
@@ -22,3 +24,5 @@ std::string printable_lines(std::string_view text);
 std::string printable_attribute(std::string_view text);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

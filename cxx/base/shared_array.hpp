@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Largest number of shared-memory files that hold the segments of one host. The system allocates the pages of one file
@@ -42,3 +44,5 @@ class SharedArray {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

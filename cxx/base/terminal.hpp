@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#pragma GCC visibility push(default)
+
 /// Text for the user. None of these functions throws. If text cannot be shown, because a disk is full or the reader has
 /// closed a pipe, the program still finishes its work.
 namespace trifuse {
@@ -32,3 +34,5 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
 void occupy_standard_streams() noexcept;
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

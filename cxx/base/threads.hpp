@@ -1,5 +1,7 @@
 #pragma once
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Largest number of threads that a user may request.
@@ -19,3 +21,5 @@ int available_threads();
 int startable_threads(int wanted);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

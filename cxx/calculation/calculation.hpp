@@ -15,10 +15,15 @@
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
+namespace trifuse {
+class CalculationContext;  // no part of the interface
+}
+
+#pragma GCC visibility push(default)
+
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
 
-class CalculationContext;
 class CudaExecutor;
 class Executor;
 class TileSource;
@@ -190,3 +195,5 @@ class Calculation {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/rank_assignment.hpp"
 
+#pragma GCC visibility push(default)
+
 /// Plans a calculation on all ranks of a communicator.
 namespace trifuse {
 
@@ -50,3 +52,5 @@ std::vector<std::string> rank_table(const DistributedCalculation& distributed_ca
 std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

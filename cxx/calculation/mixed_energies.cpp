@@ -93,8 +93,8 @@ void MixedEnergies::order_tasks(State& state) const {
 std::vector<std::size_t> MixedEnergies::tasks_to_add() {
   const auto list_tasks = [&] {
     std::vector<std::size_t> tasks;
-    const auto add_unknown = [&](const std::vector<std::size_t>& from, std::size_t count) {
-      for (std::size_t n = 0; n < std::min(count, from.size()); ++n) {
+    const auto add_unknown = [&](const std::vector<std::size_t>& from, std::size_t most) {
+      for (std::size_t n = 0; n < std::min(most, from.size()); ++n) {
         if (!known_[from[n]]) tasks.push_back(from[n]);
       }
     };
@@ -124,7 +124,7 @@ void MixedEnergies::add(std::span<const std::size_t> tasks, std::span<const Task
   }
 }
 
-void MixedEnergies::set_sample(State& state, std::size_t count) const {
+void MixedEnergies::set_sample(State& state, std::size_t task_count) const {
   std::vector<double> sizes;
   double total = 0.0;
   for (const std::size_t task : state.order) {
@@ -133,14 +133,14 @@ void MixedEnergies::set_sample(State& state, std::size_t count) const {
   }
   // A task that is larger than the mean size of one drawing is in every sample. The others share the other drawings.
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  auto drawings = static_cast<double>(count);
+  auto drawings = static_cast<double>(task_count);
   for (const double size : sizes) {
     if (drawings < 1.0 || drawings * size < total) break;
     drawings -= 1.0;
     total -= size;
   }
   state.sample.clear();
-  for (std::size_t n = 0; n < count; ++n) {
+  for (std::size_t n = 0; n < task_count; ++n) {
     const double size = sizes_[state.order[n]], chosen = total > 0.0 ? drawings * size / total : 1.0;
     state.sample.push_back({state.order[n], size, std::max(0.0, 1.0 - chosen)});
   }

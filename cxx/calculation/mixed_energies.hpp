@@ -73,8 +73,8 @@ class MixedEnergies {
   const TaskEnergy& exact(std::size_t task, std::size_t w) const { return exact_[task * omega2_count_ + w]; }
   /// Sets `State::order`.
   void order_tasks(State& state) const;
-  /// Sets `State::sample` to the first `count` tasks of the order.
-  void set_sample(State& state, std::size_t count) const;
+  /// Sets `State::sample` to the first `task_count` tasks of the order.
+  void set_sample(State& state, std::size_t task_count) const;
   /// Tasks of a stratum whose energies in double precision are not known.
   std::vector<std::size_t> estimated_tasks(const State& state) const;
   /// Correction divided by the auxiliary number of a task, for each number.

@@ -15,6 +15,9 @@ function(trifuse_compile_options target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # Optimising, GCC 12 is wrong about fmt 9 and about "text" + std::string (its bug 105329).
     list(APPEND warnings -Wno-stringop-overflow -Wno-restrict)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # Clang says which loops with `omp simd` it does not vectorise, such as those with a largest number.
+    list(APPEND warnings -Wno-pass-failed)
   endif()
   set(error "")
   set(cuda_error "")

@@ -35,10 +35,10 @@ function(trifuse_find_static_blas archives symbols)
   endforeach()
 endfunction()
 
-# Links the shared library `target` with the static library trifuse and all that this needs. Sets TRIFUSE_NWCHEM_CONTAINS_BLAS in the caller.
+# Links the shared library `target` with the static library trifuse_internal and all that this needs. Sets TRIFUSE_NWCHEM_CONTAINS_BLAS in the caller.
 function(trifuse_link_contained target)
-  target_link_libraries(${target} PRIVATE "$<TARGET_FILE:trifuse>")
-  add_dependencies(${target} trifuse)
+  target_link_libraries(${target} PRIVATE "$<TARGET_FILE:trifuse_internal>")
+  add_dependencies(${target} trifuse_internal)
   target_link_options(${target} PRIVATE LINKER:--as-needed)
   trifuse_find_static_blas(archives symbols)
   if(archives)

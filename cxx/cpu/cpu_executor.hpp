@@ -8,6 +8,8 @@
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/problem.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Largest tiles, in orbitals, of a subtask of the CPU executor. A target of 4^3 16^3 elements takes 2 MiB and stays in
@@ -51,3 +53,5 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits = {});
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

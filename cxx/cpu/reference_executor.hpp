@@ -5,6 +5,8 @@
 #include "cxx/plan/executor.hpp"
 #include "cxx/triples/problem.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Makes an executor that uses the simple evaluation of `cxx/triples/reference.hpp`. For small molecules. `tiles`: tile
@@ -12,3 +14,5 @@ namespace trifuse {
 std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@ std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulati
                                            const PanelTiles& right) {
   ContractedIndex d{};
   if (!right_contracted_index(space, formulation, right, d) || contracted_extent(space, d).particles == 0) return {};
-  const auto [p, pp, h] = right;
+  const int p = right[0], pp = right[1], h = right[2];
   // Restricted spaces have the factors of alpha orbitals only.
   const auto stored = [&](int tile) { return space[tile].partner; };
   const auto product = [&](int b, int q, double sign, int batched) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Operands that one rank stored and moved, if the operands are distributed over all ranks. Sizes are in bytes, panels
@@ -18,3 +20,5 @@ struct OperandTraffic {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

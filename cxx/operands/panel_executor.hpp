@@ -8,8 +8,12 @@
 #include "cxx/plan/executor.hpp"
 
 namespace trifuse {
+class PanelStore;  // no part of the interface
+}
 
-class PanelStore;
+#pragma GCC visibility push(default)
+
+namespace trifuse {
 
 /// Exchange of panels between the executors of several processes of one host. Each executor owns some panels and keeps
 /// them where its peers can read them faster than from host memory. The caller passes the handles between the
@@ -51,3 +55,5 @@ class PanelExecutor : public Executor {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include <optional>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Lets other threads execute functions on one particular thread. Only the program's own thread may call MPI and Global
@@ -50,3 +52,5 @@ class CallerThread {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

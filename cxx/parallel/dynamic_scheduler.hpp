@@ -10,6 +10,8 @@
 #include "cxx/parallel/rank_assignment.hpp"
 #include "cxx/plan/plan.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 class Communicator;
@@ -133,3 +135,5 @@ class DynamicScheduler {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 
 #include "cxx/parallel/journal_file.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 class Communicator;
@@ -84,3 +86,5 @@ class Journal {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/task.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// A 128-bit hash of the input and of all options that could change a task's energies by more than rounding.
@@ -99,3 +101,5 @@ class JournalFile {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 
 #include "cxx/base/shared_array.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The hardware of one rank, and what its operands need.
@@ -49,3 +51,5 @@ struct RankAssignment {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

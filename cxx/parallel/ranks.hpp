@@ -6,6 +6,8 @@
 
 #include "cxx/parallel/rank_assignment.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 class Communicator;
@@ -64,3 +66,5 @@ std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks,
                                         OperandStorage operands = OperandStorage::own);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The kind of worker that computed a task. Workers of the same kind give the same bits. Workers of different kinds
@@ -41,3 +43,5 @@ struct RankWork {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

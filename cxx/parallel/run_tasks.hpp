@@ -13,6 +13,8 @@
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 class Communicator;
@@ -77,3 +79,5 @@ inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::siz
 }
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 
 #include "cxx/plan/plan.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
@@ -38,3 +40,5 @@ class Executor {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

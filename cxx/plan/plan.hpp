@@ -8,6 +8,8 @@
 #include "cxx/triples/task.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The tasks of a calculation and their costs.
@@ -65,3 +67,5 @@ TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 
 #include "cxx/triples/task.hpp"
 
+#pragma GCC visibility push(default)
+
 /// The description of a triples method: what the executors sum, and how journals and reports name it. Executors on CPU
 /// and GPU, the reference evaluation, the panels, the journal and the report read this description; none of them knows
 /// a method by itself.
@@ -104,3 +106,5 @@ std::string name_of(const Method& method, const SourceInfo& right, const SourceI
 std::string journal_text(const Method& method);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

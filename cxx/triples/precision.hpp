@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// How the operands of the matrix products are stored and summed.
@@ -25,3 +27,5 @@ inline std::string to_string(Precision precision) {
 }
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include "cxx/triples/task.hpp"
 #include "tce_tiles/tile_source.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The energies that are to be computed. For each omega2
@@ -33,3 +35,5 @@ struct Problem {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

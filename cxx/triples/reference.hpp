@@ -5,6 +5,8 @@
 
 #include "cxx/triples/problem.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// A simple evaluation of the energies. Tests compare all executors with it. It stores dense arrays over spin orbitals,
@@ -27,3 +29,5 @@ class ReferenceEvaluation {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

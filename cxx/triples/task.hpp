@@ -9,6 +9,8 @@
 
 #include "tce_tiles/tile_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// The two spin formulations of the same energy.
@@ -119,3 +121,5 @@ std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, Sp
 std::string to_string(SpinFormulation formulation);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -40,8 +40,12 @@ html_copy_source = False
 
 def links_of_the_site(app, name, source):
     """Links to the README lead to the first page. Links to folders, which a browser of the sources shows, lead to the page of the
-    folder; without one they are text."""
+    folder; if the site has none, they are text."""
     folder = (root / name).parent
+
+    def has_page(of_folder):
+        page = (of_folder / "README.md").resolve()
+        return page.exists() and any(page.relative_to(root).match(pattern) for pattern in include_patterns)
 
     def link(match):
         target = folder / match[2]
@@ -49,7 +53,7 @@ def links_of_the_site(app, name, source):
             return f"[{match[1]}]({os.path.relpath(root / root_doc, folder)}.md)"
         if not target.is_dir():
             return match[0]
-        return f"[{match[1]}]({match[2].rstrip('/')}/README.md)" if (target / "README.md").exists() else match[1]
+        return f"[{match[1]}]({match[2].rstrip('/')}/README.md)" if has_page(target) else match[1]
 
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:]+)(?:#[^)]*)?\)", link, source[0])
 

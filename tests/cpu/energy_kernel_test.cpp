@@ -45,7 +45,7 @@ class RandomTask {
   EnergyInput& input() { return input_; }
 
   std::vector<TaskEnergy> kernel(const std::vector<double>& omega2) const {
-    std::vector<TaskEnergy> energies(omega2.size(), TaskEnergy{1.0, 2.0, 3.0, 4.0});  // must be overwritten
+    std::vector<TaskEnergy> energies(omega2.size(), TaskEnergy{{1.0, 2.0}, {3.0, 4.0}});  // must be overwritten
     sum_energies(input_, omega2, energies);
     return energies;
   }

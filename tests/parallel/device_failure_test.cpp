@@ -36,7 +36,7 @@ class DeviceFailure : public ::testing::Test {
   MadeUpExecutor::Action action = [this](const Task& task) {
     ++executed;
     const double x = task.particles[0] + 10 * task.particles[1] + 100 * task.particles[2] + 1000 * task.holes[0];
-    return TaskEnergy{1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
+    return TaskEnergy{{1.0 / x, 2.0 / x}, {3.0 / x, 4.0 / x}};
   };
   int last_batch = static_cast<int>(plan.tasks.size()) - 1;
 

@@ -27,7 +27,7 @@ const JournalKey key = {{3, 4}, {{4, 16}, false}, task_count, energies_per_task}
 /// Energies in which each bit is significant. Different ranks use different values of `version`.
 std::vector<TaskEnergy> energies_of(std::size_t task, int version = 0) {
   const double x = 1.0 / static_cast<double>(3 + 7 * task) + 1e-9 * version;
-  return {{-x, x * x, 1e-300 * x, 3.0 * x}, {x, x / 3.0, -x / 7.0, 1.0}};
+  return {{{-x, x * x}, {1e-300 * x, 3.0 * x}}, {{x, x / 3.0}, {-x / 7.0, 1.0}}};
 }
 
 class JournalOfRanks : public ::testing::Test {
@@ -187,7 +187,7 @@ class RanksWithJournal : public ::testing::Test {
     ++executed;
     const double x = task.particles[0] + 10 * task.particles[1] + 100 * task.particles[2] + 1000 * task.holes[0];
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-    return TaskEnergy{1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
+    return TaskEnergy{{1.0 / x, 2.0 / x}, {3.0 / x, 4.0 / x}};
   }};
 
   RunOutcome run(Communicator* communicator, const std::atomic<bool>& stop,
@@ -247,7 +247,7 @@ TEST_F(RanksWithJournal, ExecutesNothingWhenTheJournalHasEverything) {
 TEST_F(RanksWithJournal, EndsSoonAfterARankHasFailed) {
   const MadeUpExecutor slow([](const Task&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return TaskEnergy{1.0, 2.0, 3.0, 4.0};
+    return TaskEnergy{{1.0, 2.0}, {3.0, 4.0}};
   });
   const auto start = std::chrono::steady_clock::now();
   const auto failures = failures_of_ranks(2, [&](Communicator& communicator) {

@@ -21,7 +21,7 @@ namespace {
 using namespace trifuse::testing;
 
 constexpr std::size_t task_count = 1000;
-const std::vector<TaskEnergy> energies = {{1.0, 2.0, 3.0, 4.0}};
+const std::vector<TaskEnergy> energies = {{{1.0, 2.0}, {3.0, 4.0}}};
 
 Journal open_journal(const std::string& path) {
   return Journal(path, {{1, 2}, {{4, 16}, false}, task_count, energies.size()});

@@ -29,7 +29,7 @@ std::vector<TaskEnergy> energies_of(std::size_t task) {
   std::vector<TaskEnergy> energies;
   for (std::size_t w = 0; w < energies_per_task; ++w) {
     const double x = 1.0 / static_cast<double>(3 + 7 * task + w);
-    energies.push_back({-x, x * x, 1e-300 * x, -0.0});
+    energies.push_back({{-x, x * x}, {1e-300 * x, -0.0}});
   }
   return energies;
 }

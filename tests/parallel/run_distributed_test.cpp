@@ -35,7 +35,7 @@ TEST_F(DistributedTasks, ExecutesEveryTaskOnceAndAddsUpOperations) {
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
     const auto action = [&](const Task& task) {
       ++calls;
-      return TaskEnergy{1.0 * task.particles[0], 2.0, 3.0, 4.0};
+      return TaskEnergy{{1.0 * task.particles[0], 2.0}, {3.0, 4.0}};
     };
     const MadeUpExecutor executor(action, {.of_worker = 1.0, .of_task = 0.0});
     const RunOutcome outcome = run(communicator, &executor);

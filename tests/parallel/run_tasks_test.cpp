@@ -28,7 +28,7 @@ using namespace trifuse::testing;
 
 TaskEnergy energy_of(const Task& task) {
   const double x = task.particles[0] + 10 * task.particles[1] + 100 * task.particles[2] + 1000 * task.holes[0];
-  return {1.0 / x, 2.0 / x, 3.0 / x, 4.0 / x};
+  return {{1.0 / x, 2.0 / x}, {3.0 / x, 4.0 / x}};
 }
 
 JournalKey key_of(const Plan& plan, std::size_t energies_per_task) {
@@ -125,7 +125,7 @@ TEST_P(TaskRun, PassesOnWhatPreventedAWorker) {
 TEST_P(TaskRun, RefusesAnEnergyThatIsNoNumber) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const MadeUpExecutor executor([&](const Task& task) {
-      return is(task, 3) ? TaskEnergy{0.0, 0.0, 0.0, bad} : energy_of(task);
+      return is(task, 3) ? TaskEnergy{{0.0, 0.0}, {0.0, bad}} : energy_of(task);
     });
     const auto& tiles = plan.tasks[3].particles;
     expect_failure<Error>([&] { run_tasks(plan, executor, 1, settings()); },

@@ -10,7 +10,6 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pyscf"))
 
-import h5py
 import test_wrong_inputs
 
 import trifuse

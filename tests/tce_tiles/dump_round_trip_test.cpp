@@ -132,8 +132,9 @@ TEST_F(DumpWriter, KeepsWhatIsKnownAboutTheSource) {
   const BlockIndex integrals = triples_v2_blocks(space);
   const Block& first = integrals.blocks().front();
   std::vector<double> block(static_cast<std::size_t>(first.size));
-  const auto [g3, g4, g1, g2] = first.tiles;
-  EXPECT_NE(message<InputError>([&] { dump->read_v2(g3, g4, g1, g2, block); }).find("no integrals"), std::string::npos);
+  const auto& g = first.tiles;
+  EXPECT_NE(message<InputError>([&] { dump->read_v2(g[0], g[1], g[2], g[3], block); }).find("no integrals"),
+            std::string::npos);
 }
 
 TEST_F(DumpWriter, RefusesToOverwrite) {

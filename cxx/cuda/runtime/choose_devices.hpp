@@ -7,6 +7,8 @@
 
 #include "cxx/cuda/runtime/devices.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// True if the kernels run on this GPU: compute capability 7.5 or more.
@@ -43,3 +45,5 @@ std::string device_identity(const DeviceInfo& device, const char* visible_device
 double nominal_rate(const DeviceInfo& device);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -10,6 +10,8 @@
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/triples/problem.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 enum class Precision : std::uint8_t;  // cxx/triples/precision.hpp
@@ -47,3 +49,5 @@ std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, cons
                                                     const CudaOptions& options);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

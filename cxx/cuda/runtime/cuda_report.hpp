@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// What all devices together did so far.
@@ -39,3 +41,5 @@ struct CudaReport {
 };
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// A GPU that this process may use. CUDA_VISIBLE_DEVICES selects these GPUs.
@@ -34,3 +36,5 @@ void release_kept_device_memory();
 std::string why_no_devices();
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop

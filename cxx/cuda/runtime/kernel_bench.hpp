@@ -6,6 +6,8 @@
 
 #include "cxx/triples/precision.hpp"
 
+#pragma GCC visibility push(default)
+
 /// Measures kernels on single tasks whose operands are on the device, and the best speed of the device.
 namespace trifuse {
 
@@ -49,3 +51,5 @@ double time_cublas_dgemm(int n, int repeats, int device = 0);
 double time_matrix_instruction(int device = 0);
 
 }  // namespace trifuse
+
+#pragma GCC visibility pop
