@@ -52,6 +52,16 @@ struct Accumulators {
     return at[fragment_number(x, Config::warp_tile_b, Config::warp_tile_c, m, r, c)];
   }
 
+  /// Returns the number that holds the element of register `e` of fragment(m, r, c) of a product with lone particle
+  /// `x`, if all elements are where the products with lone particle `layout` need them.
+  template <int x, int layout>
+  __device__ __forceinline__ Number& element(int m, int r, int c, int e) {
+    const int doubled = c * particle_pair + e % 2, half = e / 2;
+    const int a = x == 0 ? m : r, b = x == 0 ? r : x == 1 ? m : doubled, third = x == 2 ? m : doubled;
+    const int n = index(layout, a, b, third, half);
+    return at[n / 4][n % 4];
+  }
+
   /// Moves each element to the register where the next product needs it. `from`, `to`: the particle that stands alone
   /// in A in the last product and in the next one. Only names of registers change, so it costs no instruction.
   template <int from, int to>

@@ -21,6 +21,19 @@ struct Barrier {
   __device__ __forceinline__ void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
   }
+  /// One lane arrives for all lanes of the warp, which must call it together.
+  __device__ __forceinline__ void arrive_as_warp() const {
+    __syncwarp();
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n"
+        ".reg .pred elected;\n"
+        "elect.sync _|elected, 0xffffffff;\n"
+        "@elected mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+        "}" ::"r"(address)
+        : "memory");
+#endif
+  }
   /// Arrives, and makes the phase wait for `bytes` of bulk copies.
   __device__ __forceinline__ void arrive_expecting(int bytes) const {
 #if __CUDA_ARCH__ >= 900

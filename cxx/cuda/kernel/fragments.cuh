@@ -50,13 +50,18 @@ struct Fragments<SplitHalf> {
   static constexpr int a_step = a_scale / SplitHalf::k_tile_steps, b_step = b_scale / SplitHalf::k_tile_steps;
   static constexpr int a_low = a_step / 2;
 
-  /// One 16-byte load.
-  static __device__ __forceinline__ void load(Registers& registers, const char* from) {
-    const uint4 all = *reinterpret_cast<const uint4*>(from);
-    registers[0] = all.x;
-    registers[1] = all.y;
-    registers[2] = all.z;
-    registers[3] = all.w;
+  /// One 16-byte load from shared memory. The compiler must not move it: it would put it right before the numbers are
+  /// needed.
+  static __device__ __forceinline__ void load(Registers& registers, unsigned address) {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
+                 : "r"(address));
+  }
+  /// The scale at this address in shared memory.
+  static __device__ __forceinline__ float scale(unsigned address) {
+    float value;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));
+    return value;
   }
 };
 

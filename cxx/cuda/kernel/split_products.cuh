@@ -32,65 +32,75 @@ class SplitProduct {
 
  public:
   /// `a`, `b`: bytes from the begin of a stage to the lane's operands. `b_row`: bytes from one row of B to the next.
-  __device__ __forceinline__ SplitProduct(int a, int b, int b_row) : a_at_(a), b_at_(b), b_row_(b_row) {}
+  __device__ __forceinline__ SplitProduct(unsigned a, unsigned b, unsigned b_row) : a_at_(a), b_at_(b), b_row_(b_row) {}
 
   /// Loads the first operands of a k-tile.
-  __device__ __forceinline__ void begin(const char* stage) {
+  __device__ __forceinline__ void begin(unsigned stage) {
     load_slice<0>(a_[0], stage, 0);
     load_batch(stage, 0, 0);
   }
 
-  /// Adds a k-tile whose first operands are loaded. `first`: the sums begin with it. `k_steps`: k-steps that are left
-  /// in the product; the k-tile may have more. `next()`: the stage of the k-tile that follows; its first operands are
-  /// loaded.
-  template <bool first, typename Next>
-  __device__ __forceinline__ void add(Accumulators<Config>& sums, const char* stage, int k_steps, Next next) {
-    add_step<0, first>(sums, stage, [stage] { return stage; });
-    if (k_steps > 1) add_step<1, false>(sums, stage, next);
+  /// Adds a k-tile whose first operands are loaded. `first`: the sums begin with it. `whole`: it has two k-steps. If
+  /// not, it has one and is the last k-tile of the product. `next()`: the stage of the k-tile that follows; its first
+  /// operands are loaded.
+  template <bool first, bool whole, typename Next>
+  __device__ __forceinline__ void add(Accumulators<Config>& sums, unsigned stage, Next next) {
+    if constexpr (whole) {
+      add_step<0, first, true>(sums, stage, [stage] { return stage; });
+      add_step<1, false, true>(sums, stage, next);
+    } else {
+      add_step<0, first, false>(sums, stage, [stage] { return stage; });
+    }
   }
 
-  /// Adds the sums to the target, with the scales of both operands. `stage`: holds a k-tile of the sums.
-  __device__ __forceinline__ void add_to(Accumulators<Config>& target, Accumulators<Config>& sums, const char* stage,
-                                         int lane) const {
-    const int lane_at = lane * Operands::lane_bytes;
-    const char* a = stage + a_at_ - lane_at + Operands::a_scale;
-    const char* b = stage + b_at_ - lane_at + Operands::b_scale;
+  /// Adds the sums to the target, with the scales of both operands. The elements of the target stay where products with
+  /// lone particle `layout` need them. `sign_bit`: 0x80000000 if the sums are subtracted, else 0. `stage`: holds a
+  /// k-tile of the sums.
+  template <int layout>
+  __device__ __forceinline__ void add_to(Accumulators<Config>& target, Accumulators<Config>& sums, unsigned sign_bit,
+                                         unsigned stage, int lane) const {
+    const unsigned lane_at = lane * Operands::lane_bytes;
+    const unsigned a = stage + a_at_ - lane_at + Operands::a_scale, b = stage + b_at_ - lane_at + Operands::b_scale;
     float a_scales[rows];
 #pragma unroll
-    for (int m = 0; m < rows; ++m) a_scales[m] = *reinterpret_cast<const float*>(a + m * Operands::a_bytes);
+    for (int m = 0; m < rows; ++m) {
+      a_scales[m] = with_changed_sign(Operands::scale(a + m * Operands::a_bytes), sign_bit);
+    }
 #pragma unroll
     for (int n = 0; n < columns; ++n) {
-      const float b_scale = *reinterpret_cast<const float*>(b + n / pairs * b_row_ + n % pairs * Operands::b_bytes);
+      const float b_scale = Operands::scale(b + n / pairs * b_row_ + n % pairs * Operands::b_bytes);
 #pragma unroll
       for (int m = 0; m < rows; ++m) {
         const float scale = a_scales[m] * b_scale;
-        float(&to)[4] = target.template fragment<x>(m, n / pairs, n % pairs);
         const float(&sum)[4] = sums.template fragment<x>(m, n / pairs, n % pairs);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) to[e] = fmaf(sum[e], scale, to[e]);
+        for (int e = 0; e < 4; ++e) {
+          float& to = target.template element<x, layout>(m, n / pairs, n % pairs, e);
+          to = fmaf(sum[e], scale, to);
+        }
       }
     }
   }
 
  private:
-  /// Adds k-step `step` of a k-tile. `next()`: the stage of the next k-step.
-  template <int step, bool fresh, typename Next>
-  __device__ __forceinline__ void add_step(Accumulators<Config>& sums, const char* stage, Next next) {
+  /// Adds k-step `step` of a k-tile. `next()`: the stage of the next k-step. `loads`: its first operands are loaded.
+  template <int step, bool fresh, bool loads, typename Next>
+  __device__ __forceinline__ void add_step(Accumulators<Config>& sums, unsigned stage, Next next) {
     Registers(&high)[rows] = a_[step];
     Registers(&low)[rows] = a_[1 - step];
     load_slice<1>(low, stage, step);
-    const char* following = stage;
+    unsigned following = stage;
 #pragma unroll
     for (int n = 0; n < batches; ++n) {
       multiply_batch<fresh>(sums, n, high, 2);
       if (n + 1 < batches) {
         load_batch(stage, step, n + 1);
-      } else {
+      } else if constexpr (loads) {
         following = next();
         load_batch(following, 1 - step, 0);
       }
       multiply_batch<false>(sums, n, low, 0);
-      if (n + 1 == batches) load_slice<0>(low, following, 1 - step);  // the next step's high slices
+      if (loads && n + 1 == batches) load_slice<0>(low, following, 1 - step);  // the next step's high slices
       multiply_batch<false>(sums, n, high, 0);
     }
   }
@@ -111,14 +121,14 @@ class SplitProduct {
     }
   }
   template <int slice>
-  __device__ __forceinline__ void load_slice(Registers (&to)[rows], const char* stage, int step) const {
+  __device__ __forceinline__ void load_slice(Registers (&to)[rows], unsigned stage, int step) const {
 #pragma unroll
     for (int m = 0; m < rows; ++m) {
       Operands::load(to[m],
                      stage + a_at_ + (step * Operands::a_step + slice * Operands::a_low + m * Operands::a_bytes));
     }
   }
-  __device__ __forceinline__ void load_batch(const char* stage, int step, int n) {
+  __device__ __forceinline__ void load_batch(unsigned stage, int step, int n) {
 #pragma unroll
     for (int f = 0; f < batch; ++f) {
       const int column = n * batch + f;
@@ -127,7 +137,7 @@ class SplitProduct {
     }
   }
 
-  int a_at_, b_at_, b_row_;
+  unsigned a_at_, b_at_, b_row_;
   /// Slices of A: the high ones of k-step `step` are in a_[step], and the low ones in the other half. When the low ones
   /// are not needed any more, the high ones of the next k-step take their place.
   Registers a_[2][rows];

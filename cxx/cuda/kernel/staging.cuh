@@ -67,7 +67,7 @@ class Stages<formulation, Config, Staging::bulk> {
     if (threadIdx.x == 0) {
       for (int s = 0; s < Config::stages; ++s) {
         at(shared.full[s]).initialise(1);
-        at(shared.empty[s]).initialise(Config::warps * 32);
+        at(shared.empty[s]).initialise(Config::warps * releasing_lanes);
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
@@ -181,59 +181,81 @@ class Stages<formulation, Config, Staging::bulk> {
       const unsigned stage = k_tiles_ % Config::stages;
       at(shared_.full[stage]).wait(k_tiles_ / Config::stages & 1);
       use(storage_ + stage * Config::stage_bytes, n);
-      at(shared_.empty[k_tiles_ % Config::stages]).arrive();
-      ++k_tiles_;
+      release_k_tile();
     }
   }
 
-  /// For the math warps: goes through the k-tiles of a product in groups of `group` k-tiles. Calls `use(first, stage,
-  /// n, next)` for every k-tile n, and `finish(stage)` after the last one of a group, with the stage of this k-tile.
-  /// `first`: a type whose `value` says whether the k-tile is the first one of its group. `begin(stage)` is called
-  /// before the first k-tile of the product, if there is any.
+  /// For the math warps: goes through the k-tiles of a product of `k_steps` k-steps in groups of two k-tiles. Calls
+  /// `use(first, whole, stage, next)` for every k-tile, and `finish(stage)` after the last one of a group, with the
+  /// stage of this k-tile. `first`, `whole`: types whose `value` says whether the k-tile is the first one of its group,
+  /// and whether it has two k-steps; the last one may have only one. So each case has code without branches.
+  /// `begin(stage)` is called before the first k-tile of the product, if there is any. `stage`: address in shared
+  /// memory.
   ///
   /// `next()` waits for the k-tile after this one and returns its stage. Its loads can so be under way while this
   /// k-tile is computed. After the last k-tile it returns a stage whose numbers are not used.
-  template <int group, typename Begin, typename Use, typename Finish>
-  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_tiles,
+  template <typename Begin, typename Use, typename Finish>
+  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_steps,
                                                         Begin begin, Use use, Finish finish) {
-    if (k_tiles == 0) return;
-    const auto wait_for = [&](unsigned k_tile) -> const char* {
+    static_assert(Precision::k_tile_steps == 2 && Precision::scaled_k_tiles == 2);
+    if (k_steps == 0) return;
+    unsigned storage = shared_address(storage_);
+    asm volatile("" : "+r"(storage));  // so that it is not computed anew for each k-tile
+    const auto wait_for = [&](unsigned k_tile) {
       at(shared_.full[k_tile % Config::stages]).wait(k_tile / Config::stages & 1);
-      return storage_ + k_tile % Config::stages * Config::stage_bytes;
+      return storage + k_tile % Config::stages * Config::stage_bytes;
     };
-    const auto release = [&] {
-      at(shared_.empty[k_tiles_ % Config::stages]).arrive();
-      ++k_tiles_;
-    };
-    const char* stage = wait_for(k_tiles_);
+    unsigned stage = wait_for(k_tiles_);
     begin(stage);
-    int n = 0;
-    const auto use_one = [&](auto first) {
-      const char* following = stage;
-      use(first, stage, n, [&] {
-        if (n + 1 < k_tiles) following = wait_for(k_tiles_ + 1);
+    int left = k_steps;
+    const auto use_one = [&](auto first, auto whole) {
+      left -= whole.value ? 2 : 1;
+      unsigned following = stage;
+      use(first, whole, stage, [&] {
+        // After the last k-tile this is the current one, which is complete. A branch would part the loads from the
+        // instructions beside them.
+        following = wait_for(k_tiles_ + (left > 0 ? 1 : 0));
         return following;
       });
-      ++n;
       return following;
     };
+    constexpr std::true_type yes;
+    constexpr std::false_type no;
 #pragma unroll 1
-    while (n < k_tiles) {
-      const int end = min(n + group, k_tiles);
-      const char* following = use_one(std::true_type{});
-#pragma unroll 1
-      while (n < end) {
-        release();
-        stage = following;
-        following = use_one(std::false_type{});
+    while (left > 0) {
+      unsigned following;
+      if (left == 1) {
+        following = use_one(yes, no);
+      } else {
+        following = use_one(yes, yes);
+        if (left > 0) {
+          release_k_tile();
+          stage = following;
+          following = left == 1 ? use_one(no, no) : use_one(no, yes);
+        }
       }
       finish(stage);
-      release();
+      release_k_tile();
       stage = following;
     }
   }
 
  private:
+  /// Lanes of a math warp that arrive when it has read a k-tile. Split products take a third of the time, and 32
+  /// arrivals of each warp would delay the loads of operands.
+  static constexpr int releasing_lanes = Precision::scale_elements > 0 ? 1 : 32;
+
+  /// For the math warps: gives the stage of the current k-tile back to the producer.
+  __device__ __forceinline__ void release_k_tile() {
+    const Barrier empty = at(shared_.empty[k_tiles_ % Config::stages]);
+    if constexpr (releasing_lanes == 1) {
+      empty.arrive_as_warp();
+    } else {
+      empty.arrive();
+    }
+    ++k_tiles_;
+  }
+
   /// Starts the copies of load_vvoo(). `full`: the barrier that counts their bytes.
   __device__ __forceinline__ void copy_vvoo(const Data& data, int set, Barrier full) {
     const int lane = lane_number();
@@ -368,18 +390,22 @@ class Stages<formulation, Config, Staging::cooperative> {
 
   /// As with bulk staging. But warps wait for k-tiles together, so `begin(stage)` is called for each k-tile, and
   /// `next()` returns this one.
-  template <int group, typename Begin, typename Use, typename Finish>
+  template <typename Begin, typename Use, typename Finish>
   __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct& product, const ProductAxes& axes,
-                                                        int k_tiles, Begin begin, Use use, Finish finish) {
-    for_each_k_tile(product, axes, k_tiles, [&](const char* stage, int n) {
+                                                        int k_steps, Begin begin, Use use, Finish finish) {
+    const int k_tiles = (k_steps + 1) / 2;
+    for_each_k_tile(product, axes, k_tiles, [&](const char* at, int n) {
+      const unsigned stage = shared_address(at);
       begin(stage);
       const auto next = [stage] { return stage; };
-      if (n % group == 0) {
-        use(std::true_type{}, stage, n, next);
+      constexpr std::true_type yes;
+      constexpr std::false_type no;
+      if (k_steps - 2 * n == 1) {
+        n % 2 == 0 ? use(yes, no, stage, next) : use(no, no, stage, next);
       } else {
-        use(std::false_type{}, stage, n, next);
+        n % 2 == 0 ? use(yes, yes, stage, next) : use(no, yes, stage, next);
       }
-      if ((n + 1) % group == 0 || n + 1 == k_tiles) finish(stage);
+      if (n % 2 == 1 || n + 1 == k_tiles) finish(stage);
     });
   }
 

@@ -80,20 +80,9 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
   const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
   const bool active = view.active != 0;
   const int k_tiles = (k_steps + k_tile_steps - 1) / k_tile_steps;
-  if constexpr (Config::Precision::scale_elements > 0) {
-    SplitProduct<x, Config> operands(a, b, row);
-    Accumulators<Config> part;
-    stages.template for_each_k_tile_group<Config::Precision::scaled_k_tiles>(
-        product, {x, y}, k_tiles, [&](const char* stage) { operands.begin(stage); },
-        [&](auto first, const char* stage, int n, auto next) {
-          operands.template add<first.value>(part, stage, k_steps - n * k_tile_steps, next);
-        },
-        [&](const char* stage) { operands.add_to(sums, part, stage, lane_number()); });
-  } else {
-    stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
-      if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
-    });
-  }
+  stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
+    if (active) multiply_k_tile<x>(sums, stage + a, stage + b, row, k_steps - n * k_tile_steps);
+  });
 }
 
 /// Computes one target: all products of the schedule from number `n` on. Between two products the signs, the names and
@@ -112,6 +101,66 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
     sums.template change_lone_particle<axes.particle, next.particle>();
     sums.template change_lone_hole<axes.hole, next.hole>(lane_number());
     build_target<n + 1>(sums, stages, parameters, first_product);
+  }
+}
+
+/// As multiply_product(), for split operands. The elements of `target` stay where the last product of the schedule
+/// needs them, in all products. `sign_bit`: 0x80000000 if the product is subtracted, else 0.
+template <int x, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void multiply_split_product(Accumulators<Config>& target,
+                                                       Stages<formulation, Config>& stages, const ProductAxes& axes,
+                                                       int first_product, unsigned sign_bit) {
+  using Schedule = typename Config::Schedule;
+  constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
+  constexpr int layout = product_axes<Schedule>(product_count<Schedule> - 1).particle;
+  const WarpView& view = stages.tile_data().views[warp_number()];
+  const int lane = lane_number();
+  const KernelProduct& product = stages.tile_data().products[first_product + product_index(x, axes.hole)];
+  SplitProduct<x, Config> operands(static_cast<unsigned>(view.a[x] + lane * lane_bytes),
+                                   static_cast<unsigned>(view.b[x] + lane * lane_bytes),
+                                   static_cast<unsigned>(view.row[x]));
+  Accumulators<Config> part;
+  stages.for_each_k_tile_group(
+      product, axes, product.k_steps, [&](unsigned stage) { operands.begin(stage); },
+      [&](auto first, auto whole, unsigned stage, auto next) {
+        operands.template add<first.value, whole.value>(part, stage, next);
+      },
+      [&](unsigned stage) { operands.template add_to<layout>(target, part, sign_bit, stage, lane_number()); });
+}
+
+/// Exchanges elements between lanes after product `number` of the schedule, if the next one has another lone hole.
+template <int n = 0, typename Config>
+__device__ __forceinline__ void exchange_after(Accumulators<Config>& target, int number) {
+  using Schedule = typename Config::Schedule;
+  if constexpr (n + 1 < product_count<Schedule>) {
+    constexpr int hole = product_axes<Schedule>(n).hole, next = product_axes<Schedule>(n + 1).hole;
+    if constexpr (hole != next) {
+      if (number == n) target.template change_lone_hole<hole, next>(lane_number());
+    }
+    exchange_after<n + 1>(target, number);
+  }
+}
+
+/// As build_target(), for split operands. Products with the same lone particle share their code, because the code of
+/// all nine would not fit in the instruction cache.
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void build_split_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
+                                                   const KernelParameters& parameters, int first_product) {
+  using Schedule = typename Config::Schedule;
+  target.clear();
+#pragma unroll 1
+  for (int n = 0; n < product_count<Schedule>; ++n) {
+    asm volatile("" : "+r"(n));  // one copy of the code for all products
+    const ProductAxes axes = PackedAxes<Schedule>::at(n);
+    const unsigned sign_bit = parameters.product_sign & (other_signs<Schedule>() >> n) << 31;
+    if (axes.particle == 0) {
+      multiply_split_product<0>(target, stages, axes, first_product, sign_bit);
+    } else if (axes.particle == 1) {
+      multiply_split_product<1>(target, stages, axes, first_product, sign_bit);
+    } else {
+      multiply_split_product<2>(target, stages, axes, first_product, sign_bit);
+    }
+    exchange_after(target, n);
   }
 }
 
@@ -187,7 +236,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
             sums.clear();
             skip_target(stages, first_product);
           } else {
-            build_target(sums, stages, parameters, first_product);
+            build_split_target(sums, stages, parameters, first_product);
           }
         } else {
           build_target(sums, stages, parameters, first_product);

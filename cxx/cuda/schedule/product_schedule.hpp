@@ -74,6 +74,16 @@ constexpr bool sign_changes_after(int n) {
 template <typename Schedule>
 inline constexpr int final_sign = product_sign(product_axes<Schedule>(product_count<Schedule> - 1));
 
+/// One bit for each product of a schedule: 1 if its sign is not that of the last product.
+template <typename Schedule>
+constexpr std::uint32_t other_signs() {
+  std::uint32_t bits = 0;
+  for (int n = 0; n < product_count<Schedule>; ++n) {
+    if (product_sign(product_axes<Schedule>(n)) != final_sign<Schedule>) bits |= 1u << n;
+  }
+  return bits;
+}
+
 /// How often lanes exchange accumulators in a schedule: how often the hole changes.
 template <typename Schedule>
 constexpr int lane_exchanges() {
