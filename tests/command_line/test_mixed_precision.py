@@ -58,6 +58,25 @@ class MixedPrecision(ProgramTest):
         self.assertTrue(0 < in_double < tasks)
         self.assertNotIn("±", self.succeed("run", NITROGEN, "--tile-size", 4, "--device", "cpu").out)
 
+    def test_the_report_tells_both_parts_of_the_run(self):
+        options = ("--tile-size", 4, *EMULATED)
+        report = self.report(NITROGEN, *options)
+        sample, seconds = report["sample"], report["timings"]["task_seconds"]
+        self.assertEqual(sample["tasks"], report["tasks"]["in_double"])
+        self.assertGreater(sample["operations"], 0.0)
+        self.assertLess(sample["operations"], report["operations"]["executed"] / 2)
+        self.assertLessEqual(sample["preparing_seconds"], sample["seconds"])
+        self.assertLess(sample["seconds"], seconds)
+        out = self.succeed("run", NITROGEN, *options).out
+        self.assertRegex(out, r"Precision    \d+\.\d+ s in mixed precision, \d+\.\d GF/s; then \d+\.\d+ s in double precision")
+        self.assertIn(f"             {sample['tasks']} tasks, ", out)
+        exact = self.report(NITROGEN, "--tile-size", 4, "--device", "cpu")
+        self.assertNotIn("sample", exact)
+        # Tasks of a journal are not computed again.
+        journal = ("--journal", self.folder / "journal")
+        self.report(NITROGEN, *options, *journal)
+        self.assertEqual(self.report(NITROGEN, *options, *journal)["sample"]["tasks"], 0)
+
     def test_a_target_error_is_reached(self):
         for target in ("1e-6", "1e-10", "1e-18"):
             report = self.report(NITROGEN, "--tile-size", 6, "--omega2", "0,0.2", *EMULATED, "--target-error", target)
