@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -116,6 +117,15 @@ std::vector<double> numbers_of(const Packing& p) {
   std::vector<double> source(static_cast<std::size_t>(p.stride[p.outer] * p.extent[p.outer]));
   for (std::size_t n = 0; n < source.size(); ++n) source[n] = std::sin(1.0 + static_cast<double>(n));
   return source;
+}
+
+// The kernel reads the scale as a float.
+TEST(SplitHalf, StoresScalesThatMakeUpForTruncation) {
+  for (const int shift : {-127, -1, 0, 5, 126}) {
+    const auto bits = std::uint32_t{SplitHalf::scale_element(shift, 1)} << 16 | SplitHalf::scale_element(shift, 0);
+    EXPECT_EQ(static_cast<double>(std::bit_cast<float>(bits)), std::ldexp(SplitHalf::scale_growth, -shift));
+    for (int n = 2; n < SplitHalf::scale_elements; ++n) EXPECT_EQ(SplitHalf::scale_element(shift, n), 0);
+  }
 }
 
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.
