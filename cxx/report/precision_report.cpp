@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "cxx/cuda/runtime/slow_double.hpp"
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/device_report.hpp"
 
@@ -43,6 +44,15 @@ std::string describe_precision(const Calculation& calculation, const Calculation
   return text;
 }
 
+std::string precision_advice(const Calculation& calculation) {
+  if (calculation.options().precision == Precision::mixed) return {};
+  if (calculation.devices().empty()) return {};
+  const Plan& plan = calculation.plan();
+  double of_sample = 0.0;
+  for (const std::size_t task : expected_sample(plan)) of_sample += plan.operations[task];
+  return advise_mixed_precision(calculation.devices(), plan.total_operations, of_sample);
+}
+
 std::string describe_sample(const CalculationResult& result) {
   if (!result.sample) return {};
   const SampleReport& sample = *result.sample;
@@ -60,6 +70,8 @@ void add_precision(const Calculation& calculation, const CalculationResult& resu
   report["settings"]["target_error"] =
       options.target_error ? nlohmann::ordered_json(*options.target_error) : nlohmann::ordered_json();
   report["tasks"]["in_double"] = result.tasks_in_double;
+  if (std::string advice = precision_advice(calculation); !advice.empty())
+    report["precision_advice"] = std::move(advice);
   if (options.precision != Precision::mixed) return;
   for (std::size_t w = 0; w < result.energies.size(); ++w) {
     report["energies"][w]["uncorrected"] = json_energies(result.energies[w].uncorrected);

@@ -112,6 +112,8 @@ std::string describe_plan(const Calculation& calculation) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
+    if (const std::string advice = precision_advice(calculation); !advice.empty())
+      text += fmt::format("             {}\n", advice);
     return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
                               bytes(calculation.operand_bytes()), rotated,
                               calculation.shares_operands() ? "on all hosts" : "on the host",

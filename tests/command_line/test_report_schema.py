@@ -50,6 +50,8 @@ class Schema(ProgramTest):
             self.assert_valid("info", source)
             self.assert_valid("info", source, "--no-check")
             self.assert_valid("plan", source, "--gpus", 2)
+            self.assert_valid("plan", source, "--precision", "mixed", "--gpu-model", "l40s")
+            self.assert_valid("plan", source, "--gpu-model", "gb10")
             self.assert_valid("bench", source, "--threads", 1, "--repeats", 1)
         self.assert_valid("plan", "--occupied", 20, "--virtual", 100, "--gpus", 0)
 
