@@ -117,22 +117,20 @@ double bias_of(const Matrices& matrices) {
   return bias;
 }
 
-/// The sums of tensor cores truncate. Half of the largest bias is made up for, so an energy is wrong by at most twice
-/// the other half, 6e-7 of it. The bias does not grow with the number of contracted indices.
+/// The sums of tensor cores truncate. About half of the largest bias is made up for, so an energy is wrong by at most
+/// twice the rest, 5e-7 of it. The bias does not grow with the number of contracted indices.
 TEST(SplitProduct, HasASmallBiasForAllLengths) {
-  constexpr double largest = 3e-7;
-  for (const std::int64_t k : {1, 16, 48, 64, 320, 1280}) {
+  constexpr double largest = 2.5e-7;
+  for (const std::int64_t k : {1, 16, 17, 48, 64, 320, 1280}) {
     EXPECT_LT(std::abs(bias_of(Matrices(64, 8, k, true))), largest) << k;
   }
-  // The longest sum of which all is in the first instruction: all later instructions truncate the whole sum.
-  for (const std::int64_t k : {16, 40, 64}) {
+  // Nearly all of the sum is in the first instruction: all later instructions truncate the whole sum.
+  for (const std::int64_t k : {16, 20, 40, 64}) {
     Matrices matrices(64, 8, k, true);
     for (std::int64_t row = 0; row < matrices.m; ++row) {
       for (std::int64_t x = 1; x < k; ++x) matrices.a[static_cast<std::size_t>(row * matrices.stride + x)] *= 1e-3;
     }
-    const double bias = bias_of(matrices);
-    EXPECT_LT(std::abs(bias), largest) << k;
-    EXPECT_EQ(bias < 0.0, k > 16) << "seven truncations lose more than is made up for, and one loses less";
+    EXPECT_LT(std::abs(bias_of(matrices)), largest) << k;
   }
 }
 
