@@ -44,6 +44,6 @@ KernelRates kernel_rates(const GpuModel& model);
 struct MeasuredRates {
   double spin_orbital, spin_adapted;
 };
-inline constexpr MeasuredRates measured_in_double{53.2e12, 49.4e12}, measured_in_mixed{146e12, 146e12};
+inline constexpr MeasuredRates measured_in_double{53.2e12, 49.4e12}, measured_in_mixed{145e12, 121e12};
 
 }  // namespace trifuse::gpu
