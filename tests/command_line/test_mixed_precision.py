@@ -8,6 +8,7 @@ from trifuse_program import CASES, DATA, GOOD_CASES, ProgramTest, mpirun, read_r
 EMULATED = ("--device", "cpu", "--precision", "mixed")
 NITROGEN = DATA / "n2_200_ccpvdz_d2h_rhf_fc2_t10"
 CARBENE = DATA / "ch2_631g_c1_uhf_t3"
+DUMPS = DATA.parent / "dumps"
 # More tasks take long and tell nothing new.
 MOST_TASKS = 3000
 LEAST_CASES = 200
@@ -46,6 +47,21 @@ class MixedPrecision(ProgramTest):
                                 uncovered.append((name, *options, error, found["error_bar"][energy]))
         self.assertGreaterEqual(cases, LEAST_CASES)
         self.assertLessEqual(len(uncovered), cases // 20, uncovered)
+
+    def test_diffuse_bases_and_more_than_twenty_orbitals(self):
+        """Sums of contracted indices are long here, and their first terms are the largest: they truncate most."""
+        for name, size in (("hf_160_augccpvdz_rhf_fc1", 4), ("benzene_sto3g_rhf", 6)):
+            with self.subTest(name):
+                options = ("--tile-size", size, "--device", "cpu")
+                exact = self.report(DUMPS / f"{name}.h5", *options)["energies"][0]
+                mixed = self.report(DUMPS / f"{name}.h5", *options, "--precision", "mixed")
+                self.assertLess(mixed["tasks"]["in_double"], mixed["tasks"]["total"] // 4)
+                found = mixed["energies"][0]
+                for energy in ("E[T]", "E(T)"):
+                    error = abs(found[energy] - exact[energy])
+                    self.assertLessEqual(error, max(1e-9, 2e-8 * abs(exact[energy])))
+                    self.assertLessEqual(error, 3 * found["error_bar"][energy])
+                    self.assertLessEqual(abs(found["uncorrected"][energy] - exact[energy]), 3e-7 * abs(exact[energy]))
 
     def test_the_energy_is_printed_with_its_bar(self):
         out = self.succeed("run", NITROGEN, "--tile-size", 4, *EMULATED).out
