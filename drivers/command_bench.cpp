@@ -18,6 +18,8 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/report/device_report.hpp"
+#include "cxx/report/precision_report.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
@@ -43,7 +45,6 @@ struct BenchCommand {
   std::optional<std::int64_t> tile_size;
   int repeats = 3;
   bool kernels = false, tune = false, overwrite = false;
-  Precision precision = Precision::fp64;  ///< of the kernels that are measured
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) {
@@ -139,15 +140,11 @@ struct BenchCommand {
     print("{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
           to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
           calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
-    return {{"form", to_string(each)},
-            {"threads", calculation.threads()},
-            {"tasks", calculation.plan().tasks.size()},
-            {"operations", operations},
-            {"seconds", seconds},
-            {"flops_per_second", ours},
-            {"dgemm_1024_flops_per_second", dgemm},
-            {"ratio_to_dgemm", ratios},
-            {"median_ratio_to_dgemm", median(ratios)}};
+    return {{"form", to_string(each)},          {"precision", to_string(options.precision)},
+            {"threads", calculation.threads()}, {"tasks", calculation.plan().tasks.size()},
+            {"operations", operations},         {"seconds", seconds},
+            {"flops_per_second", ours},         {"dgemm_1024_flops_per_second", dgemm},
+            {"ratio_to_dgemm", ratios},         {"median_ratio_to_dgemm", median(ratios)}};
   }
 
   /// Measures single tasks with their operands on one device. Measures cuBLAS before and after each task, on the same
@@ -161,12 +158,12 @@ struct BenchCommand {
           "to DGEMM", "us/tile", "spill");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     const std::vector<std::string> names =
-        tune ? candidate_kernels(precision, number) : std::vector<std::string>{options.kernel};
+        tune ? candidate_kernels(options.precision, number) : std::vector<std::string>{options.kernel};
     for (const KernelCase& which : standard_kernel_cases()) {
       std::map<std::string, double> rates;
       for (const std::string& name : names) {
         const double before = time_cublas_dgemm(8192, 3, number);
-        const KernelTimes times = time_kernel(which, name, precision, std::max(repeats, 5), number);
+        const KernelTimes times = time_kernel(which, name, options.precision, std::max(repeats, 5), number);
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double seconds = median(times.seconds), rate = which.operations() / seconds;
         print("{:<26} {:<20} {:>8} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f} {:>9.2f} {:>6}\n", which.name, times.kernel,
@@ -186,7 +183,7 @@ struct BenchCommand {
                            {"registers", times.registers},
                            {"local_bytes", times.local_bytes}});
       }
-      if (tune) print("{:<26} {}\n", "", advice(chosen_kernel(which, precision, number), rates));
+      if (tune) print("{:<26} {}\n", "", advice(chosen_kernel(which, options.precision, number), rates));
     }
     return results;
   }
@@ -202,6 +199,41 @@ struct BenchCommand {
                          : fmt::format("a run uses {}, but {} is {:.0f} % faster", chosen, fastest->first, 100 * gain);
   }
 
+  /// Measures whole runs in mixed precision on the devices, with their samples in double precision. Rates count each
+  /// task once.
+  nlohmann::ordered_json measure_mixed_runs(const Calculation& calculation) const {
+    std::vector<double> ours, seconds, of_samples, loading;
+    CalculationResult result;
+    for (int r = 0; r < repeats; ++r) {
+      result = calculation.run();
+      seconds.push_back(result.seconds_tasks);
+      of_samples.push_back(result.sample->seconds);
+      loading.push_back(result.seconds_loading);
+      ours.push_back((result.operations - result.sample->operations) / seconds.back());
+    }
+    const SampleReport& sample = *result.sample;
+    const double operations = result.operations - sample.operations;
+    const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
+    const std::string form = to_string(calculation.plan().formulation);
+    print(
+        "{:<13} {:8.3f} s   {:7.2f} TF/s   ({} tasks in mixed precision, median of {})\n"
+        "             {:.3f} s of this for {} tasks in double precision; {:.2f} s reading operands\n{}{}{}\n",
+        form, median(seconds), median(ours) * 1e-12, result.tasks, repeats, median(of_samples), sample.tasks,
+        median(loading), describe_devices(calculation, result), describe_precision(calculation, result),
+        dgemm > 0.0 ? fmt::format("\ncuBLAS       DGEMM 8192: {:.2f} TF/s on each GPU\n", dgemm * 1e-12) : "");
+    nlohmann::ordered_json entry = {{"form", form},
+                                    {"precision", to_string(options.precision)},
+                                    {"tasks", result.tasks},
+                                    {"operations", operations},
+                                    {"load_seconds", median(loading)},
+                                    {"seconds", seconds},
+                                    {"sample_seconds", of_samples},
+                                    {"flops_per_second", ours},
+                                    {"dgemm_8192_flops_per_second", dgemm}};
+    if (result.cuda) entry["cuda"] = json_devices(calculation, *result.cuda, rate_without_sample(result));
+    return entry;
+  }
+
   /// Measures a calculation on the devices. Measures cuBLAS on the first device afterwards, when its memory is free
   /// again.
   nlohmann::ordered_json measure_devices(const TileSource& amplitudes, SpinFormulation each) const {
@@ -209,6 +241,7 @@ struct BenchCommand {
     chosen.formulation = each;
     chosen.executor = ExecutorKind::cuda;
     const Calculation calculation = planned(amplitudes, chosen);
+    if (options.precision == Precision::mixed) return measure_mixed_runs(calculation);
     const double before = wall_seconds();
     auto executor = calculation.make_cuda_executor();
     const double loading = wall_seconds() - before;
@@ -235,6 +268,7 @@ struct BenchCommand {
                                   median(ours) / all_dgemm)
                     : "");
     return {{"form", to_string(each)},
+            {"precision", to_string(options.precision)},
             {"tasks", calculation.plan().tasks.size()},
             {"operations", operations},
             {"load_seconds", loading},
@@ -292,9 +326,9 @@ void add_bench(CLI::App& app, int&) {
       ->add_option_function<std::string>(
           "--precision",
           [command](const std::string& name) {
-            command->precision = name == precision_names[1] ? Precision::mixed : Precision::fp64;
+            command->options.precision = name == precision_names[1] ? Precision::mixed : Precision::fp64;
           },
-          "Precision of the kernels for --kernels and --tune")
+          "double, or mixed: GPUs compute faster (CPU: slow test)")
       ->check(CLI::IsMember({precision_names[0], precision_names[1]}))
       ->default_str(precision_names[0]);
   bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");

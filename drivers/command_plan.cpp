@@ -37,6 +37,7 @@ struct PlanCommand {
   std::optional<std::int64_t> tile_size;
   std::optional<int> ranks, gpus, nodes;
   std::vector<std::string> assumptions, measured;
+  std::string precision = precision_names[0];
   bool overwrite = false;
 
   void execute() const {
@@ -45,6 +46,9 @@ struct PlanCommand {
     const std::unique_ptr<TileSource> molecule = open();
     const JobShape job = job_shape();
     if (job.gpus == 0 && !trace.empty()) throw UsageError("--trace shows GPUs, but --gpus 0 has none.");
+    if (job.gpus == 0 && precision_of_tasks() == Precision::mixed) {
+      throw UsageError("--precision mixed is for GPUs, but --gpus 0 has none; leave one of them out.");
+    }
     Outputs outputs(overwrite);
     if (!source.path.empty()) {
       source.protect_in(outputs);
@@ -65,7 +69,7 @@ struct PlanCommand {
     const Plan plan = make_plan(tiles, problem.formulation);
     status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
-    const Inspection inspection(plan, problem);
+    const Inspection inspection(plan, problem, precision_of_tasks());
 
     PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
                       {},        {}};
@@ -76,12 +80,17 @@ struct PlanCommand {
                                                            : report.prediction.operand_bytes;
       report.prediction = predict(plan, problem, inspection, machine, reads);
     }
+    if (inspection.precision() == Precision::fp64 && job.gpus > 0 && machine.double_is_slow()) {
+      status.show("Predicting mixed precision");
+      const Prediction mixed = predict(plan, problem, Inspection(plan, problem, Precision::mixed), machine,
+                                       without_lanes(report.prediction.job));
+      if (mixed.seconds() < report.prediction.seconds()) report.mixed = mixed;
+    }
     if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
       report.rotation = predict_rotation(rotation_cost(*molecule), report.prediction, machine);
     }
-    JobShape of_curve = report.prediction.job;
+    JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
-    of_curve.lanes = 0;
     PlanBudget budget;
     report.curve = scaling_curve(plan, problem, inspection, machine, of_curve, report.prediction, budget, status);
     report.sizes = other_tiles(*molecule, problem, plan, machine, of_curve, report.prediction, budget, status);
@@ -98,6 +107,14 @@ struct PlanCommand {
   }
 
  private:
+  Precision precision_of_tasks() const { return precision == precision_names[1] ? Precision::mixed : Precision::fp64; }
+
+  /// The same job without a timeline.
+  static JobShape without_lanes(JobShape job) {
+    job.lanes = 0;
+    return job;
+  }
+
   std::unique_ptr<TileSource> open() const {
     if (!source.path.empty()) {
       if (occupied || virtuals) {
@@ -201,7 +218,7 @@ struct PlanCommand {
       status.show(fmt::format("Trying {} tiles", size ? std::to_string(*size) : "other"));
       const Plan other = make_plan(tiles, problem.formulation);
       if (!budget.take(other, {job})) continue;
-      const Inspection inspection(other, problem);
+      const Inspection inspection(other, problem, chosen.precision);
       const Prediction prediction = predict(other, problem, inspection, machine, job);
       if (!prediction.obstacles.empty() && chosen.obstacles.empty()) continue;
       const TileSizes sizes = largest_tiles(tiles);
@@ -223,7 +240,7 @@ struct PlanCommand {
       const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.formulation, true, {});
       require_predictable(tiles, run.formulation);
       const Plan plan = make_plan(tiles, run.formulation);
-      const Inspection inspection(plan, problem);
+      const Inspection inspection(plan, problem, run.precision);
       JobShape job;
       job.ranks = run.ranks;
       job.gpus = run.gpus;
@@ -267,6 +284,9 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::Range(1, 200000));
   plan->add_option("--gpu-model", command->gpu_model, "Model of the GPUs")
       ->check(CLI::IsMember(gpu_models()))
+      ->capture_default_str();
+  plan->add_option("--precision", command->precision, "double, or mixed with its sample in double precision")
+      ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
       ->capture_default_str();
   plan->add_option("--memory", command->memory, "Memory to use on each GPU, for example 40GiB; default: all");
   plan->add_option("--operands", command->operands,

@@ -184,8 +184,7 @@ struct RunCommand {
     times.whole = wall_seconds() - begin;
     progress.finish();
     if (!speaks) return;
-    // The report of the GPUs of this rank is not that of all ranks.
-    if (job != nullptr) result.cuda.reset();
+    if (job != nullptr) result.remove_device_reports();
     std::string energies =
         describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
     if (job != nullptr) energies += describe_workers(result.ranks);

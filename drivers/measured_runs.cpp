@@ -60,6 +60,11 @@ SpinFormulation formulation_of(const Json& name) {
                                                           : SpinFormulation::spin_orbital;
 }
 
+/// `object`: has the precision of a run. Reports of older versions do not tell it.
+Precision precision_of(const Json& object) {
+  return object.value("precision", precision_names[0]) == precision_names[1] ? Precision::mixed : Precision::fp64;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) throw InputError("the report has no times");
   std::sort(values.begin(), values.end());
@@ -80,6 +85,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
       if (!result.contains("cuda")) continue;
       MeasuredRun each = run;
       each.formulation = formulation_of(result.at("form"));
+      each.precision = precision_of(result);
       each.seconds_tasks = median(result.at("seconds").get<std::vector<double>>());
       each.seconds_loading = result.at("load_seconds");
       read_cuda(result.at("cuda"), each);
@@ -89,6 +95,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
     return runs;
   }
   run.formulation = formulation_of(report.at("plan").at("form"));
+  if (report.contains("settings")) run.precision = precision_of(report.at("settings"));
   run.tiles = tiles_of(report.at("plan"), run.restricted);
   run.seconds_tasks = report.at("timings").at("task_seconds");
   run.seconds_loading = report.at("timings").at("load_seconds");

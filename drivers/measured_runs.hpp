@@ -14,6 +14,7 @@ namespace trifuse::cli {
 struct MeasuredRun {
   std::string path;                                             ///< path of the report
   SpinFormulation formulation = SpinFormulation::spin_adapted;  ///< spin formulation of the energy
+  Precision precision = Precision::fp64;                        ///< precision of the tasks
   bool restricted = true;                                       ///< true for an RHF reference
   std::array<std::int64_t, 2> occupied{}, virtuals{};           ///< number of orbitals: alpha, beta
   int irreps = 1;                                               ///< number of irreps in use

@@ -120,14 +120,34 @@ std::string describe_schedule(const Prediction& p) {
   return text;
 }
 
+/// The sample of mixed precision, or what mixed precision would take where double precision is slow.
+std::string describe_precision(const PlanReport& report) {
+  const Prediction& p = report.prediction;
+  const char* const not_measured = report.machine.measured ? "" : "; not measured";
+  if (p.sample) {
+    return fmt::format(
+        "Precision    mixed: {:.2f} s of tasks, then {:.2f} s for the sample in double precision: {} of {} tasks;\n"
+        "             its operations are {:.2f} % of all, and {} of panels are sent for it{}\n",
+        p.tasks.seconds, p.sample->seconds(), p.sample->tasks, report.plan.tasks.size(),
+        100.0 * p.sample->operations / std::max(1.0, p.operations), format_bytes(p.sample->run.bytes_sent),
+        not_measured);
+  }
+  if (!report.mixed) return "";
+  return fmt::format(
+      "Precision    {} has few units for double precision: --precision mixed would take {:.2f} s instead of {:.2f} s "
+      "in\n"
+      "             all, with an error bar{}\n",
+      report.machine.gpu, report.mixed->seconds(), p.seconds(), not_measured);
+}
+
 std::string describe_curve(const PlanReport& report) {
   const bool gpus = report.prediction.job.gpus > 0;
   std::string text = fmt::format("\n{:>8} {:>11} {:>11} {:>10} {:>10} {:>12}\n", gpus ? "GPUs" : "ranks", "tasks, s",
                                  "in all, s", "schedule", "scaling", "rate");
   for (const Prediction& point : report.curve) {
     text += fmt::format("{:>8} {:>11.2f} {:>11.2f} {:>8.1f} % {:>8.1f} % {:>12}{}\n", gpus_or_ranks(point),
-                        point.tasks.seconds, point.seconds(), 100.0 * point.tasks.efficiency(),
-                        100.0 * report.scaling(point), rate(point.operations / point.tasks.seconds),
+                        point.seconds_of_tasks(), point.seconds(), 100.0 * point.tasks.efficiency(),
+                        100.0 * report.scaling(point), rate(point.operations / point.seconds_of_tasks()),
                         point.obstacles.empty() ? "" : "  does not fit");
   }
   return text;
@@ -178,9 +198,10 @@ std::string describe(const PlanReport& report) {
   const Prediction& p = report.prediction;
   const TileSizes largest = largest_tiles(report.plan.tiles);
   std::string text = describe_source(report.molecule);
-  text += fmt::format(
-      "Job          {}{} on {}, {}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
-      p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"), plural(p.job.ranks, "rank"));
+  text +=
+      fmt::format("Job          {}{} on {}, {}{}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
+                  p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"),
+                  plural(p.job.ranks, "rank"), p.precision == Precision::mixed ? ", mixed precision" : "");
   text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {:.3g} operations\n",
                       to_string(report.plan.formulation), largest.holes, largest.particles, report.plan.tasks.size(),
                       report.plan.total_operations);
@@ -197,8 +218,8 @@ std::string describe(const PlanReport& report) {
       "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} starting, {:.2f} {}, {:.2f} tasks, "
       "{:.2f} final sum\n",
       p.seconds(), p.seconds_checking, p.seconds_planning, p.seconds_startup, p.seconds_loading,
-      p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.tasks.seconds, p.seconds_sum);
-  text += describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
+      p.job.read_bytes > 0.0 ? "reading files and operands" : "making operands", p.seconds_of_tasks(), p.seconds_sum);
+  text += describe_precision(report) + describe_schedule(p) + describe_curve(report) + describe_suggestions(report);
   const std::string kernels = p.job.gpus == 0 ? fmt::format("cores of {:.0f} GF/s", report.machine.core_rate * 1e-9)
                               : report.machine.measured
                                   ? "kernels as measured on one H200"
@@ -218,70 +239,80 @@ std::string describe(const std::vector<ComparedRun>& runs) {
     std::string name = printable(run.path);
     constexpr std::size_t longest = 28;
     if (name.size() > longest) name = "..." + name.substr(name.size() - longest + 3);
-    text += fmt::format(
-        "{:<28} {:>5} {:>6} {:>11.2f} {:>11.2f} {:>6.1f} % {:>11} {:>11.2f}\n", name, run.gpus, run.ranks,
-        run.seconds_tasks, prediction.tasks.seconds, 100.0 * (prediction.tasks.seconds / run.seconds_tasks - 1.0),
-        run.bytes_sent ? fmt::format("{:.2f}", *run.bytes_sent / gib) : "", prediction.tasks.bytes_sent / gib);
+    text += fmt::format("{:<28} {:>5} {:>6} {:>11.2f} {:>11.2f} {:>6.1f} % {:>11} {:>11.2f}\n", name, run.gpus,
+                        run.ranks, run.seconds_tasks, prediction.seconds_of_tasks(),
+                        100.0 * (prediction.seconds_of_tasks() / run.seconds_tasks - 1.0),
+                        run.bytes_sent ? fmt::format("{:.2f}", *run.bytes_sent / gib) : "",
+                        prediction.tasks.bytes_sent / gib);
   }
   return text;
 }
 
 namespace {
 
+/// The memory layout of a GPU.
+nlohmann::ordered_json json_memory(const GpuMemory& gpu) {
+  return {{"budget", gpu.budget},           {"workers", gpu.workers},
+          {"scratch", gpu.scratch},         {"slabs", gpu.slabs},
+          {"all_slabs", gpu.all_slabs},     {"panels", gpu.panels},
+          {"working_set", gpu.working_set}, {"read_ahead", gpu.read_ahead},
+          {"all_panels", gpu.all_panels}};
+}
+
 nlohmann::ordered_json json_prediction(const Prediction& p) {
   const Simulation& tasks = p.tasks;
   const Shares shares = shares_of(tasks);
-  return {{"gpus", p.job.gpus},
-          {"ranks", p.job.ranks},
-          {"nodes", p.job.nodes},
-          {"seconds", p.seconds()},
-          {"seconds_of",
-           {{"check", p.seconds_checking},
-            {"start", p.seconds_startup},
-            {"planning", p.seconds_planning},
-            {"operands", p.seconds_loading},
-            {"tasks", tasks.seconds},
-            {"sum", p.seconds_sum}}},
-          {"operations", p.operations},
-          {"operations_per_second", p.operations / tasks.seconds},
-          {"schedule",
-           {{"efficiency", tasks.efficiency()},
-            {"tail_seconds", tasks.tail()},
-            {"kernels", shares.kernels},
-            {"idle_at_end", shares.end},
-            {"waiting", shares.rest},
-            {"work_chunks", tasks.chunks},
-            {"batches", tasks.batches},
-            {"counter_calls", tasks.counter_calls},
-            {"counter_waiting_seconds", tasks.counter_waiting},
-            {"operations_on_cores", tasks.core_operations}}},
-          {"bytes_sent", tasks.bytes_sent},
-          {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
-          {"bytes_needed",
-           tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed) : nlohmann::ordered_json()},
-          {"panels_dropped", tasks.panels_dropped},
-          {"factors",
-           {{"operations", tasks.made_operations},
-            {"seconds_of_all_gpus", tasks.making_busy},
-            {"slabs_sent", tasks.slabs_sent}}},
-          {"memory",
-           {{"operands_shared", p.shared_operands},
-            {"rank_bytes", p.operand_bytes},
-            {"owned_for_other_gpus", p.owned_bytes},
-            {"node_bytes", p.node_bytes},
-            {"factors_rank_bytes", p.factor_bytes},
-            {"factors_node_bytes", p.node_factor_bytes},
-            {"gpu",
-             {{"budget", p.gpu.budget},
-              {"workers", p.gpu.workers},
-              {"scratch", p.gpu.scratch},
-              {"slabs", p.gpu.slabs},
-              {"all_slabs", p.gpu.all_slabs},
-              {"panels", p.gpu.panels},
-              {"working_set", p.gpu.working_set},
-              {"read_ahead", p.gpu.read_ahead},
-              {"all_panels", p.gpu.all_panels}}}}},
-          {"obstacles", p.obstacles}};
+  nlohmann::ordered_json json = {{"gpus", p.job.gpus},
+                                 {"ranks", p.job.ranks},
+                                 {"nodes", p.job.nodes},
+                                 {"seconds", p.seconds()},
+                                 {"seconds_of",
+                                  {{"check", p.seconds_checking},
+                                   {"start", p.seconds_startup},
+                                   {"planning", p.seconds_planning},
+                                   {"operands", p.seconds_loading},
+                                   {"tasks", tasks.seconds},
+                                   {"sum", p.seconds_sum}}},
+                                 {"operations", p.operations},
+                                 {"operations_per_second", p.operations / tasks.seconds},
+                                 {"schedule",
+                                  {{"efficiency", tasks.efficiency()},
+                                   {"tail_seconds", tasks.tail()},
+                                   {"kernels", shares.kernels},
+                                   {"idle_at_end", shares.end},
+                                   {"waiting", shares.rest},
+                                   {"work_chunks", tasks.chunks},
+                                   {"batches", tasks.batches},
+                                   {"counter_calls", tasks.counter_calls},
+                                   {"counter_waiting_seconds", tasks.counter_waiting},
+                                   {"operations_on_cores", tasks.core_operations}}},
+                                 {"bytes_sent", tasks.bytes_sent},
+                                 {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
+                                 {"bytes_needed", tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed)
+                                                                           : nlohmann::ordered_json()},
+                                 {"panels_dropped", tasks.panels_dropped},
+                                 {"factors",
+                                  {{"operations", tasks.made_operations},
+                                   {"seconds_of_all_gpus", tasks.making_busy},
+                                   {"slabs_sent", tasks.slabs_sent}}},
+                                 {"memory",
+                                  {{"operands_shared", p.shared_operands},
+                                   {"rank_bytes", p.operand_bytes},
+                                   {"owned_for_other_gpus", p.owned_bytes},
+                                   {"node_bytes", p.node_bytes},
+                                   {"factors_rank_bytes", p.factor_bytes},
+                                   {"factors_node_bytes", p.node_factor_bytes},
+                                   {"gpu", json_memory(p.gpu)}}},
+                                 {"obstacles", p.obstacles}};
+  if (!p.sample) return json;
+  json["seconds_of"]["sample"] = p.sample->seconds();
+  json["sample"] = {{"tasks", p.sample->tasks},
+                    {"operations", p.sample->operations},
+                    {"seconds", p.sample->seconds()},
+                    {"preparing_seconds", p.sample->seconds_preparing},
+                    {"bytes_sent", p.sample->run.bytes_sent},
+                    {"memory", json_memory(p.sample->gpu)}};
+  return json;
 }
 
 }  // namespace
@@ -293,7 +324,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
     const double value = report.machine.*number.value;
     const char* source = value != usual.*number.value ? "given by --assume"
                          : usual.measured             ? number.source
-                                                      : "same as h200, or scaled by data sheets";
+                                                      : "not measured: same as h200, or scaled by data sheets";
     machine[number.name] = {{"value", value}, {"unit", number.unit}, {"meaning", number.meaning}, {"source", source}};
   }
   const TileSizes largest = largest_tiles(report.plan.tiles);
@@ -303,10 +334,13 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
                                  {"operations", report.plan.total_operations},
                                  {"largest_tiles", {{"holes", largest.holes}, {"particles", largest.particles}}},
                                  {"gpu_model", report.machine.gpu},
+                                 {"gpu_model_measured", report.machine.measured},
+                                 {"precision", to_string(report.prediction.precision)},
                                  {"machine", machine},
                                  {"prediction", json_prediction(report.prediction)},
                                  {"curve", nlohmann::ordered_json::array()},
                                  {"tile_sizes", nlohmann::ordered_json::array()}};
+  if (report.mixed) json["mixed_precision"] = json_prediction(*report.mixed);
   if (report.rotation) {
     json["prediction"]["memory"]["rotation"] = {{"rotated_rank_bytes", report.rotation->rotated_bytes},
                                                 {"peak_rank_bytes", report.rotation->peak_bytes}};

@@ -30,6 +30,8 @@ struct PlanReport {
   std::vector<Prediction> curve;     ///< the same job on fewer GPUs (or ranks), ascending; the job itself is last
   std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first
   std::optional<RotationPrediction> rotation = {};  ///< if semicanonical orbitals are possible
+  std::optional<Prediction> mixed =
+      {};  ///< the job in mixed precision, if this is faster and GPUs are slow in double precision
 
   /// Speed-up of a point of the curve relative to the first point, divided by the ratio of their numbers of GPUs (or
   /// ranks).

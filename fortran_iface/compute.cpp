@@ -193,7 +193,7 @@ void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks
   setup.warnings = of_checks;
   setup.warnings.insert(setup.warnings.end(), setup.result.warnings.begin(), setup.result.warnings.end());
   setup.ccsd_energy = total_ccsd_energy(right.info(), checks.right.ccsd_energy);
-  if (distributed) setup.result.cuda.reset();  // the report of the GPUs of this rank is not that of all ranks
+  if (distributed) setup.result.remove_device_reports();
   auto report = json_report(calculation, setup.result, times, right, left, checks.right, checks.left_if_any());
   if (distributed) {
     report["ranks"] = json_ranks(*distributed, setup.result);

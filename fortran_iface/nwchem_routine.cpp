@@ -13,6 +13,7 @@
 #include "cxx/parallel/caller_thread.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/report/precision_report.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
 #include "tce_tiles/nwchem_caller.hpp"
@@ -103,6 +104,14 @@ std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& 
   return choose_devices(visible_devices(), {});
 }
 
+/// Throws UsageError if mixed precision would be emulated on cores although the user did not ask for cores.
+void check_precision(const Options& options, const trifuse_nwchem_job& job) {
+  if (options.precision != Precision::mixed || options.device == Device::cpu || job.gpus_per_node > 0) return;
+  throw UsageError(
+      "Mixed precision is for GPUs, but NWChem's input gives the ranks none; write cuda 1 in the input, or leave out "
+      "set trifuse:precision. With set trifuse:device cpu it is emulated, slower than double precision.");
+}
+
 /// Converts settings to a string; null gives an empty one. Throws UsageError if they are too long.
 std::string checked_settings(const char* settings) {
   constexpr std::size_t longest = 1 << 16;
@@ -125,6 +134,7 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& 
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
     const Options options = nwchem::read_options(checked_settings(settings));
+    check_precision(options, job);
     setup.source = make_source(job, caller);
     distributed_options.calculation.formulation = options.formulation;
     distributed_options.calculation.omega2 = options.omega2;
@@ -150,6 +160,7 @@ class Report {
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
                       to_string(calculation.plan().formulation), setup.source->info().format));
     for (const std::string& line : rank_table(*setup.distributed)) print(line);
+    print_precision(calculation);
   }
 
   void end(const CalculationResult& result) const {
@@ -164,10 +175,26 @@ class Report {
         line += fmt::format("{} {} = {:.15f}", n == 0 ? ":" : ",", Energies::names[n], energy.total.values()[n]);
       }
       print(line);
+      if (!result.sample) continue;
+      print(fmt::format("Error bar {:.1e}; {:.15f} without the correction; {} of {} tasks in double precision",
+                        energy.error_bar.values().back(), energy.uncorrected.values().back(), result.tasks_in_double,
+                        result.tasks));
     }
   }
 
  private:
+  /// Says what is worth knowing about the precision before the tasks.
+  void print_precision(const Calculation& calculation) const {
+    if (calculation.options().precision == Precision::mixed) {
+      const bool emulated = calculation.options().executor == ExecutorKind::cpu && calculation.devices().empty();
+      print(fmt::format("Mixed precision, then a sample in double precision{}",
+                        emulated ? "; ranks without a GPU emulate it, slower than double precision" : ""));
+      return;
+    }
+    const std::string advice = precision_advice(calculation);
+    if (!advice.empty()) print(advice);
+  }
+
   void print(const std::string& line) const {
     if (job_.rank != 0) return;
     const std::string shown = printable(line);

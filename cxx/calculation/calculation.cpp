@@ -60,6 +60,11 @@ const Problem& Calculation::problem() const {
   return context_->problem();
 }
 
+void CalculationResult::remove_device_reports() {
+  cuda.reset();
+  if (sample) sample->cuda.reset();
+}
+
 bool Calculation::two_sided() const {
   return context_->problem().two_sided();
 }

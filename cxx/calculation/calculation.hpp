@@ -113,6 +113,16 @@ struct StratumReport {
   bool spoiled = false;
 };
 
+/// The part of a run in mixed precision that computes a sample of tasks in double precision. It begins when all tasks
+/// have energies in mixed precision.
+struct SampleReport {
+  std::size_t tasks = 0;           ///< number of tasks that all ranks computed now
+  double operations = 0.0;         ///< floating-point operations of their products, by all ranks
+  double seconds = 0.0;            ///< wall time of this rank, with `seconds_preparing`
+  double seconds_preparing = 0.0;  ///< setting up the executor in double precision on this rank
+  std::optional<CudaReport> cuda;  ///< report of the GPUs of this rank in double precision
+};
+
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.
 struct CalculationResult {
   std::vector<TriplesEnergy> energies;  ///< [omega2], in the order of Problem::omega2
@@ -121,15 +131,20 @@ struct CalculationResult {
   double operations = 0.0;              ///< floating-point operations of the products executed now, by all ranks
   double seconds_journal = 0.0;         ///< opening the journal and computing the fingerprint of the input
   double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
-  double seconds_tasks = 0.0;           ///< executing tasks
-  std::optional<CudaReport> cuda;       ///< report of the GPUs of this rank
+  double seconds_tasks = 0.0;           ///< executing tasks, with those of the sample
+  /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
+  std::optional<CudaReport> cuda;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
-  std::size_t tasks_in_double = 0;    ///< number of tasks whose energies in double precision are used
-  std::vector<StratumReport> strata;  ///< mixed precision: the strata of the sample; else empty
-  std::vector<RankWork> ranks;        ///< [rank] what each rank did
-  std::vector<std::string> warnings;  ///< sentences about failed GPUs (of all ranks), the journal and the energies
+  std::size_t tasks_in_double = 0;     ///< number of tasks whose energies in double precision are used
+  std::vector<StratumReport> strata;   ///< mixed precision: the strata of the sample; else empty
+  std::optional<SampleReport> sample;  ///< mixed precision: how the sample was computed
+  std::vector<RankWork> ranks;         ///< [rank] what each rank did
+  std::vector<std::string> warnings;   ///< sentences about failed GPUs (of all ranks), the journal and the energies
+
+  /// Removes the reports of the GPUs of this rank. They are not those of all ranks of a job.
+  void remove_device_reports();
 };
 
 /// A calculation that is set up and planned. `run` computes the energies.

@@ -32,6 +32,12 @@ double sum_of_parts(const std::array<double, numbers>& x, std::size_t n) {
   return sum;
 }
 
+std::array<double, count> sums_of_parts(const std::array<double, numbers>& x) {
+  std::array<double, count> sums{};
+  for (std::size_t n = 0; n < count; ++n) sums[n] = sum_of_parts(x, n);
+  return sums;
+}
+
 std::array<double, numbers> difference(const TaskEnergy& exact, const TaskEnergy& mixed) {
   std::array<double, numbers> d = exact.as_numbers();
   const auto less = mixed.as_numbers();
@@ -45,10 +51,11 @@ bool finite(const TaskEnergy& energy) {
 }
 
 /// Half of the 97.5 % quantile of Student's distribution: two bars of this many standard errors contain 95 %. The
-/// series is accurate to 1e-3 for 10 and more degrees of freedom.
+/// series is accurate to 1e-3 for 10 and more degrees of freedom. The factor allows for residuals with longer tails
+/// than those of the normal distribution: open shells in diffuse bases have them.
 double bars_per_standard_error(double freedom) {
-  constexpr double normal = 1.95996, first = 2.37227, second = 2.82250;
-  return (normal + first / freedom + second / (freedom * freedom)) / 2.0;
+  constexpr double normal = 1.95996, first = 2.37227, second = 2.82250, tails = 1.25;
+  return tails * (normal + first / freedom + second / (freedom * freedom)) / 2.0;
 }
 
 }  // namespace
@@ -154,50 +161,51 @@ std::vector<std::size_t> MixedEnergies::estimated_tasks(const State& state) cons
   return tasks;
 }
 
-MixedEnergies::Numbers MixedEnergies::ratios(const std::vector<Sampled>& sample, std::size_t w) const {
-  Numbers error{}, auxiliary{};
+MixedEnergies::PerEnergy MixedEnergies::ratios(const std::vector<Sampled>& sample, std::size_t w) const {
+  PerEnergy error{}, auxiliary{};
   for (const auto& [task, size, not_chosen] : sample) {
     if (size == 0.0) continue;
-    const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(mixed(task, w));
-    for (std::size_t n = 0; n < numbers; ++n) {
+    const PerEnergy d = sums_of_parts(difference(exact(task, w), mixed(task, w))),
+                    x = sums_of_parts(auxiliary_numbers(mixed(task, w)));
+    for (std::size_t n = 0; n < count; ++n) {
       error[n] += not_chosen * d[n] / size;
       auxiliary[n] += not_chosen * x[n] / size;
     }
   }
-  for (std::size_t n = 0; n < numbers; ++n) error[n] = auxiliary[n] > 0.0 ? error[n] / auxiliary[n] : 0.0;
+  for (std::size_t n = 0; n < count; ++n) error[n] = auxiliary[n] > 0.0 ? error[n] / auxiliary[n] : 0.0;
   return error;
 }
 
 MixedEnergies::PerEnergy MixedEnergies::squared_bars(const State& state, std::size_t w) const {
   PerEnergy squares{};
   if (state.spoiled) return squares;
-  Numbers of_rest{}, of_sample{};
+  PerEnergy of_rest{}, of_sample{};
   for (const std::size_t task : estimated_tasks(state)) {
-    const Numbers x = auxiliary_numbers(mixed(task, w));
-    for (std::size_t n = 0; n < numbers; ++n) of_rest[n] += x[n];
+    const PerEnergy x = sums_of_parts(auxiliary_numbers(mixed(task, w)));
+    for (std::size_t n = 0; n < count; ++n) of_rest[n] += x[n];
   }
   const std::vector<Sampled>& sample = state.sample;
-  const Numbers ratio = ratios(sample, w);
+  const PerEnergy ratio = ratios(sample, w);
   double drawings = 0.0;
   for (const auto& [task, size, not_chosen] : sample) {
     if (size == 0.0 || not_chosen == 0.0) continue;
     drawings += 1.0;
-    const Numbers x = auxiliary_numbers(mixed(task, w));
-    for (std::size_t n = 0; n < numbers; ++n) of_sample[n] += not_chosen * x[n] / size;
+    const PerEnergy x = sums_of_parts(auxiliary_numbers(mixed(task, w)));
+    for (std::size_t n = 0; n < count; ++n) of_sample[n] += not_chosen * x[n] / size;
   }
   for (const auto& [task, size, not_chosen] : sample) {
     if (size == 0.0 || not_chosen == 0.0) continue;
-    const Numbers d = difference(exact(task, w), mixed(task, w)), x = auxiliary_numbers(mixed(task, w));
-    Numbers residual{};
-    for (std::size_t n = 0; n < numbers; ++n) {
-      if (of_sample[n] > 0.0) residual[n] = of_rest[n] / of_sample[n] * (d[n] - ratio[n] * x[n]) / size;
+    const PerEnergy d = sums_of_parts(difference(exact(task, w), mixed(task, w))),
+                    x = sums_of_parts(auxiliary_numbers(mixed(task, w)));
+    for (std::size_t n = 0; n < count; ++n) {
+      if (of_sample[n] == 0.0) continue;
+      squares[n] += not_chosen * std::pow(of_rest[n] / of_sample[n] * (d[n] - ratio[n] * x[n]) / size, 2);
     }
-    for (std::size_t n = 0; n < count; ++n) squares[n] += not_chosen * std::pow(sum_of_parts(residual, n), 2);
   }
   if (drawings < 2.0) {
     // There is no spread: the bar is the largest error that mixed precision is known to have.
     constexpr double largest_error = 1e-6;
-    for (std::size_t n = 0; n < count; ++n) squares[n] = std::pow(largest_error * sum_of_parts(of_rest, n), 2);
+    for (std::size_t n = 0; n < count; ++n) squares[n] = std::pow(largest_error * of_rest[n], 2);
     return squares;
   }
   const double bars = bars_per_standard_error(drawings - 1.0);
@@ -221,11 +229,11 @@ std::vector<TaskEnergy> MixedEnergies::corrected() const {
   for (const State& state : states_) {
     const std::vector<std::size_t> estimated = estimated_tasks(state);
     for (std::size_t w = 0; w < omega2_count_; ++w) {
-      const Numbers ratio = ratios(state.sample, w);
+      const PerEnergy ratio = ratios(state.sample, w);
       for (const std::size_t task : estimated) {
         Numbers energy = mixed(task, w).as_numbers();
         const Numbers x = auxiliary_numbers(mixed(task, w));
-        for (std::size_t n = 0; n < numbers; ++n) energy[n] += ratio[n] * x[n];
+        for (std::size_t n = 0; n < numbers; ++n) energy[n] += ratio[n % count] * x[n];
         energies[task * omega2_count_ + w] = TaskEnergy::of_numbers(energy.data());
       }
     }

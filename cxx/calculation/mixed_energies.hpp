@@ -77,8 +77,9 @@ class MixedEnergies {
   void set_sample(State& state, std::size_t task_count) const;
   /// Tasks of a stratum whose energies in double precision are not known.
   std::vector<std::size_t> estimated_tasks(const State& state) const;
-  /// Correction divided by the auxiliary number of a task, for each number.
-  Numbers ratios(const std::vector<Sampled>& sample, std::size_t w) const;
+  /// Correction divided by the auxiliary number of a task, for each energy. Both parts of an energy have the same
+  /// ratio: one part may be nearly zero in all tasks of a sample, and then its errors tell nothing.
+  PerEnergy ratios(const std::vector<Sampled>& sample, std::size_t w) const;
   /// Squares of the error bars of the correction of a stratum, hartree^2.
   PerEnergy squared_bars(const State& state, std::size_t w) const;
   /// The bar that is accepted for an energy, hartree.

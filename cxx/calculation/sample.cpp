@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/calculation/mixed_energies.hpp"
@@ -86,19 +87,27 @@ void CalculationContext::compute_sample(RunOutcome& outcome, RunSettings setting
   }
   const bool tells = settings.warn && (communicator_ == nullptr || communicator_->rank() == 0);
   std::size_t told = 0;
+  SampleReport& report = result.sample.emplace();
+  const double begin = wall_seconds();
   for (auto tasks = energies.tasks_to_add(); !tasks.empty(); tasks = energies.tasks_to_add()) {
     for (; tells && told < energies.warnings().size(); ++told) settings.warn(energies.warnings()[told]);
+    const double idle = wall_seconds();
     prepare_for_sample(panels, on_cores, executor, settings);
+    report.seconds_preparing += wall_seconds() - idle;
     const Plan part = part_of(plan_, tasks);
     settings.numbers_in_journal.clear();
     for (const std::size_t task : tasks) settings.numbers_in_journal.push_back(all + task);
     RunOutcome more = run_tasks(part, executor.executor.get(), omega2_count, settings);
     settings.failed_device.clear();
     energies.add(tasks, more.energies);
+    report.tasks += tasks.size() - more.from_journal;
+    report.operations += more.operations;
     add_work(outcome, std::move(more));
     before.tasks_done = before.tasks += tasks.size();
     before.operations_done = before.operations += part.total_operations;
   }
+  report.seconds = wall_seconds() - begin;
+  if (executor.cuda != nullptr) report.cuda = executor.cuda->report();
   outcome.warnings.insert(outcome.warnings.end(), energies.warnings().begin(), energies.warnings().end());
   result.energies = sum_energies(energies.corrected());
   const std::vector<TriplesEnergy> uncorrected = sum_energies(energies.uncorrected());

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::int64_t indices_of_instruction = 16, indices_of_sum = 64;
 constexpr std::int64_t rows_at_once = 64;
+/// [instructions for the contracted indices of a sum] what makes up for truncation.
+constexpr std::array<double, indices_of_sum / indices_of_instruction + 1> growth = {1.0, 1.0, 1.0 + 0x1p-23,
+                                                                                    1.0 + 0x1p-23, 1.0 + 0x1p-22};
 using Rows = std::array<double, rows_at_once>;
 
 /// Returns the exponent of the power of two that makes the largest element of a matrix 2^14 to 2^15; 0 for zeros.
@@ -58,12 +61,14 @@ TRIFUSE_VECTOR_CLONES void multiply_rows(const Column& of, std::int64_t rows, st
     const std::int64_t end = std::min(k, begin + indices_of_sum);
     for (std::int64_t x = begin; x < end; x += indices_of_instruction) {
       const std::int64_t indices = std::min(end - x, indices_of_instruction), at = x * of.stride;
-      add_products(indices, rows, of.a_hi + at, of.stride, of.b_hi + x, sum);
       add_products(indices, rows, of.a_hi + at, of.stride, of.b_lo + x, sum);
       add_products(indices, rows, of.a_lo + at, of.stride, of.b_hi + x, sum);
+      add_products(indices, rows, of.a_hi + at, of.stride, of.b_hi + x, sum);
     }
+    const double factor =
+        growth[static_cast<std::size_t>((end - begin + indices_of_instruction - 1) / indices_of_instruction)];
     for (std::size_t m = 0; m < static_cast<std::size_t>(rows); ++m) {
-      total[m] = rounded_to_bits<24>(total[m] + sum[m]);
+      total[m] = rounded_to_bits<24>(total[m] + sum[m] * factor);
     }
   }
   std::copy(total.begin(), total.begin() + rows, c);

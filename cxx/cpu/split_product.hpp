@@ -42,8 +42,9 @@ inline double truncated_to_float(double x) {
 /// scratch memory for it.
 ///
 /// Each matrix is scaled so that its largest element is 2^14 to 2^15. An element x becomes hi + lo with hi = half(x)
-/// and lo = half(x - hi). The products hi hi, hi lo and lo hi of 16 contracted indices are added to an FP32 sum by one
-/// instruction, which truncates. The sums of 64 contracted indices are added to FP32 totals, rounded to nearest.
+/// and lo = half(x - hi). The products hi lo, lo hi and hi hi of 16 contracted indices are added to an FP32 sum, each
+/// by an instruction, which truncates. The sums of 64 contracted indices, times a factor that makes up for the average
+/// truncation (see SplitHalf::makes_up_for_truncation), are added to FP32 totals, rounded to nearest.
 class SplitProduct {
  public:
   /// As `multiply_transposed`: c[n,m] = sum_x a[m,x] b[n,x].

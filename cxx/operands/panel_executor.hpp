@@ -47,8 +47,8 @@ class PanelExecutor : public Executor {
   /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
   /// twice.
   virtual bool caches_panels() const { return false; }
-  /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(). An executor on CPU cores also
-  /// accepts other tiles that refine those of the plan.
+  /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(), or with other tiles that
+  /// refine those of the plan. Throws UsageError if a task of these tiles does not fit into the memory of a GPU.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;
   /// The exchange of this executor, after take_panels(); null if it cannot exchange panels.
   virtual PanelExchange* exchange() { return nullptr; }

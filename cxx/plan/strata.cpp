@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace trifuse {
 
@@ -77,6 +78,27 @@ std::size_t first_sample(const Stratum& stratum) {
   constexpr double share = 0.015;
   const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(stratum.tasks.size())));
   return std::min(stratum.tasks.size(), std::max(least_sample, wanted));
+}
+
+std::vector<std::size_t> expected_sample(const Plan& plan) {
+  std::vector<std::size_t> sample;
+  for (const Stratum& stratum : make_strata(plan)) {
+    const std::size_t checked = std::min(check_sample, stratum.tasks.size());
+    std::vector<std::pair<double, std::size_t>> keys;
+    for (std::size_t n = 0; n < stratum.tasks.size(); ++n) {
+      const std::size_t task = stratum.tasks[n];
+      if (n < checked) {
+        sample.push_back(task);
+      } else {
+        keys.emplace_back(random_number(task) / std::max(1.0, plan.operations[task]), task);
+      }
+    }
+    std::sort(keys.begin(), keys.end());
+    keys.resize(std::min(keys.size(), first_sample(stratum)));
+    for (const auto& [key, task] : keys) sample.push_back(task);
+  }
+  std::sort(sample.begin(), sample.end());
+  return sample;
 }
 
 }  // namespace trifuse

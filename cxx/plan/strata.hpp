@@ -36,4 +36,8 @@ std::vector<Stratum> make_strata(const Plan& plan);
 /// Number of tasks of a stratum that estimate the correction in every run.
 std::size_t first_sample(const Stratum& stratum);
 
+/// Predicts which tasks a run in mixed precision also computes in double precision, in the order of the plan. The run
+/// chooses them by their energies. Here the energies are in proportion to the operations, and no sample is enlarged.
+std::vector<std::size_t> expected_sample(const Plan& plan);
+
 }  // namespace trifuse

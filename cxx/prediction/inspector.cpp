@@ -5,11 +5,14 @@
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/operands/factor_products.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/parallel/task_run.hpp"
+#include "cxx/plan/strata.hpp"
 
 namespace trifuse {
 
@@ -35,6 +38,17 @@ std::int64_t host_doubles(const gpu::Packing& packing) {
 }
 
 }  // namespace
+
+Inspection::Inspection(const Plan& plan, const Problem& problem, Precision precision)
+    : Inspection(plan, problem, kernel_shapes(precision)) {
+  if (precision == Precision::fp64) return;
+  const Plan part = part_of(plan, expected_sample(plan));
+  sample_ = std::make_shared<const Sample>(Sample{part, Inspection(part, problem)});
+}
+
+Precision Inspection::precision() const {
+  return shape_.format == gpu::format_of<gpu::SplitHalf>() ? Precision::mixed : Precision::fp64;
+}
 
 Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes)
     : shape_(shapes.front()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,16 @@ class Inspection {
   /// disconnected factors; it reads no amplitudes. `shapes`: of the kernels among which a run chooses; not empty. The
   /// kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
   Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes);
+  /// The same for a run in this precision. In mixed precision it also inspects the sample in double precision. The run
+  /// chooses the sample by energies; here the energies of tasks are in proportion to their operations.
+  Inspection(const Plan& plan, const Problem& problem, Precision precision);
+
+  /// Precision of the operands.
+  Precision precision() const;
+  /// A part of the plan that is computed again in double precision, and its inspection.
+  struct Sample;
+  /// Mixed precision: the sample. Null in double precision.
+  const Sample* sample() const { return sample_.get(); }
 
   /// The first of the shapes. All shapes have its operand format and as many elements in a CTA tile.
   const gpu::Shape& shape() const { return shape_; }
@@ -73,6 +84,12 @@ class Inspection {
   std::vector<std::uint32_t> slabs_;        ///< slabs of all panels, panel by panel
   std::vector<double> slab_bytes_;          ///< [slab]
   double largest_task_ = 0.0;
+  std::shared_ptr<const Sample> sample_;
+};
+
+struct Inspection::Sample {
+  Plan plan;
+  Inspection inspection;
 };
 
 }  // namespace trifuse

@@ -23,6 +23,12 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
 
 }  // namespace
 
+std::span<const gpu::Shape> kernel_shapes(Precision precision) {
+  if (precision == Precision::fp64) return gpu::BulkKernels::shapes;
+  // The kernels of all GPUs in mixed precision have the same CTA tiles.
+  return std::span<const gpu::Shape>(gpu::MixedKernels::shapes).first(1);
+}
+
 double KernelWork::filled() const {
   return executed > 0.0 ? std::min(1.0, operations / executed) : 0.0;
 }

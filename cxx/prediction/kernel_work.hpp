@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/triples/precision.hpp"
 
 namespace trifuse {
 
@@ -22,6 +24,9 @@ struct KernelWork {
   double filled() const;
   KernelWork& operator+=(const KernelWork& other);
 };
+
+/// The shapes of the kernels among which a run in this precision chooses on a GPU of compute capability 9.0.
+std::span<const gpu::Shape> kernel_shapes(Precision precision);
 
 /// Computes the kernel work of tasks. It divides a task into CTA tiles as the GPU executor does. It does so only once
 /// for tasks of the same shape.

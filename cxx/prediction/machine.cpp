@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/schedule/gpu_models.hpp"
 
 namespace trifuse {
 
@@ -18,21 +19,27 @@ constexpr double gib = 0x1p30;
 MachineModel h200() {
   MachineModel m;
   m.gpu = "h200";
-  m.multiprocessors = 132;
+  const gpu::GpuModel& sheet = gpu::gpu_models().front();
+  m.multiprocessors = sheet.multiprocessors;
   m.rate_zeros = 65.3e12;
-  m.rate_spin_orbital = 53.2e12;
-  m.rate_spin_adapted = 49.4e12;
+  m.rate_spin_orbital = gpu::measured_in_double.spin_orbital;
+  m.rate_spin_adapted = gpu::measured_in_double.spin_adapted;
   m.rate_factors = 30e12;
   m.target_spin_orbital = 10.5e-6;
   m.target_spin_adapted = 15.5e-6;
-  m.gpu_memory = 138.5 * gib;
+  m.mixed_rate_spin_orbital = gpu::measured_in_mixed.spin_orbital;
+  m.mixed_rate_spin_adapted = gpu::measured_in_mixed.spin_adapted;
+  m.mixed_target_spin_orbital = 16.3e-6;
+  m.mixed_target_spin_adapted = 17.5e-6;
+  m.gpu_memory = sheet.free_memory * gib;
+  m.memory_rate = sheet.memory_rate;
   m.launch = 60e-6;
   m.prepare_task = 20e-6;
   m.gpus_per_node = 8;
   m.cores_per_node = 112;
   m.core_rate = 30e9;
   m.node_memory = 2048 * gib;
-  m.link = 55e9;
+  m.link = sheet.link;
   m.fill = 9e9;
   m.fill_cores = 16;
   m.fill_node = 17e9;
@@ -50,34 +57,30 @@ MachineModel h200() {
   return m;
 }
 
-/// Numbers of a GPU from its data sheet: operations per second, GiB, bytes per second. For the H200 only the numbers
-/// that `scaled` compares with.
-struct DataSheet {
-  const char* name;
-  double multiprocessors, matrix_peak, vector_peak, memory_gib, link;
-};
-constexpr DataSheet h200_sheet{"h200", 132, 66.9e12, 33.5e12, 0, 0};
-constexpr std::array<DataSheet, 4> other_gpus = {{{"h100", 132, 66.9e12, 33.5e12, 78.5, 55e9},
-                                                  {"h100-pcie", 114, 51.2e12, 25.6e12, 78.5, 55e9},
-                                                  {"a100", 108, 19.5e12, 9.7e12, 78.5, 25e9},
-                                                  {"a100-40gb", 108, 19.5e12, 9.7e12, 38.9, 25e9}}};
-
 /// The model of another GPU, with the same fractions of the peak rates as on the H200.
-MachineModel scaled(const DataSheet& sheet) {
+MachineModel scaled(const gpu::GpuModel& sheet) {
+  const gpu::GpuModel& measured = gpu::gpu_models().front();
   MachineModel m = h200();
   m.gpu = sheet.name;
   m.measured = false;
-  const double matrix = sheet.matrix_peak / h200_sheet.matrix_peak;
-  const double vector_of_one =
-      sheet.vector_peak / sheet.multiprocessors / (h200_sheet.vector_peak / h200_sheet.multiprocessors);
+  const auto of_one = [&](double gpu::GpuModel::*peak) {
+    return sheet.*peak / sheet.multiprocessors / (measured.*peak / measured.multiprocessors);
+  };
+  const double matrix = sheet.fp64_matrix / measured.fp64_matrix, split = sheet.mixed_peak() / measured.mixed_peak();
   m.multiprocessors = sheet.multiprocessors;
   m.rate_zeros *= matrix;
   m.rate_spin_orbital *= matrix;
   m.rate_spin_adapted *= matrix;
   m.rate_factors *= matrix;
-  m.target_spin_orbital /= vector_of_one;
-  m.target_spin_adapted /= vector_of_one;
-  m.gpu_memory = sheet.memory_gib * gib;
+  m.mixed_rate_spin_orbital *= split;
+  m.mixed_rate_spin_adapted *= split;
+  m.target_spin_orbital /= of_one(&gpu::GpuModel::fp64_vector);
+  m.target_spin_adapted /= of_one(&gpu::GpuModel::fp64_vector);
+  // Energies of elements are in FP32 in the spin-orbital form, and in FP64 in the spin-adapted form.
+  m.mixed_target_spin_orbital /= of_one(&gpu::GpuModel::fp32_vector);
+  m.mixed_target_spin_adapted /= of_one(&gpu::GpuModel::fp64_vector);
+  m.gpu_memory = sheet.free_memory * gib;
+  m.memory_rate = sheet.memory_rate;
   m.link = sheet.link;
   return m;
 }
@@ -95,8 +98,12 @@ Limits limits_of(const std::string& unit) {
 
 }  // namespace
 
-double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation) const {
+double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation, Precision precision) const {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
+  if (precision == Precision::mixed) {
+    return work.executed / (adapted ? mixed_rate_spin_adapted : mixed_rate_spin_orbital) +
+           work.targets * (adapted ? mixed_target_spin_adapted : mixed_target_spin_orbital) / multiprocessors;
+  }
   const double filled = work.filled(), operations = work.executed;
   const double products =
       operations * ((1.0 - filled) / rate_zeros + filled / (adapted ? rate_spin_adapted : rate_spin_orbital));
@@ -105,7 +112,8 @@ double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation form
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr std::array<MachineNumber, 29> numbers = {{
+  static constexpr const char* mixed_source = "fitted to two measured runs";
+  static constexpr std::array<MachineNumber, 34> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "multiprocessors of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "rate of products of padding zeros",
        "measured: matrix instruction from registers"},
@@ -119,7 +127,15 @@ std::span<const MachineNumber> machine_numbers() {
        "measured: parts left out in turn; then fitted to five measured runs"},
       {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
        "fitted to four measured runs"},
+      {"mixed-rate-spin-orbital", &M::mixed_rate_spin_orbital, "op/s",
+       "rate of products in mixed precision, spin-orbital form", mixed_source},
+      {"mixed-rate-spin-adapted", &M::mixed_rate_spin_adapted, "op/s", "the same, spin-adapted form", mixed_source},
+      {"mixed-target-spin-orbital", &M::mixed_target_spin_orbital, "s",
+       "time of a multiprocessor for each target in mixed precision besides its products, spin-orbital form",
+       mixed_source},
+      {"mixed-target-spin-adapted", &M::mixed_target_spin_adapted, "s", "the same, spin-adapted form", mixed_source},
       {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},
+      {"memory-rate", &M::memory_rate, "B/s", "memory of a GPU, in which panels are packed", "data sheet"},
       {"launch", &M::launch, "s", "time of a launch besides its kernel", "estimate"},
       {"prepare-task", &M::prepare_task, "s", "time of a host thread for each task",
        "measured: a plan with tiles of 4"},
@@ -154,15 +170,15 @@ std::span<const MachineNumber> machine_numbers() {
 }
 
 std::vector<std::string> gpu_models() {
-  std::vector<std::string> names = {h200_sheet.name};
-  for (const DataSheet& sheet : other_gpus) names.emplace_back(sheet.name);
+  std::vector<std::string> names;
+  for (const gpu::GpuModel& model : gpu::gpu_models()) names.emplace_back(model.name);
   return names;
 }
 
 MachineModel machine_model(const std::string& gpu) {
-  if (gpu == h200_sheet.name) return h200();
-  for (const DataSheet& sheet : other_gpus) {
-    if (gpu == sheet.name) return scaled(sheet);
+  const std::span<const gpu::GpuModel> models = gpu::gpu_models();
+  for (const gpu::GpuModel& model : models) {
+    if (gpu == model.name) return &model == models.data() ? h200() : scaled(model);
   }
   throw UsageError(
       fmt::format("There is no model of a GPU \"{}\"; the known models are {}.", gpu, fmt::join(gpu_models(), ", ")));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/prediction/kernel_work.hpp"
+#include "cxx/triples/precision.hpp"
 
 namespace trifuse {
 
@@ -13,14 +14,18 @@ namespace trifuse {
 /// `machine_numbers` gives the origin of each number.
 struct MachineModel {
   std::string gpu;       ///< name of the model, e.g. "h200"
-  bool measured = true;  ///< true: kernel rates were measured on this GPU; false: scaled from another GPU
+  bool measured = true;  ///< true: kernel rates were measured on this GPU; false: scaled by data sheets
 
   // The kernel, on a GPU whose multiprocessors are all busy. Rates are operations per second of a GPU.
-  double multiprocessors = 0.0;      ///< number of multiprocessors of a GPU
-  double rate_zeros = 0.0;           ///< products of zeros: the peak of the matrix instruction
-  double rate_spin_orbital = 0.0;    ///< products of nonzero numbers, which the power limit slows down
-  double rate_spin_adapted = 0.0;    ///< the same in the spin-adapted formulation
-  double rate_factors = 0.0;         ///< products of factors that make panels
+  double multiprocessors = 0.0;    ///< number of multiprocessors of a GPU
+  double rate_zeros = 0.0;         ///< products of zeros: the peak of the matrix instruction
+  double rate_spin_orbital = 0.0;  ///< products of nonzero numbers, which the power limit slows down
+  double rate_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
+  double rate_factors = 0.0;       ///< products of factors that make panels
+  /// In mixed precision: products, and seconds of a multiprocessor for a target of a CTA tile without products.
+  double mixed_rate_spin_orbital = 0.0, mixed_rate_spin_adapted = 0.0;
+  double mixed_target_spin_orbital = 0.0, mixed_target_spin_adapted = 0.0;
+  double memory_rate = 0.0;          ///< bytes per second of the memory of a GPU, in which panels are packed
   double target_spin_orbital = 0.0;  ///< seconds of a multiprocessor for a target of a CTA tile, without products
   double target_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
   double gpu_memory = 0.0;           ///< bytes of a GPU that are free before a run
@@ -50,7 +55,10 @@ struct MachineModel {
   double counter_service = 0.0;  ///< seconds for which one access blocks the counter
 
   /// Seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
-  double kernel_seconds(const KernelWork& work, SpinFormulation formulation) const;
+  double kernel_seconds(const KernelWork& work, SpinFormulation formulation,
+                        Precision precision = Precision::fp64) const;
+  /// True if products in double precision have less than a tenth of the rate in mixed precision.
+  bool double_is_slow() const { return rate_spin_adapted < 0.1 * mixed_rate_spin_adapted; }
 };
 
 /// Description of a number of the model.

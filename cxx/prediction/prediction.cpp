@@ -126,15 +126,19 @@ FactorCost factor_cost(const Problem& problem) {
   return cost;
 }
 
+/// Writes a sentence if the panels of a task do not fit into the memory of a GPU. `what`: the task.
+void find_large_tasks(const GpuMemory& gpu, const char* what, Prediction& prediction) {
+  if (prediction.job.gpus == 0 || gpu.task_bound <= gpu.launch) return;
+  prediction.obstacles.push_back(
+      fmt::format("The panels of one task{} take up to {}, but a launch has {} for them: a run would cut the tiles "
+                  "further and be slower than predicted; use a smaller --tile-size.",
+                  what, format_bytes(gpu.task_bound), format_bytes(std::max(0.0, gpu.launch))));
+}
+
 /// Writes a sentence for everything that does not fit into memory.
 void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
-  const GpuMemory& gpu = prediction.gpu;
-  if (prediction.job.gpus > 0 && gpu.task_bound > gpu.launch) {
-    prediction.obstacles.push_back(
-        fmt::format("The panels of one task take up to {}, but a launch has {} for them: a run would cut the tiles "
-                    "further and be slower than predicted; use a smaller --tile-size.",
-                    format_bytes(gpu.task_bound), format_bytes(std::max(0.0, gpu.launch))));
-  }
+  find_large_tasks(prediction.gpu, "", prediction);
+  if (prediction.sample) find_large_tasks(prediction.sample->gpu, " of the sample in double precision", prediction);
   const double needed = prediction.node_bytes + prediction.node_factor_bytes;
   if (needed > machine.node_memory) {
     // More nodes share the operands, but each rank has all factors.
@@ -147,6 +151,36 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
         : prediction.shared_operands ? "use fewer ranks on a node"
                                      : "share them between ranks (--operands shared), or use fewer ranks on a node"));
   }
+}
+
+/// The kernel work of all tasks together.
+KernelWork work_of(const Inspection& inspection) {
+  KernelWork all;
+  for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
+  return all;
+}
+
+/// Predicts the sample of mixed precision. `settings`: those of the tasks in mixed precision. GPUs own no panels for
+/// their peers any more, so all panels come from the memory of ranks.
+void add_sample(const Problem& problem, const Inspection::Sample& of, const MachineModel& machine,
+                SimulationSettings settings, Prediction& prediction) {
+  Prediction::Sample& sample = prediction.sample.emplace();
+  sample.tasks = of.plan.tasks.size();
+  sample.gpu = gpu_memory(of.plan, problem, of.inspection, machine, prediction.job.gpu_memory);
+  const KernelWork all = work_of(of.inspection);
+  sample.operations = all.operations;
+  // Its GPUs are in use already, but another kernel is tested and another memory layout is set up.
+  sample.seconds_preparing = machine.startup;
+  const double seconds = std::max(1e-9, machine.kernel_seconds(all, of.plan.formulation));
+  for (SimulatedRank& rank : settings.ranks) {
+    if (rank.gpus > 0) rank.assignment.rate = rank.gpus * all.operations / seconds;
+  }
+  settings.workers_per_gpu = sample.gpu.workers;
+  settings.panel_bytes = std::max(0.0, sample.gpu.panels);
+  settings.slab_bytes = sample.gpu.slabs;
+  settings.copy_rate = settings.slab_rate;
+  settings.lanes = 0;
+  sample.run = simulate(of.plan, of.inspection, machine, settings);
 }
 
 }  // namespace
@@ -197,10 +231,11 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
 
-  KernelWork all;
-  for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
+  const KernelWork all = work_of(inspection);
   prediction.operations = all.operations;
-  const double gpu_rate = all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation));
+  prediction.precision = inspection.precision();
+  const double gpu_rate =
+      all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation, inspection.precision()));
 
   SimulationSettings settings;
   settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
@@ -213,8 +248,10 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   settings.slab_bytes = prediction.gpu.slabs;
   settings.slab_rate = rate_from_ranks(prediction, nodes, machine);
   settings.lanes = job.lanes;
-  find_obstacles(prediction, nodes, machine);
   prediction.tasks = simulate(plan, inspection, machine, settings);
+  if (inspection.sample() != nullptr && job.gpus > 0)
+    add_sample(problem, *inspection.sample(), machine, settings, prediction);
+  find_obstacles(prediction, nodes, machine);
 
   const auto tasks = static_cast<double>(plan.tasks.size());
   // The checked amplitudes and integrals have about the size of the operands. Each rank checks a part.

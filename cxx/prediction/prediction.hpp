@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,18 +56,34 @@ struct Prediction {
   double seconds_checking = 0.0;  ///< check of the input
   /// Start, planning, reading operands, allreduce of the energies.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
-  Simulation tasks;                    ///< execution of the tasks
+  Precision precision = Precision::fp64;  ///< of the tasks
+  Simulation tasks;                       ///< execution of the tasks, without the sample of mixed precision
+  /// The sample of mixed precision, which is computed in double precision when all tasks are done.
+  struct Sample {
+    std::size_t tasks = 0;           ///< number of its tasks
+    double operations = 0.0;         ///< floating-point operations of its kernels
+    double seconds_preparing = 0.0;  ///< setting up the executor in double precision
+    GpuMemory gpu;                   ///< memory layout in double precision
+    Simulation run;                  ///< execution of its tasks
+    double seconds() const { return seconds_preparing + run.seconds; }
+  };
+  std::optional<Sample> sample;        ///< nullopt in double precision
   double operations = 0.0;             ///< floating-point operations of the kernels, without padding
   std::vector<std::string> obstacles;  ///< one sentence for everything that does not fit into memory
 
   /// Time of the whole job.
   double seconds() const {
-    return seconds_checking + seconds_startup + seconds_planning + seconds_loading + tasks.seconds + seconds_sum;
+    return seconds_checking + seconds_startup + seconds_planning + seconds_loading + seconds_of_tasks() + seconds_sum;
   }
+  /// Time of the tasks, with the sample.
+  double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
+  /// Bytes sent to all GPUs, with those of the sample.
+  double bytes_sent() const { return tasks.bytes_sent + (sample ? sample->run.bytes_sent : 0.0); }
 };
 
-/// Predicts a job. `inspection`: the inspection of `plan` and `problem`. Throws UsageError if some ranks compute on
-/// cores and no assignment of the work is possible, see assign_work().
+/// Predicts a job in the precision of `inspection`, the inspection of `plan` and `problem`. Ranks on CPU cores compute
+/// in double precision at the rate of the cores. No sample is predicted for jobs without GPUs. Throws UsageError if
+/// some ranks compute on cores and no assignment of the work is possible, see assign_work().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
 

@@ -65,7 +65,7 @@ class Simulator {
             const SimulationSettings& settings)
       : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
     for (const KernelWork& work : inspection.kinds())
-      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation));
+      seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation, inspection.precision()));
     making_share_ = inspection.all_making() / std::max(1.0, plan.total_operations);
     std::vector<double> rates;
     for (const SimulatedRank& rank : settings.ranks) {
@@ -214,9 +214,10 @@ class Simulator {
       record_span(worker.gpu, begin, ready, true);
     }
     const double begin = std::max(ready, gpu.kernels_end) + machine_.launch;
-    // Products of factors wait for the multiprocessors, which the kernel of another launch has.
+    // Products of factors and packing wait for the multiprocessors, which the kernel of another launch has.
     const double making = demand.operations / machine_.rate_factors;
-    gpu.kernels_end = begin + making + kernel;
+    const double packing = demand.packed_bytes / machine_.memory_rate;
+    gpu.kernels_end = begin + packing + making + kernel;
     result_.gpu_busy += making + kernel;
     result_.making_busy += making;
     result_.made_operations += demand.operations;
@@ -224,10 +225,10 @@ class Simulator {
     return gpu.kernels_end;
   }
 
-  /// What the panels of a launch need: the bytes that are sent to the GPU, the time of these copies, and the operations
-  /// that make panels.
+  /// What the panels of a launch need: the bytes that are sent to the GPU, the time of these copies, the operations
+  /// that make panels, and the bytes that packing reads and writes.
   struct Demand {
-    double bytes = 0.0, seconds = 0.0, operations = 0.0;
+    double bytes = 0.0, seconds = 0.0, operations = 0.0, packed_bytes = 0.0;
   };
 
   /// Adds the demand of a panel that is not on a GPU.
@@ -247,6 +248,7 @@ class Simulator {
       ++result_.slabs_sent;
     }
     demand.operations += inspection_.making(panel);
+    demand.packed_bytes += inspection_.bytes_sent(panel) + inspection_.bytes_on_device(panel);
   }
 
   void record_span(int gpu, double begin, double end, bool copy) {

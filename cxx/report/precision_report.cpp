@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "cxx/cuda/runtime/slow_double.hpp"
 #include "cxx/plan/strata.hpp"
+#include "cxx/report/device_report.hpp"
 
 namespace trifuse {
 
@@ -42,16 +44,47 @@ std::string describe_precision(const Calculation& calculation, const Calculation
   return text;
 }
 
+std::string precision_advice(const Calculation& calculation) {
+  if (calculation.options().precision == Precision::mixed) return {};
+  if (calculation.devices().empty()) return {};
+  const Plan& plan = calculation.plan();
+  double of_sample = 0.0;
+  for (const std::size_t task : expected_sample(plan)) of_sample += plan.operations[task];
+  return advise_mixed_precision(calculation.devices(), plan.total_operations, of_sample);
+}
+
+std::string describe_sample(const CalculationResult& result) {
+  if (!result.sample) return {};
+  const SampleReport& sample = *result.sample;
+  constexpr double giga = 1e9;
+  return fmt::format(
+      "Precision    {:.2f} s in mixed precision, {:.1f} GF/s; then {:.2f} s in double precision for the error bar:\n"
+      "             {} tasks, {:.1f} GF/s, {:.2f} s to prepare them\n",
+      result.seconds_tasks - sample.seconds, rate_without_sample(result) / giga, sample.seconds, sample.tasks,
+      rate_of_sample(result) / giga, sample.seconds_preparing);
+}
+
 void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report) {
   const CalculationOptions& options = calculation.options();
   report["settings"]["precision"] = to_string(options.precision);
   report["settings"]["target_error"] =
       options.target_error ? nlohmann::ordered_json(*options.target_error) : nlohmann::ordered_json();
   report["tasks"]["in_double"] = result.tasks_in_double;
+  if (std::string advice = precision_advice(calculation); !advice.empty())
+    report["precision_advice"] = std::move(advice);
   if (options.precision != Precision::mixed) return;
   for (std::size_t w = 0; w < result.energies.size(); ++w) {
     report["energies"][w]["uncorrected"] = json_energies(result.energies[w].uncorrected);
     report["energies"][w]["error_bar"] = json_energies(result.energies[w].error_bar);
+  }
+  if (result.sample) {
+    const SampleReport& sample = *result.sample;
+    report["sample"] = {{"tasks", sample.tasks},
+                        {"operations", sample.operations},
+                        {"seconds", sample.seconds},
+                        {"preparing_seconds", sample.seconds_preparing},
+                        {"operations_per_second", rate_of_sample(result)}};
+    if (sample.cuda) report["sample"]["cuda"] = json_devices(calculation, *sample.cuda, rate_of_sample(result));
   }
   nlohmann::ordered_json strata = nlohmann::ordered_json::array();
   for (const StratumReport& stratum : result.strata) {

@@ -14,6 +14,14 @@ nlohmann::ordered_json json_energies(const Energies& energies);
 /// computed in double precision. Empty for a run in double precision.
 std::string describe_precision(const Calculation& calculation, const CalculationResult& result);
 
+/// For a run in double precision on GPUs that have few units for it: one sentence that says what mixed precision would
+/// take. Empty for other runs.
+std::string precision_advice(const Calculation& calculation);
+
+/// Describes the times and rates of the two parts of a run in mixed precision: all tasks, and the sample in double
+/// precision. Empty for a run in double precision.
+std::string describe_sample(const CalculationResult& result);
+
 /// Adds the members on precision to the report of a run. `report` has the members `energies`, `settings` and `tasks`.
 void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report);
 

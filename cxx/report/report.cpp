@@ -8,10 +8,10 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
-#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/check_report.hpp"
+#include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "trifuse_config.hpp"
 
@@ -45,33 +45,8 @@ std::string bytes(std::int64_t count) {
   return format_bytes(static_cast<double>(count));
 }
 
-/// A list of GPUs, e.g. "GPU 0: NVIDIA H200, GPU 1: NVIDIA H200".
-std::string names_of(const std::vector<DeviceInfo>& devices) {
-  std::string text;
-  for (const DeviceInfo& device : devices) {
-    text += fmt::format("{}GPU {}: {}", text.empty() ? "" : ", ", device.number, device.name);
-  }
-  return text;
-}
-
-/// FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
-double peak_rate(const CudaReport& report) {
-  double sum = 0.0;
-  for (const CudaReport::Device& device : report.devices) {
-    if (device.peak_share_rate <= 0.0) return 0.0;
-    sum += device.peak_share_rate;
-  }
-  return sum;
-}
-
 double rate_of(const CalculationResult& result) {
   return result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0;
-}
-
-/// The fraction of wanted panels that were already on the device.
-double hit_share(const CudaReport& report) {
-  const std::int64_t missed = report.panels_sent + report.panels_made + report.panels_from_peers;
-  return report.panels_wanted > 0 ? 1.0 - static_cast<double>(missed) / static_cast<double>(report.panels_wanted) : 0.0;
 }
 
 /// One column for each energy.
@@ -137,6 +112,8 @@ std::string describe_plan(const Calculation& calculation) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
                         options.kernel.empty() ? "" : "; kernel ", options.kernel);
+    if (const std::string advice = precision_advice(calculation); !advice.empty())
+      text += fmt::format("             {}\n", advice);
     return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
                               bytes(calculation.operand_bytes()), rotated,
                               calculation.shares_operands() ? "on all hosts" : "on the host",
@@ -155,50 +132,6 @@ std::string describe_plan(const Calculation& calculation) {
 std::string describe_slow_blas() {
   const std::string advice = blas_advice();
   return advice.empty() ? advice : fmt::format("BLAS         {}\n", advice);
-}
-
-/// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
-std::string kernels_of(const CudaReport& report) {
-  std::vector<CudaReport::Kernel> used;
-  std::int64_t cta_tiles = 0;
-  for (const CudaReport::Kernel& kernel : report.kernels) {
-    if (kernel.cta_tiles > 0) used.push_back(kernel);
-    cta_tiles += kernel.cta_tiles;
-  }
-  if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
-  std::string text = "kernels";
-  for (const CudaReport::Kernel& kernel : used) {
-    text += fmt::format("{} {} ({:.3g} % of the CTA tiles)", &kernel == used.data() ? "" : ",", kernel.name,
-                        100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(cta_tiles));
-  }
-  return text;
-}
-
-std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate) {
-  std::string text = fmt::format("Devices      {}; {}\n", names_of(calculation.devices()), kernels_of(report));
-  if (rate > 0.0) {
-    const double peak = peak_rate(report);
-    text += fmt::format("             {:.2f} TF/s by the operation count", rate * 1e-12);
-    if (peak > 0.0) {
-      text += fmt::format(", {:.1f} % of the FP64 peak of {:.1f} TF/s", 100.0 * rate / peak, peak * 1e-12);
-    }
-    text += "\n";
-  }
-  text += fmt::format("Panels       {} requested, {} sent ({:.1f} % cache hits), {} moved, {} evicted\n",
-                      report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
-                      report.panels_evicted);
-  if (report.panels_made > 0)
-    text += fmt::format("             {} ({}) made from factors in {:.2f} s, {} slabs of factors sent\n",
-                        report.panels_made, bytes(report.bytes_made), report.seconds_making, report.slabs_sent);
-  if (report.panels_owned > 0)
-    text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
-                        report.panels_from_peers, bytes(report.bytes_from_peers));
-  text += fmt::format("             at most {} of the allowed {} used on a device\n", bytes(report.bytes_resident),
-                      bytes(report.memory_budget));
-  text += fmt::format(
-      "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; host threads: {:.2f} waiting, {:.2f} preparing\n",
-      report.seconds_kernels, report.seconds_copies, report.seconds_waiting, report.seconds_preparing);
-  return text;
 }
 
 /// Describes shared operands: how many bytes a rank stores, and how many bytes moved between ranks. `factors`: true if
@@ -268,6 +201,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       "\n"
       "             {:.2f} s in total, from opening the input to the energies\n",
       times.whole);
+  text += describe_sample(result);
   if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.made_bytes() > 0);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
@@ -275,8 +209,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
         result.tasks_from_other_kind,
         calculation.options().precision == Precision::mixed ? "within the error bar" : "to 1e-12");
   }
-  if (result.cuda) text += describe_devices(calculation, *result.cuda, rate_of(result));
-  return text;
+  return text + describe_devices(calculation, result);
 }
 
 std::string report_text(const std::string& command, const nlohmann::ordered_json& content) {
@@ -295,49 +228,6 @@ nlohmann::ordered_json json_machine() {
       {"host", host_of_this_process()}, {"processor", processor_name()}, {"blas", blas_name()}};
   if (std::string advice = blas_advice(); !advice.empty()) machine["blas_advice"] = std::move(advice);
   return machine;
-}
-
-nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate) {
-  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
-  for (const DeviceInfo& device : calculation.devices()) {
-    devices.push_back({{"number", device.number},
-                       {"name", device.name},
-                       {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
-                       {"total_memory_bytes", device.total_memory}});
-  }
-  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
-  for (const CudaReport::Kernel& kernel : report.kernels)
-    kernels.push_back({{"name", kernel.name}, {"cta_tiles", kernel.cta_tiles}});
-  const double peak = peak_rate(report);
-  const auto known = [&](double value) {
-    return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-  };
-  return {{"devices", devices},
-          {"kernels", kernels},
-          {"operations_per_second", rate},
-          {"fp64_peak_operations_per_second", known(peak)},
-          {"share_of_fp64_peak", known(rate / peak)},
-          {"panels",
-           {{"wanted", report.panels_wanted},
-            {"sent", report.panels_sent},
-            {"made_from_factors", report.panels_made},
-            {"from_other_gpus", report.panels_from_peers},
-            {"owned_for_other_gpus", report.panels_owned},
-            {"hit_percent", 100.0 * hit_share(report)},
-            {"evicted", report.panels_evicted}}},
-          {"bytes_sent", report.bytes_sent},
-          {"bytes_made_from_factors", report.bytes_made},
-          {"slabs_of_factors_sent", report.slabs_sent},
-          {"bytes_from_other_gpus", report.bytes_from_peers},
-          {"bytes_resident", report.bytes_resident},
-          {"memory_budget_bytes", report.memory_budget},
-          {"seconds",
-           {{"kernels", report.seconds_kernels},
-            {"copies", report.seconds_copies},
-            {"making_from_factors", report.seconds_making},
-            {"waiting", report.seconds_waiting},
-            {"preparing", report.seconds_preparing}}},
-          {"launches", report.launches}};
 }
 
 nlohmann::ordered_json json_source(const TileSource& source) {
@@ -437,7 +327,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                     {"made_bytes", calculation.made_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
                     {"peak_bytes", peak_memory()}};
-  if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_of(result));
+  if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_without_sample(result));
   json["machine"] = json_machine();
   json["checks"] = json_checks(right_check, left_check);
   for (const std::string& warning : check_warnings(right_check, left_check)) json["warnings"].push_back(warning);

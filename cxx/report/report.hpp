@@ -31,8 +31,6 @@ std::string describe_plan(const Calculation& calculation);
 /// One line with advice if OpenBLAS does not know this processor and uses slow kernels; else empty. The program
 /// `trifuse` restarts itself with better kernels, but the library cannot.
 std::string describe_slow_blas();
-/// Describes the work of the devices. `rate`: operations per second of all devices together.
-std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate);
 /// Describes the energies, in hartree, and the times. `correlation`: as for `describe_ccsd`.
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation);
@@ -46,8 +44,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
 /// The text of a report: `content` after the members that all reports begin with. `command`: the name of the report,
 /// e.g. "run". The text has only ASCII characters and ends with a line feed.
 std::string report_text(const std::string& command, const nlohmann::ordered_json& content);
-/// Parts of the JSON reports. `rate`: as for `describe_devices`.
-nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
+/// Parts of the JSON reports.
 nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();

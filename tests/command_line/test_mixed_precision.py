@@ -8,6 +8,7 @@ from trifuse_program import CASES, DATA, GOOD_CASES, ProgramTest, mpirun, read_r
 EMULATED = ("--device", "cpu", "--precision", "mixed")
 NITROGEN = DATA / "n2_200_ccpvdz_d2h_rhf_fc2_t10"
 CARBENE = DATA / "ch2_631g_c1_uhf_t3"
+DUMPS = DATA.parent / "dumps"
 # More tasks take long and tell nothing new.
 MOST_TASKS = 3000
 LEAST_CASES = 200
@@ -47,6 +48,21 @@ class MixedPrecision(ProgramTest):
         self.assertGreaterEqual(cases, LEAST_CASES)
         self.assertLessEqual(len(uncovered), cases // 20, uncovered)
 
+    def test_diffuse_bases_and_more_than_twenty_orbitals(self):
+        """Sums of contracted indices are long here, and their first terms are the largest: they truncate most."""
+        for name, size in (("hf_160_augccpvdz_rhf_fc1", 4), ("benzene_sto3g_rhf", 6)):
+            with self.subTest(name):
+                options = ("--tile-size", size, "--device", "cpu")
+                exact = self.report(DUMPS / f"{name}.h5", *options)["energies"][0]
+                mixed = self.report(DUMPS / f"{name}.h5", *options, "--precision", "mixed")
+                self.assertLess(mixed["tasks"]["in_double"], mixed["tasks"]["total"] // 2)
+                found = mixed["energies"][0]
+                for energy in ("E[T]", "E(T)"):
+                    error = abs(found[energy] - exact[energy])
+                    self.assertLessEqual(error, max(1e-9, 2e-8 * abs(exact[energy])))
+                    self.assertLessEqual(error, 2 * found["error_bar"][energy])
+                    self.assertLessEqual(abs(found["uncorrected"][energy] - exact[energy]), 3e-7 * abs(exact[energy]))
+
     def test_the_energy_is_printed_with_its_bar(self):
         out = self.succeed("run", NITROGEN, "--tile-size", 4, *EMULATED).out
         said = re.search(r"^E\(T\) = (-\d\.\d+) ± (\d\.\d+) \(mixed precision; (\d+) of (\d+) tasks in double precision\)$", out, re.MULTILINE)
@@ -57,6 +73,25 @@ class MixedPrecision(ProgramTest):
         self.assertTrue(0 < bar < 1e-8)
         self.assertTrue(0 < in_double < tasks)
         self.assertNotIn("±", self.succeed("run", NITROGEN, "--tile-size", 4, "--device", "cpu").out)
+
+    def test_the_report_tells_both_parts_of_the_run(self):
+        options = ("--tile-size", 4, *EMULATED)
+        report = self.report(NITROGEN, *options)
+        sample, seconds = report["sample"], report["timings"]["task_seconds"]
+        self.assertEqual(sample["tasks"], report["tasks"]["in_double"])
+        self.assertGreater(sample["operations"], 0.0)
+        self.assertLess(sample["operations"], report["operations"]["executed"] / 2)
+        self.assertLessEqual(sample["preparing_seconds"], sample["seconds"])
+        self.assertLess(sample["seconds"], seconds)
+        out = self.succeed("run", NITROGEN, *options).out
+        self.assertRegex(out, r"Precision    \d+\.\d+ s in mixed precision, \d+\.\d GF/s; then \d+\.\d+ s in double precision")
+        self.assertIn(f"             {sample['tasks']} tasks, ", out)
+        exact = self.report(NITROGEN, "--tile-size", 4, "--device", "cpu")
+        self.assertNotIn("sample", exact)
+        # Tasks of a journal are not computed again.
+        journal = ("--journal", self.folder / "journal")
+        self.report(NITROGEN, *options, *journal)
+        self.assertEqual(self.report(NITROGEN, *options, *journal)["sample"]["tasks"], 0)
 
     def test_a_target_error_is_reached(self):
         for target in ("1e-6", "1e-10", "1e-18"):

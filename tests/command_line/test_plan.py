@@ -113,6 +113,46 @@ class Prediction(PlanTest):
         self.assertLess(seconds[8], 0.3 * seconds[2])
         self.assertGreater(self.plan(*large, "--gpu-model", "a100")[0]["prediction"]["seconds_of"]["tasks"], 2 * seconds[1])
 
+    def test_mixed_precision_has_its_sample(self):
+        large = ("--occupied", 40, "--virtual", 200)
+        exact, text = self.plan(*large)
+        self.assertEqual((exact["precision"], exact["gpu_model_measured"]), ("double", True))
+        self.assertNotIn("Precision ", text)
+        mixed, text = self.plan(*large, "--precision", "mixed")
+        self.assertEqual(mixed["precision"], "mixed")
+        self.assertIn("1 rank, mixed precision", text)
+        self.assertIn("for the sample in double precision", text)
+        prediction = mixed["prediction"]
+        self.assertLess(prediction["seconds_of"]["tasks"], 0.6 * exact["prediction"]["seconds_of"]["tasks"])
+        self.assertEqual(prediction["seconds_of"]["sample"], prediction["sample"]["seconds"])
+        self.assertAlmostEqual(sum(prediction["seconds_of"].values()), prediction["seconds"], delta=1e-9)
+        self.assertLess(prediction["memory"]["gpu"]["all_panels"], 0.7 * exact["prediction"]["memory"]["gpu"]["all_panels"])
+        self.assertEqual(mixed["curve"][-1]["seconds"], prediction["seconds"])
+        factors, _ = self.plan(*large, "--precision", "mixed", "--naux", 600)
+        self.assertGreater(factors["prediction"]["sample"]["bytes_sent"], 0)
+        slow, _ = self.plan(*large, "--precision", "mixed", "--assume", "mixed-rate-spin-adapted=1e13")
+        self.assertGreater(slow["prediction"]["seconds"], exact["prediction"]["seconds"])
+        self.assert_usage(*large, "--gpus", 0, "--precision", "mixed", saying="--precision mixed is for GPUs")
+        of_file, _ = self.plan(WATER, "--precision", "mixed")
+        self.assertLessEqual(of_file["prediction"]["sample"]["tasks"], of_file["tasks"])
+
+    def test_gpus_that_were_not_measured_say_so(self):
+        for model in ("l40s", "rtx4090", "rtx5090", "a6000", "b200", "gb10", "a100", "h100"):
+            with self.subTest(model):
+                for precision in ("double", "mixed"):
+                    report, text = self.plan(*SIZES, "--gpu-model", model, "--precision", precision)
+                    self.assertFalse(report["gpu_model_measured"])
+                    self.assertIn("not measured on this GPU", text)
+                    self.assertIn("not measured", report["machine"]["mixed-rate-spin-adapted"]["source"])
+                advises = model not in ("a100", "h100")
+                report, text = self.plan("--occupied", 40, "--virtual", 200, "--gpu-model", model)
+                self.assertEqual("mixed_precision" in report, advises)
+                self.assertEqual(f"Precision    {model} has few units for double precision: --precision mixed" in text, advises)
+                if advises:
+                    self.assertLess(report["mixed_precision"]["seconds"], report["prediction"]["seconds"])
+                    # A few tasks, all of which are in the sample.
+                    self.assertNotIn("mixed_precision", self.plan("--occupied", 10, "--virtual", 40, "--gpu-model", model)[0])
+
     def test_ten_thousand_gpus_are_simulated(self):
         report, text = self.plan("--occupied", 60, "--virtual", 600, "--gpus", 10000)
         self.assertIn("10000 GPUs", text)

@@ -42,6 +42,7 @@ class Schema(ProgramTest):
                 self.assert_valid("run", DATA / name, "--omega2", "0,0.1")
         dump = self.convert(WATER)
         self.assert_valid("run", dump, "--left", dump, "--threads", 1, "--tile-size", 3, "--journal", self.folder / "journal")
+        self.assert_valid("run", CARBENE, "--precision", "mixed", "--device", "cpu", "--tile-size", 3)
         self.assert_valid("run", CARBENE, "--rohf", "semicanonical", "--memory", "1GiB", "--executor", "reference")
 
     def test_reports_of_the_other_commands(self):
@@ -49,6 +50,8 @@ class Schema(ProgramTest):
             self.assert_valid("info", source)
             self.assert_valid("info", source, "--no-check")
             self.assert_valid("plan", source, "--gpus", 2)
+            self.assert_valid("plan", source, "--precision", "mixed", "--gpu-model", "l40s")
+            self.assert_valid("plan", source, "--gpu-model", "gb10")
             self.assert_valid("bench", source, "--threads", 1, "--repeats", 1)
         self.assert_valid("plan", "--occupied", 20, "--virtual", 100, "--gpus", 0)
 

@@ -108,16 +108,29 @@ TEST(SplitProduct, HasTheErrorOfTheKernel) {
   }
 }
 
-/// The sums of tensor cores truncate. Their bias does not grow with the number of contracted indices.
-TEST(SplitProduct, IsTooSmallByTheSameShareForAllLengths) {
-  for (const std::int64_t k : {64, 320, 1280}) {
-    const Matrices matrices(64, 8, k, true);
-    const std::vector<double> exact = matrices.exact(), split = matrices.split();
-    double bias = 0.0;
-    for (std::size_t n = 0; n < exact.size(); ++n)
-      bias += (split[n] / exact[n] - 1.0) / static_cast<double>(exact.size());
-    EXPECT_LT(bias, -5e-8) << k;
-    EXPECT_GT(bias, -6e-7) << k;
+/// The mean of the relative errors of a product.
+double bias_of(const Matrices& matrices) {
+  const std::vector<double> exact = matrices.exact(), split = matrices.split();
+  double bias = 0.0;
+  for (std::size_t n = 0; n < exact.size(); ++n)
+    bias += (split[n] / exact[n] - 1.0) / static_cast<double>(exact.size());
+  return bias;
+}
+
+/// The sums of tensor cores truncate. About half of the largest bias is made up for, so an energy is wrong by at most
+/// twice the rest, 5e-7 of it. The bias does not grow with the number of contracted indices.
+TEST(SplitProduct, HasASmallBiasForAllLengths) {
+  constexpr double largest = 2.5e-7;
+  for (const std::int64_t k : {1, 16, 17, 48, 64, 320, 1280}) {
+    EXPECT_LT(std::abs(bias_of(Matrices(64, 8, k, true))), largest) << k;
+  }
+  // Nearly all of the sum is in the first instruction: all later instructions truncate the whole sum.
+  for (const std::int64_t k : {16, 20, 40, 64}) {
+    Matrices matrices(64, 8, k, true);
+    for (std::int64_t row = 0; row < matrices.m; ++row) {
+      for (std::int64_t x = 1; x < k; ++x) matrices.a[static_cast<std::size_t>(row * matrices.stride + x)] *= 1e-3;
+    }
+    EXPECT_LT(std::abs(bias_of(matrices)), largest) << k;
   }
 }
 

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "tests/support/packed_panels.hpp"
@@ -118,6 +120,18 @@ std::vector<double> numbers_of(const Packing& p) {
   return source;
 }
 
+// The kernel reads the scale as a float.
+TEST(SplitHalf, StoresScalesAsFloats) {
+  for (const int shift : {-127, -1, 0, 5, 126}) {
+    for (const bool larger : {false, true}) {
+      const auto element = [&](int n) { return SplitHalf::scale_element(shift, larger, n); };
+      const auto bits = std::uint32_t{element(1)} << 16 | element(0);
+      EXPECT_EQ(static_cast<double>(std::bit_cast<float>(bits)), std::ldexp(larger ? 1.0 + 0x1p-23 : 1.0, -shift));
+      for (int n = 2; n < SplitHalf::scale_elements; ++n) EXPECT_EQ(element(n), 0);
+    }
+  }
+}
+
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.
 TEST(ScaleGroups, HaveTheSameNumbersInPartsOfAPanel) {
   for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
@@ -168,6 +182,24 @@ TEST(ScaleGroups, KeepTheBitsOfSmallAndLargePanels) {
       std::vector<double> source = numbers_of(p);
       for (double& x : source) x *= factor;
       EXPECT_LE(error_after_packing(p, source), 0x1p-22) << factor;
+    }
+  }
+}
+
+// The first scale group has four k-steps. The last one has `last` contracted indices.
+TEST(ScaleGroups, MakeUpForTruncationWhereThereAreManyKSteps) {
+  for (const auto& [last, left_larger, right_larger] :
+       {std::tuple{5, false, false}, {16, false, false}, {17, true, false}, {48, true, false}, {49, true, true}}) {
+    for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
+      const bool left = kind == PanelKind::left, larger = left ? left_larger : right_larger;
+      const Packing p = ragged(kind, 64 + last);
+      const auto packed = packed_panel<SplitHalf>(p, numbers_of(p).data());
+      const int k_tile = left ? SplitHalf::a_k_tile : SplitHalf::b_k_tile;
+      for (std::int64_t n = 0; n < scale_groups_of_part<SplitHalf>(p); ++n) {
+        const ScaleGroup group = scale_group<SplitHalf>(p, n);
+        const std::int64_t scale = group.packed + k_tile - SplitHalf::scale_elements;
+        EXPECT_EQ(packed[static_cast<std::size_t>(scale)] == 1, group.contracted == 0 || larger) << last;
+      }
     }
   }
 }

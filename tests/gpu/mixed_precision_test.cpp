@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// Compares the kernels in mixed precision with the reference and with the CPU, task by task.
@@ -90,6 +92,28 @@ TEST_F(MixedPrecision, GivesTheSameBitsInEveryRunAndByEveryWorker) {
       for (const auto& found : numbers_of_all_workers(*executor, plan, 1, 2)) EXPECT_EQ(found, first);
     }
   }
+}
+
+// The panels of a run in mixed precision also serve its sample in double precision, for which a task needs more memory.
+TEST_F(MixedPrecision, GivesItsPanelsToTheSampleInLittleMemory) {
+  const OwnedProblem owned(closed_shell(8, 40), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles(), owned.problem.formulation);
+  const auto expected = batch_numbers(*make_cpu_executor(owned.problem, plan.tiles), plan, 1);
+  const std::int64_t least = least_budget(owned.problem, plan.tiles);
+  for (const std::int64_t more : {0, 1, 4, 16, 64}) {
+    SCOPED_TRACE(std::to_string(more) + " MiB more than the least memory");
+    CudaOptions options = with_memory(least + more * mebibyte);
+    const auto in_double = prepare_cuda_executor(owned.problem, plan.tiles, options);
+    options.precision = Precision::mixed;
+    const auto mixed = prepare_cuda_executor(owned.problem, plan.tiles, options);
+    EXPECT_TRUE(mixed->panel_tiles() == in_double->panel_tiles());
+    in_double->take_panels(std::make_shared<PanelStore>(owned.problem, mixed->panel_tiles()));
+    expect_same_energies(batch_numbers(*in_double, plan, 1), expected, 1);
+  }
+  // Panels with smaller tiles than the executor's own.
+  const auto in_double = prepare_cuda_executor(owned.problem, plan.tiles, {});
+  in_double->take_panels(std::make_shared<PanelStore>(owned.problem, plan.tiles.refined(4, 8)));
+  expect_same_energies(batch_numbers(*in_double, plan, 1), expected, 1);
 }
 
 // A kernel belongs to one precision.

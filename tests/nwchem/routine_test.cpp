@@ -139,6 +139,22 @@ TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
   EXPECT_EQ(found[1].printed, "");
 }
 
+// The emulation is slow, so the user must ask for it.
+TEST_F(Routine, SaysThatMixedPrecisionIsEmulatedOnCores) {
+  const std::string mixed = "precision=mixed\n";
+  const ExpectedEnergies expected = expected_energies(dump);
+  const Answer answer = answers(1, mixed + "device=cpu\n").front();
+  EXPECT_STREQ(answer.status.message, "");
+  EXPECT_NEAR(answer.e_paren_t, expected.plain.e_paren_t, 2e-9);
+  for (const char* part : {"emulate it, slower than double precision", "Error bar ", " tasks in double precision"}) {
+    EXPECT_NE(answer.printed.find(part), std::string::npos) << part << " is not in\n" << answer.printed;
+  }
+  const EnvironmentVariable automatic("TRIFUSE_NWCHEM_DEVICE", "auto");
+  const auto refused = answers(1, mixed, [](int, Host&, trifuse_nwchem_job& job) { job.gpus_per_node = 0; });
+  EXPECT_EQ(refused.front().status.code, TRIFUSE_BAD_USAGE);
+  EXPECT_NE(std::string(refused.front().status.message).find("Mixed precision is for GPUs"), std::string::npos);
+}
+
 void expect_refused(const trifuse_status& status, trifuse_code code, const std::string& part) {
   EXPECT_EQ(status.code, code);
   EXPECT_NE(std::string(status.message).find(part), std::string::npos) << status.message;

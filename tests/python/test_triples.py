@@ -404,6 +404,8 @@ class Package(Case):
         self.assertGreater(plan.seconds, 0.0)
         self.assertEqual(plan.to_dict()["prediction"]["gpus"], 2)
         self.assertEqual(plan.to_dict()["prediction"]["factors"]["operations"], 0)
+        mixed = trifuse.plan(occupied=10, virtual=40, gpus=2, precision="mixed")
+        self.assertEqual(mixed.to_dict()["precision"], "mixed")
         factors = trifuse.plan(occupied=10, virtual=40, gpus=2, naux=130)
         self.assertGreater(factors.to_dict()["prediction"]["factors"]["operations"], 0)
         with self.assertRaisesRegex(trifuse.UsageError, "^Give amplitudes"):

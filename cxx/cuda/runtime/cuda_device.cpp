@@ -85,9 +85,10 @@ std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targ
 }
 
 double self_test_limit(Precision precision) {
-  // An element of a target in mixed precision has an error of some 1e-7 of the typical element. Where the terms of an
-  // energy cancel, the relative error of the energy is larger. A wrong kernel or chip gives errors of order 1.
-  return precision == Precision::mixed ? 1e-4 : 1e-10;
+  // The emulation computes 60 other molecules of the size of the self-test with errors of at most 1.5e-7
+  // (tests/cpu/self_test_error_test.cpp). The limit leaves room for sums in another order and for energies of elements
+  // in FP32, whose errors are of the same size. A wrong kernel or chip gives errors of order 1.
+  return precision == Precision::mixed ? 1e-5 : 1e-10;
 }
 
 void check_self_test(int number, Precision precision, double found, double expected, double scale) {

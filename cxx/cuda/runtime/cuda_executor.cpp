@@ -66,7 +66,6 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       : problem_(problem), coarse_(tiles) {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
-    std::int64_t least_budget = std::numeric_limits<std::int64_t>::max(), max_worker_bytes = 0;
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
@@ -75,21 +74,22 @@ class CudaExecutorOfDevices final : public CudaExecutor {
         set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
       device.budget = available_bytes(number, options.waits_for_memory);
       if (options.memory_per_device > 0) device.budget = std::min(device.budget, options.memory_per_device);
-      least_budget = std::min(least_budget, device.budget);
-      max_worker_bytes = std::max(max_worker_bytes, worker_bytes(device));
+      least_budget_ = std::min(least_budget_, device.budget);
+      max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
     }
-    workers_per_device_ = worker_count(least_budget, max_worker_bytes);
+    workers_per_device_ = worker_count(least_budget_, max_worker_bytes_);
     const OperandFormat& format = devices_.front().format();
-    fine_ = tiles_that_fit(problem_, coarse_, format, least_budget, workers_per_device_, max_worker_bytes);
-    demand_ = panel_demand(problem_, fine_, format);
-    limit_ = launch_limit(gpu::panel_bytes(least_budget, workers_per_device_, max_worker_bytes, demand_));
-    refined_ = !(fine_ == coarse_);
+    const auto that_fit = [&](const TileSpace& of, const OperandFormat& in) {
+      return tiles_that_fit(problem_, of, in, least_budget_, workers_per_device_, max_worker_bytes_);
+    };
+    // The panels of a run in mixed precision also serve its sample in double precision.
+    use_tiles(that_fit(that_fit(coarse_, format_of<Fp64>()), format));
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host. Few of the
     // numbers are vvoo blocks.
     constexpr double fill = 1.3;
     const double numbers = static_cast<double>(PanelLayout::whole_doubles(problem_, fine_)),
                  all = fill * numbers * format.bytes_per_number();
-    const std::int64_t beside_workers = least_budget - workers_per_device_ * max_worker_bytes;
+    const std::int64_t beside_workers = least_budget_ - workers_per_device_ * max_worker_bytes_;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
     if (options.waits_for_memory) lease_ = device_leases().lease(memory_demands(), options.stop);
   }
@@ -98,6 +98,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   bool caches_panels() const override { return caches_panels_; }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
+    // Panels that were read for tasks in another precision may have other tiles.
+    if (!(panels_->tiles() == fine_)) use_tiles(panels_->tiles());
+    if (demand_.largest_task > limit_)
+      throw UsageError("The panels of one task do not fit into the memory of the GPU; allow more --memory.");
     for (Device& device : devices_) set_up(device);
     const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
       return reserve_for_owned_panels(device, bytes);
@@ -131,6 +135,14 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       demands.push_back({device.number, device.budget - panels + cache_bytes(panels, demand_)});
     }
     return demands;
+  }
+
+  /// Divides tasks into subtasks of these tiles, and the memory for their panels.
+  void use_tiles(const TileSpace& tiles) {
+    fine_ = tiles;
+    demand_ = panel_demand(problem_, fine_, devices_.front().format());
+    limit_ = launch_limit(gpu::panel_bytes(least_budget_, workers_per_device_, max_worker_bytes_, demand_));
+    refined_ = !(fine_ == coarse_);
   }
 
   /// Reserves memory for owned panels, which are never evicted. Returns false if the panels of two launches do not fit
@@ -180,6 +192,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   bool caches_panels_ = false;
   Precision precision_{};
   std::int64_t workers_per_device_ = 0;
+  /// Of all devices.
+  std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
   PanelDemand demand_{};    ///< of `fine_`
   std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
   std::shared_ptr<const PanelStore> panels_;

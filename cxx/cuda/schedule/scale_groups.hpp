@@ -95,6 +95,8 @@ constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64
   }
   const int shift = Precision::shift_for(largest_of_lanes(largest));
   const double factor = Precision::power_of_two(shift);
+  const int indices = static_cast<int>(std::min<std::int64_t>(group.k_tiles * depth, p.contracted - group.contracted));
+  const bool larger = Precision::makes_up_for_truncation(left, (indices + Precision::k_step - 1) / Precision::k_step);
   const int scale_at = (left ? Precision::a_k_tile : Precision::b_k_tile) - Precision::scale_elements;
   for (int t = 0; t < group.k_tiles; ++t) {
     typename Precision::Operand* const to = packed + group.packed + t * group.k_tile_stride;
@@ -106,7 +108,9 @@ constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64
             Precision::slice_of(x, slice);
       }
     }
-    for (int e = lane; e < Precision::scale_elements; e += lanes) to[scale_at + e] = Precision::scale_element(shift, e);
+    for (int e = lane; e < Precision::scale_elements; e += lanes) {
+      to[scale_at + e] = Precision::scale_element(shift, larger, e);
+    }
   }
 }
 

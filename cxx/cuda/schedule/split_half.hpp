@@ -28,6 +28,13 @@ struct SplitHalf {
   static constexpr int k_tile_depth = k_step * k_tile_steps;
   static constexpr int scaled_k_tiles = 2;
   static constexpr int scale_elements = 8;  ///< one float and padding, together 16 bytes
+  /// A stored scale is the power of two times 1 + 2^-23, if the operand makes up for truncation. Matrix units cut off
+  /// the last bits of sums. So the sum over a scale group of n k-steps is too small by up to 3 n - 2 times half a unit
+  /// of its last place, 4e-7 of it if n is 4, and by about a half of this on average. The operands give most of the
+  /// average back: A in groups of more than one k-step, B in groups of more than three.
+  static constexpr TRIFUSE_HOST_DEVICE bool makes_up_for_truncation(bool is_a, int k_steps) {
+    return k_steps > (is_a ? 1 : 3);
+  }
   static constexpr int a_k_tile = slices * rows * k_tile_depth + scale_elements,
                        b_k_tile = slices * columns * k_tile_depth + scale_elements;
 
@@ -95,11 +102,12 @@ struct SplitHalf {
   static constexpr TRIFUSE_HOST_DEVICE double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
-  /// Element `n` of the scale: a part of the float 2^-shift in the byte order of the device, then zeros.
-  static constexpr TRIFUSE_HOST_DEVICE Operand scale_element(int shift, int n) {
-    return static_cast<Operand>(n == 1 ? (127 - shift) << 7 : 0);
+  /// Element `n` of the scale: a part of the float 2^-shift, or 2^-shift (1 + 2^-23) if `larger`, in the byte order of
+  /// the device, then zeros.
+  static constexpr TRIFUSE_HOST_DEVICE Operand scale_element(int shift, bool larger, int n) {
+    return static_cast<Operand>(n == 0 ? (larger ? 1 : 0) : n == 1 ? (127 - shift) << 7 : 0);
   }
-  /// The scale 2^-shift whose elements begin at `elements`.
+  /// The scale 2^-shift whose elements begin at `elements`, without the factor that makes up for truncation.
   static constexpr double scale_of(const Operand* elements) { return power_of_two((elements[1] >> 7) - 127); }
 
  private:

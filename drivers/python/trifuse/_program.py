@@ -62,6 +62,7 @@ def plan(
     memory: str | None = None,
     form: str | None = None,
     tile_size: int | None = None,
+    precision: str | None = None,
     assume: Mapping[str, float] | None = None,
     measured: Sequence[PathLike] = (),
     trace: PathLike | None = None,
@@ -78,9 +79,12 @@ def plan(
     gpus, ranks, nodes
         Numbers of all nodes together. gpus=0: only CPU cores.
     gpu_model, memory
-        h200, h100, h100-pcie, a100 or a100-40gb; memory to use on each GPU, for example "40GiB".
+        h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU,
+        for example "40GiB".
     form, tile_size
         auto, spin-orbital or spin-adapted; the largest tile.
+    precision
+        double, or mixed with its sample in double precision.
     assume
         Numbers of the machine model, for example {"network": 100e9}.
     measured
@@ -98,7 +102,7 @@ def plan(
     arguments = [] if path is None else [os.fspath(path)]
     options = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "reference": reference, "gpus": gpus,
                "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
-               "tile-size": tile_size, "trace": None if trace is None else os.fspath(trace)}
+               "tile-size": tile_size, "precision": precision, "trace": None if trace is None else os.fspath(trace)}
     for name, value in options.items():
         if value is not None:
             arguments += ["--" + name, str(value)]

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+/// Models of GPUs by their data sheets. Predictions and advice to users read this table.
+namespace trifuse::gpu {
+
+/// A model of GPUs. Rates are operations per second or bytes per second.
+struct GpuModel {
+  const char* name;         ///< name for users, e.g. "h200"
+  const char* device_name;  ///< a part of the name that CUDA gives to the device
+  double multiprocessors;
+  double fp64_matrix;  ///< peak of FP64 matrix instructions, or of `fp64_vector` where there are none
+  double fp64_vector;  ///< peak of ordinary FP64 instructions
+  double fp32_vector;  ///< peak of ordinary FP32 instructions
+  double half_matrix;  ///< peak of products of FP16 numbers with FP32 sums, without sparsity
+  double half_share;   ///< part of `half_matrix` that the instruction m16n8k16 reaches
+  double free_memory;  ///< of an empty GPU, GiB
+  double memory_rate;  ///< of the memory of the GPU
+  double link;         ///< from the host to the GPU
+
+  /// Peak of products in mixed precision: three products of FP16 numbers for each product.
+  double mixed_peak() const { return half_matrix * half_share / 3.0; }
+};
+
+/// All known models. The first one is the H200, on which kernels were measured.
+std::span<const GpuModel> gpu_models();
+/// The model of a device. `device_name`: as CUDA names it, e.g. "NVIDIA H200". Returns null if the model is not known.
+const GpuModel* gpu_model_of(std::string_view device_name);
+
+/// Rates of the kernels on a model, operations per second: the same parts of its peaks as on the H200. They were
+/// measured on the H200 only.
+struct KernelRates {
+  double in_double, mixed;
+
+  /// True if the rate in double precision is less than a tenth of that in mixed precision.
+  bool double_is_slow() const { return in_double < 0.1 * mixed; }
+};
+KernelRates kernel_rates(const GpuModel& model);
+
+/// Rates of the kernels on the H200, operations per second: products of numbers that are not zero. Fitted to measured
+/// runs, see drivers/docs/planning.md.
+struct MeasuredRates {
+  double spin_orbital, spin_adapted;
+};
+inline constexpr MeasuredRates measured_in_double{53.2e12, 49.4e12}, measured_in_mixed{145e12, 121e12};
+
+}  // namespace trifuse::gpu
