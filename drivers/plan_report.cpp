@@ -73,6 +73,11 @@ std::string describe_moved(const Prediction& p) {
   if (tasks.bytes_needed > 0.0) {
     text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
   }
+  if (p.particle_block > 0) {
+    text += fmt::format(
+        "\n             tasks in blocks of {} tile{} of virtual orbitals, so that panels are sent less often",
+        p.particle_block, p.particle_block == 1 ? "" : "s");
+  }
   return text + fmt::format(
                     "\n"
                     "             copies run beside kernels for {:.1f} % of the time\n",
@@ -260,6 +265,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
           {"bytes_needed",
            tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed) : nlohmann::ordered_json()},
           {"panels_dropped", tasks.panels_dropped},
+          {"particle_block", p.particle_block},
           {"factors",
            {{"operations", tasks.made_operations},
             {"seconds_of_all_gpus", tasks.making_busy},

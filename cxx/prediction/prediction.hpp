@@ -52,6 +52,7 @@ struct Prediction {
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
+  int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan
   double seconds_checking = 0.0;  ///< check of the input
   /// Start, planning, reading operands, allreduce of the energies.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;

@@ -148,7 +148,9 @@ class Prediction(PlanTest):
     def test_little_memory_of_gpus_means_more_bytes(self):
         ample, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital")
         narrow, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital", "--memory", "8GB")
-        self.assertGreater(narrow["prediction"]["bytes_sent"], 2 * ample["prediction"]["bytes_sent"])
+        self.assertGreater(narrow["prediction"]["bytes_sent"], 1.5 * ample["prediction"]["bytes_sent"])
+        self.assertEqual(ample["prediction"]["particle_block"], 0)
+        self.assertGreater(narrow["prediction"]["particle_block"], 1)
         self.assertEqual(narrow["prediction"]["bytes_needed"], ample["prediction"]["bytes_needed"])
 
     def test_numbers_of_the_model_can_be_changed(self):
