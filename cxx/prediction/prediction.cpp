@@ -18,6 +18,9 @@ namespace trifuse {
 
 namespace {
 
+/// Host memory of a process besides operands: libraries, the CUDA runtime, pinned buffers.
+constexpr double process_bytes = 500e6;
+
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
@@ -171,6 +174,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
+  memory.peak = memory.scratch + memory.slabs + memory.panels;
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
   memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();
@@ -196,6 +200,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
+  prediction.peak_bytes = prediction.operand_bytes + factors.bytes + process_bytes +
+                          bytes_per_task * static_cast<double>(plan.tasks.size());
 
   KernelWork all;
   for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);

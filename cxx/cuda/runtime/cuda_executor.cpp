@@ -336,6 +336,9 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_from_peers += from_peers.panels;
   report.bytes_from_peers += from_peers.bytes;
   report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
+  if (const std::int64_t peak = peak_device_memory(); peak > 0) {
+    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
+  }
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;
