@@ -18,8 +18,8 @@ namespace trifuse {
 
 namespace {
 
-/// Host memory of a process besides operands: libraries, the CUDA runtime, pinned buffers.
-constexpr double process_bytes = 500e6;
+/// Host memory of a process besides operands: libraries and buffers, with GPUs also the CUDA runtime and pinned memory.
+constexpr double process_bytes = 100e6, process_bytes_with_gpus = 500e6;
 
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
@@ -200,7 +200,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
-  prediction.peak_bytes = prediction.operand_bytes + factors.bytes + process_bytes +
+  prediction.peak_bytes = prediction.operand_bytes + factors.bytes +
+                          (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) +
                           bytes_per_task * static_cast<double>(plan.tasks.size());
 
   KernelWork all;

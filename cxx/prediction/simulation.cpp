@@ -66,7 +66,6 @@ class Simulator {
   Simulator(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
             const SimulationSettings& settings)
       : order_(blocked_order(plan.tasks, plan.tiles, settings.particle_block)),
-        plan_(part_of(plan, order_)),
         inspection_(inspection),
         machine_(machine),
         settings_(settings) {
@@ -77,7 +76,9 @@ class Simulator {
     for (const SimulatedRank& rank : settings.ranks) {
       rates.push_back(rank.assignment.role == RankAssignment::Role::idle ? 0.0 : rank.assignment.rate);
     }
-    auto chunk_list = std::make_shared<const WorkChunkList>(make_work_chunks(plan_, ranks_to_divide_for(rates)));
+    const Plan ordered = part_of(plan, order_);
+    operations_ = ordered.operations;
+    auto chunk_list = std::make_shared<const WorkChunkList>(make_work_chunks(ordered, ranks_to_divide_for(rates)));
     result_.chunks = std::ssize(chunk_list->chunks());
     const double total_rate = std::accumulate(rates.begin(), rates.end(), 0.0);
     for (const SimulatedRank& rank : settings.ranks) {
@@ -173,7 +174,7 @@ class Simulator {
         operations = 0.0;
       }
       process.batches.back().last = t + 1;
-      operations += plan_.operations[t];
+      operations += operations_[t];
     }
   }
 
@@ -261,7 +262,7 @@ class Simulator {
   }
 
   std::vector<std::size_t> order_;  ///< [position] number of a task of the inspected plan
-  Plan plan_;                       ///< the tasks in this order
+  std::vector<double> operations_;  ///< [position] of these tasks
   const Inspection& inspection_;
   const MachineModel& machine_;
   const SimulationSettings& settings_;
