@@ -25,6 +25,7 @@
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/stop_signals.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/source_check.hpp"
 
 namespace trifuse::cli {
@@ -85,6 +86,11 @@ struct RunCommand {
       options.trust_input = trust_input;
       options.ccsd_energy = sources.right_check.ccsd_energy;
     });
+    // Reading operands and multiplying factors to them may take minutes.
+    const InterruptibleSource right(*sources.right, stop_requested);
+    std::optional<InterruptibleSource> left;
+    if (sources.left) left.emplace(*sources.left, stop_requested);
+    const TileSource* const left_if_any = left ? &*left : nullptr;
     const double checked = wall_seconds();
     times.checking = checked - opened;
     const auto compute_planned = [&](const Calculation& calculation, const DistributedCalculation* planned) {
@@ -92,14 +98,14 @@ struct RunCommand {
       compute(calculation, sources, planned, begin, times, *json_file);
     };
     if (communicator == nullptr) {
-      compute_planned(Calculation(*sources.right, sources.left.get(), options), nullptr);
+      compute_planned(Calculation(right, left_if_any, options), nullptr);
       return;
     }
     // If ranks have read different files, this energy differs.
     const double energy = sources.right_check.ccsd_energy.value_or(0.0);
     expect_same(*communicator, std::span(&energy, 1));
-    const DistributedCalculation planned = plan_distributed(*communicator, *sources.right, sources.left.get(),
-                                                            distributed_options(*communicator, options));
+    const DistributedCalculation planned =
+        plan_distributed(*communicator, right, left_if_any, distributed_options(*communicator, options));
     compute_planned(planned.calculation, &planned);
   }
 

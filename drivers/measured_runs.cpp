@@ -10,6 +10,7 @@
 #include <span>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/nwchem_file.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -38,6 +39,7 @@ TileSpace tiles_of(const Json& plan, bool restricted) {
 void read_cuda(const Json& cuda, MeasuredRun& run) {
   run.gpus = static_cast<int>(cuda.at("devices").size());
   run.memory_budget = cuda.value("memory_budget_bytes", 0.0);
+  run.peak_gpu = cuda.value("peak_bytes", 0.0);
   if (cuda.contains("bytes_sent")) {
     run.bytes_sent = cuda.at("bytes_sent").get<double>() + cuda.value("bytes_from_other_gpus", 0.0);
   }
@@ -79,6 +81,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   run.occupied = input.at("occupied");
   run.virtuals = input.at("virtual");
   run.irreps = input.at("irreps");
+  run.auxiliary = input.value("auxiliary", std::int64_t{0});
   if (report.contains("results")) {  // a report of `trifuse bench`
     std::vector<MeasuredRun> runs;
     for (const Json& result : report.at("results")) {
@@ -99,6 +102,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   run.tiles = tiles_of(report.at("plan"), run.restricted);
   run.seconds_tasks = report.at("timings").at("task_seconds");
   run.seconds_loading = report.at("timings").at("load_seconds");
+  if (report.contains("memory")) run.peak_host = report.at("memory").value("peak_bytes", 0.0);
   if (report.contains("cuda")) {
     read_cuda(report.at("cuda"), run);
   } else if (report.contains("ranks")) {
@@ -132,14 +136,26 @@ void expect_possible(const MeasuredRun& run) {
   if (!time(run.seconds_tasks) || run.seconds_tasks < shortest || !time(run.seconds_loading)) {
     throw InputError("its times are not possible");
   }
-  if (!(std::abs(run.bytes_sent.value_or(0.0)) < max_bytes)) throw InputError("its bytes are not possible");
+  if (run.auxiliary < 0 || run.auxiliary > max_auxiliary) throw InputError("its auxiliary functions are not possible");
+  if (!(std::abs(run.peak_host) < max_bytes && std::abs(run.peak_gpu) < max_bytes) ||
+      !(std::abs(run.bytes_sent.value_or(0.0)) < max_bytes))
+    throw InputError("its bytes are not possible");
 }
 
 }  // namespace
 
 std::unique_ptr<TileSource> MeasuredRun::molecule() const {
-  return make_synthetic_source({restricted ? Reference::rhf : Reference::uhf, occupied[0], occupied[1], virtuals[0],
-                                virtuals[1], irreps, std::int64_t{1} << 20, std::int64_t{1} << 20, 1});
+  SyntheticMolecule made_up{restricted ? Reference::rhf : Reference::uhf,
+                            occupied[0],
+                            occupied[1],
+                            virtuals[0],
+                            virtuals[1],
+                            irreps,
+                            std::int64_t{1} << 20,
+                            std::int64_t{1} << 20,
+                            1};
+  made_up.auxiliary = auxiliary;
+  return make_synthetic_source(made_up);
 }
 
 std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& paths) {

@@ -48,7 +48,7 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
     text += fmt::format("             node: {} of factors of the input; each rank has {}\n",
                         format_bytes(p.node_factor_bytes), format_bytes(p.factor_bytes));
   }
-  if (p.job.gpus == 0) return text;
+  if (p.job.gpus == 0) return text + fmt::format("             peak: {} of each rank\n", format_bytes(p.peak_bytes));
   const GpuMemory& gpu = p.gpu;
   text += fmt::format("             GPU: {} to use: {} scratch of {} workers, {} panels of the largest task,\n",
                       format_bytes(gpu.budget), format_bytes(gpu.scratch), gpu.workers, format_bytes(gpu.working_set));
@@ -62,6 +62,8 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
     text += fmt::format("             {} of the cached panels are owned for all GPUs of the node\n",
                         format_bytes(p.owned_bytes));
   }
+  text += fmt::format("             peak: {} of each rank with a GPU, {} of each GPU\n", format_bytes(p.peak_bytes),
+                      format_bytes(gpu.peak));
   return text;
 }
 
@@ -72,6 +74,11 @@ std::string describe_moved(const Prediction& p) {
                                  format_bytes(tasks.bytes_sent / tasks.gpus), format_bytes(tasks.max_bytes_sent));
   if (tasks.bytes_needed > 0.0) {
     text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
+  }
+  if (p.particle_block > 0) {
+    text += fmt::format(
+        "\n             tasks in blocks of {} tile{} of virtual orbitals, so that panels are sent less often",
+        p.particle_block, p.particle_block == 1 ? "" : "s");
   }
   return text + fmt::format(
                     "\n"
@@ -244,6 +251,11 @@ std::string describe(const std::vector<ComparedRun>& runs) {
                         100.0 * (prediction.seconds_of_tasks() / run.seconds_tasks - 1.0),
                         run.bytes_sent ? fmt::format("{:.2f}", *run.bytes_sent / gib) : "",
                         prediction.tasks.bytes_sent / gib);
+    if (run.peak_host > 0.0 && run.ranks == 1) {
+      text += fmt::format("{:<28} peaks: host {}, predicted {}; GPU {}, predicted {}\n", "",
+                          format_bytes(run.peak_host), format_bytes(prediction.peak_bytes), format_bytes(run.peak_gpu),
+                          format_bytes(prediction.gpu.peak));
+    }
   }
   return text;
 }
@@ -256,7 +268,7 @@ nlohmann::ordered_json json_memory(const GpuMemory& gpu) {
           {"scratch", gpu.scratch},         {"slabs", gpu.slabs},
           {"all_slabs", gpu.all_slabs},     {"panels", gpu.panels},
           {"working_set", gpu.working_set}, {"read_ahead", gpu.read_ahead},
-          {"all_panels", gpu.all_panels}};
+          {"all_panels", gpu.all_panels},   {"peak", gpu.peak}};
 }
 
 nlohmann::ordered_json json_prediction(const Prediction& p) {
@@ -291,6 +303,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"bytes_needed", tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed)
                                                                            : nlohmann::ordered_json()},
                                  {"panels_dropped", tasks.panels_dropped},
+                                 {"particle_block", p.particle_block},
                                  {"factors",
                                   {{"operations", tasks.made_operations},
                                    {"seconds_of_all_gpus", tasks.making_busy},
@@ -298,6 +311,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"memory",
                                   {{"operands_shared", p.shared_operands},
                                    {"rank_bytes", p.operand_bytes},
+                                   {"peak_rank_bytes", p.peak_bytes},
                                    {"owned_for_other_gpus", p.owned_bytes},
                                    {"node_bytes", p.node_bytes},
                                    {"factors_rank_bytes", p.factor_bytes},
@@ -370,6 +384,8 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
          {"task_seconds", run.seconds_tasks},
          {"load_seconds", run.seconds_loading},
          {"bytes_sent", run.bytes_sent ? nlohmann::ordered_json(*run.bytes_sent) : nlohmann::ordered_json()},
+         {"peak_host_bytes", run.peak_host},
+         {"peak_gpu_bytes", run.peak_gpu},
          {"prediction", json_prediction(prediction)}});
   }
   return json;

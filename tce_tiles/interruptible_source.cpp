@@ -4,6 +4,19 @@
 
 namespace trifuse {
 
+void InterruptibleFactors::load() const {
+  stop_reading(&stop_);
+  source_->load();
+}
+void InterruptibleFactors::read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const {
+  stop_reading(&stop_);
+  source_->read_vv(p, d, out);
+}
+void InterruptibleFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const {
+  stop_reading(&stop_);
+  source_->read_ov(h, p, out);
+}
+
 void InterruptibleSource::read_fock(int g6, int g5, std::span<double> block) const {
   stop_reading(&stop_);
   source_.read_fock(g6, g5, block);

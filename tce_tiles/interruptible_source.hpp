@@ -2,16 +2,34 @@
 
 #include <atomic>
 
+#include "tce_tiles/factor_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
 namespace trifuse {
+
+/// Factors whose reads throw Interrupted as soon as `*stop` is true.
+class InterruptibleFactors final : public FactorSource {
+ public:
+  /// `source` and `stop` must outlive this object. `source` may be null; then only the destructor may be called.
+  InterruptibleFactors(const FactorSource* source, const std::atomic<bool>& stop) : source_(source), stop_(stop) {}
+
+  std::int64_t auxiliary() const override { return source_->auxiliary(); }
+  void load() const override;
+  void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override;
+  void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
+
+ private:
+  const FactorSource* source_;
+  const std::atomic<bool>& stop_;
+};
 
 /// A source whose reads throw Interrupted as soon as `*stop` is true. So a long check and the loading of operands end
 /// soon after a request to stop.
 class InterruptibleSource final : public TileSource {
  public:
   /// `source` and `stop` must outlive this object.
-  InterruptibleSource(const TileSource& source, const std::atomic<bool>& stop) : source_(source), stop_(stop) {}
+  InterruptibleSource(const TileSource& source, const std::atomic<bool>& stop)
+      : source_(source), stop_(stop), factors_(source.factors(), stop) {}
 
   const SourceInfo& info() const override { return source_.info(); }
   const TileSpace& tiles() const override { return source_.tiles(); }
@@ -22,7 +40,7 @@ class InterruptibleSource final : public TileSource {
   bool concurrent_reads() const override { return source_.concurrent_reads(); }
   bool opposite_spin_blocks_suffice() const override { return source_.opposite_spin_blocks_suffice(); }
   bool stores_spin_cases_of_v2() const override { return source_.stores_spin_cases_of_v2(); }
-  const FactorSource* factors() const override { return source_.factors(); }
+  const FactorSource* factors() const override { return source_.factors() != nullptr ? &factors_ : nullptr; }
   std::optional<SourceDigest> digest() const override { return source_.digest(); }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
@@ -33,6 +51,7 @@ class InterruptibleSource final : public TileSource {
  private:
   const TileSource& source_;
   const std::atomic<bool>& stop_;
+  InterruptibleFactors factors_;
 };
 
 /// Throws Interrupted if `stop` is not null and true: the input is read, and no task has begun.

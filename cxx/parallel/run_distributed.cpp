@@ -6,6 +6,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/task_run.hpp"
+#include "cxx/plan/task_order.hpp"
 
 namespace trifuse {
 
@@ -17,23 +18,28 @@ void begin_round(TaskRun& run, RankAssignment& assignment, const std::vector<boo
   Communicator& communicator = *run.settings.communicator;
   const bool computes = assignment.role != RankAssignment::Role::idle;
   const std::int64_t begin = DynamicScheduler::counter_of(communicator);
-  const std::array<double, 3> mine = {computes ? assignment.rate : 0.0, computes ? 1.0 : 0.0,
-                                      assignment.role == RankAssignment::Role::worker ? 1.0 : 0.0};
+  const int wanted_block = run.executor != nullptr ? run.executor->particle_block() : 0;
+  const std::array<double, 4> mine = {computes ? assignment.rate : 0.0, computes ? 1.0 : 0.0,
+                                      assignment.role == RankAssignment::Role::worker ? 1.0 : 0.0,
+                                      static_cast<double>(wanted_block)};
   const std::vector<double> all = allgather(communicator, mine);
   std::vector<double> rates;
   double workers = 0.0, rate_of_workers = 0.0;
+  int block = 0;  // the smallest one that a rank wants
   assignment.total_rate = 0.0;
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     rates.push_back(all[at]);
     assignment.total_rate += all[at];
     workers += all[at + 2];
     rate_of_workers += all[at + 2] * all[at];
+    const int wanted = static_cast<int>(all[at + 3]);
+    if (wanted > 0) block = block > 0 ? std::min(block, wanted) : wanted;
   }
   if (workers == 0.0 && computes) assignment.role = RankAssignment::Role::worker;
   assignment.worker_rate = workers > 0.0 ? rate_of_workers / workers : 0.0;
   run.numbers_of_rest.clear();
   run.progress_before = {0, run.plan.tasks.size(), 0.0, run.plan.total_operations};
-  for (std::size_t task = 0; task < finished.size(); ++task) {
+  for (const std::size_t task : blocked_order(run.plan.tasks, run.plan.tiles, block)) {
     if (!finished[task]) {
       run.numbers_of_rest.push_back(task);
       continue;

@@ -43,7 +43,7 @@ struct TaskRun {
   std::size_t under_way = 0;                          ///< batches that a worker executes now; it may return them
   std::optional<DynamicScheduler> scheduler;          ///< source of further batches if there are several ranks
   bool no_more_chunks = false;                        ///< true if this rank gets no more chunks
-  Plan rest;                                          ///< the tasks that the chunks contain
+  Plan rest;                                          ///< the tasks that the chunks contain, in their order
   std::vector<std::size_t> numbers_of_rest;           ///< numbers in `plan` of the tasks of `rest`
   RunProgress progress_before{};                      ///< progress when the round began
   double operations_ended = 0.0, seconds_busy = 0.0;  ///< of finished batches of this executor; sum over its workers

@@ -18,6 +18,9 @@ namespace trifuse {
 
 namespace {
 
+/// Host memory of a process besides operands: libraries and buffers, with GPUs also the CUDA runtime and pinned memory.
+constexpr double process_bytes = 100e6, process_bytes_with_gpus = 500e6;
+
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
@@ -205,6 +208,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
+  memory.peak = memory.scratch + memory.slabs + memory.panels;
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
   memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();
@@ -230,6 +234,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
+  prediction.peak_bytes = prediction.operand_bytes + factors.bytes +
+                          (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) +
+                          bytes_per_task * static_cast<double>(plan.tasks.size());
 
   const KernelWork all = work_of(inspection);
   prediction.operations = all.operations;
@@ -242,8 +249,11 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
-  prediction.owned_bytes =
-      owned_for_peers(prediction, inspection, gpu::panel_demand(problem, plan.tiles, inspection.shape().format), nodes);
+  const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, inspection.shape().format);
+  prediction.owned_bytes = owned_for_peers(prediction, inspection, demand, nodes);
+  prediction.particle_block =
+      gpu::particle_block(whole_bytes(settings.panel_bytes), whole_bytes(prediction.owned_bytes), demand);
+  settings.particle_block = prediction.particle_block;
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.slab_bytes = prediction.gpu.slabs;
   settings.slab_rate = rate_from_ranks(prediction, nodes, machine);

@@ -37,6 +37,7 @@ struct GpuMemory {
   double all_panels = 0.0;   ///< size of all panels of the plan
   double working_set = 0.0;  ///< size of the panels of the largest task
   double task_bound = 0.0;   ///< upper bound of `working_set`; if `launch` is less, a run cuts tiles further
+  double peak = 0.0;         ///< memory that the run uses
   double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
 /// The memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
@@ -51,8 +52,11 @@ struct Prediction {
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
   /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
+  double peak_bytes =
+      0.0;  ///< most memory of each rank that stores operands: these, the factors, and the process itself
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
+  int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan
   double seconds_checking = 0.0;  ///< check of the input
   /// Start, planning, reading operands, allreduce of the energies.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;

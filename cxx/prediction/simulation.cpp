@@ -6,6 +6,8 @@
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
+#include "cxx/parallel/task_run.hpp"
+#include "cxx/plan/task_order.hpp"
 #include "cxx/prediction/panel_memory.hpp"
 
 namespace trifuse {
@@ -34,7 +36,7 @@ class SimulatedCommunicator final : public Communicator {
 };
 
 struct Batch {
-  std::size_t first, last;  ///< tasks [first, last)
+  std::size_t first, last;  ///< tasks [first, last) in the order of the run
 };
 
 struct Process {
@@ -63,7 +65,10 @@ class Simulator {
  public:
   Simulator(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
             const SimulationSettings& settings)
-      : plan_(plan), inspection_(inspection), machine_(machine), settings_(settings) {
+      : order_(blocked_order(plan.tasks, plan.tiles, settings.particle_block)),
+        inspection_(inspection),
+        machine_(machine),
+        settings_(settings) {
     for (const KernelWork& work : inspection.kinds())
       seconds_of_kind_.push_back(machine.kernel_seconds(work, plan.formulation, inspection.precision()));
     making_share_ = inspection.all_making() / std::max(1.0, plan.total_operations);
@@ -71,7 +76,9 @@ class Simulator {
     for (const SimulatedRank& rank : settings.ranks) {
       rates.push_back(rank.assignment.role == RankAssignment::Role::idle ? 0.0 : rank.assignment.rate);
     }
-    auto chunk_list = std::make_shared<const WorkChunkList>(make_work_chunks(plan, ranks_to_divide_for(rates)));
+    const Plan ordered = part_of(plan, order_);
+    operations_ = ordered.operations;
+    auto chunk_list = std::make_shared<const WorkChunkList>(make_work_chunks(ordered, ranks_to_divide_for(rates)));
     result_.chunks = std::ssize(chunk_list->chunks());
     const double total_rate = std::accumulate(rates.begin(), rates.end(), 0.0);
     for (const SimulatedRank& rank : settings.ranks) {
@@ -167,7 +174,7 @@ class Simulator {
         operations = 0.0;
       }
       process.batches.back().last = t + 1;
-      operations += plan_.operations[t];
+      operations += operations_[t];
     }
   }
 
@@ -199,7 +206,8 @@ class Simulator {
     Gpu& gpu = gpus_[static_cast<std::size_t>(worker.gpu)];
     double kernel = 0.0;
     Demand demand;
-    for (std::size_t t = batch.first; t < batch.last; ++t) {
+    for (std::size_t position = batch.first; position < batch.last; ++position) {
+      const std::size_t t = order_[position];
       kernel += seconds_of_kind_[inspection_.kind(t)];
       for (const std::uint32_t panel : inspection_.panels(t)) {
         if (!gpu.memory.use(panel, inspection_.bytes_on_device(panel))) bring(panel, gpu, demand);
@@ -255,7 +263,8 @@ class Simulator {
     if (gpus_[static_cast<std::size_t>(gpu)].lane >= 0) result_.spans.push_back({gpu, begin, end, copy});
   }
 
-  const Plan& plan_;
+  std::vector<std::size_t> order_;  ///< [position] number of a task of the inspected plan
+  std::vector<double> operations_;  ///< [position] of these tasks
   const Inspection& inspection_;
   const MachineModel& machine_;
   const SimulationSettings& settings_;

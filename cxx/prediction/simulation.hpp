@@ -23,6 +23,7 @@ struct SimulationSettings {
   int workers_per_gpu = gpu::max_workers;  ///< host threads that prepare launches of a GPU
   double panel_bytes = 0.0;                ///< memory for panels on each GPU, bytes
   double slab_bytes = 0.0;                 ///< memory for slabs of factors on each GPU, bytes
+  int particle_block = 0;                  ///< size of the blocks of blocked_order(), particle tiles
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
   double slab_rate = 0.0;                  ///< bytes per second of slabs and of parts of made panels to each GPU
   int lanes = 0;                           ///< number of GPUs whose spans are recorded

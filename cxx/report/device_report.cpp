@@ -118,6 +118,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"slabs_of_factors_sent", report.slabs_sent},
           {"bytes_from_other_gpus", report.bytes_from_peers},
           {"bytes_resident", report.bytes_resident},
+          {"peak_bytes", report.peak_bytes},
           {"memory_budget_bytes", report.memory_budget},
           {"seconds",
            {{"kernels", report.seconds_kernels},

@@ -13,6 +13,7 @@
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
+#include "tce_tiles/factor_source.hpp"
 #include "trifuse_config.hpp"
 
 namespace trifuse {
@@ -197,10 +198,10 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                       result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
-  text += fmt::format(
-      "\n"
-      "             {:.2f} s in total, from opening the input to the energies\n",
-      times.whole);
+  text += fmt::format("\n             {:.2f} s in total, from opening the input to the energies\n", times.whole);
+  text += fmt::format("Peak         {} of the host's memory", bytes(peak_memory()));
+  if (result.cuda && result.cuda->peak_bytes > 0) text += fmt::format(", {} of a GPU", bytes(result.cuda->peak_bytes));
+  text += "\n";
   text += describe_sample(result);
   if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.made_bytes() > 0);
   if (result.tasks_from_other_kind > 0) {
@@ -241,6 +242,7 @@ nlohmann::ordered_json json_source(const TileSource& source) {
                                  {"occupied", {oa, ob}},
                                  {"virtual", {va, vb}},
                                  {"irreps", irreps_used(source.tiles())}};
+  if (source.factors() != nullptr) json["auxiliary"] = source.factors()->auxiliary();
   if (info.amplitudes == AmplitudeKind::regularized_ccsd) json["omega2"] = info.omega2;
   for (const auto& [name, value] : info.provenance) json["provenance"][name] = value;
   if (info.correlation_energy) json["printed"]["CCSD correlation"] = *info.correlation_energy;

@@ -186,6 +186,20 @@ class Stopped(JournalTest):
         time.sleep(0.1)
         self.assert_one_sentence(self.end(process, signal.SIGTERM), 130, "nothing was saved", "--journal FILE")
 
+    def test_a_signal_while_factors_are_multiplied_ends_the_run_at_once(self):
+        # Operands of this dump take a second on one core, and the signal comes before they are ready.
+        dump = self.folder / "factors.h5"
+        self.succeed("bench", "--occupied", 16, "--virtual", 40, "--factors", 3000, "--write", dump)
+        process = subprocess.Popen(command("run", dump, "--device", "cpu", "--threads", 1), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        while not process.stdout.readline().startswith("Memory"):
+            self.assertIsNone(process.poll())
+        self.assert_one_sentence(self.end(process, signal.SIGINT), 130, "Stopped before the first task")
+
     def test_a_signal_while_files_are_read_ends_the_run_with_130(self):
         # A full pipe holds the run up where it describes its input.
         reading_end, writing_end = os.pipe()

@@ -188,7 +188,9 @@ class Prediction(PlanTest):
     def test_little_memory_of_gpus_means_more_bytes(self):
         ample, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital")
         narrow, _ = self.plan("--occupied", 40, "--virtual", 240, "--form", "spin-orbital", "--memory", "8GB")
-        self.assertGreater(narrow["prediction"]["bytes_sent"], 2 * ample["prediction"]["bytes_sent"])
+        self.assertGreater(narrow["prediction"]["bytes_sent"], 1.5 * ample["prediction"]["bytes_sent"])
+        self.assertEqual(ample["prediction"]["particle_block"], 0)
+        self.assertGreater(narrow["prediction"]["particle_block"], 1)
         self.assertEqual(narrow["prediction"]["bytes_needed"], ample["prediction"]["bytes_needed"])
 
     def test_numbers_of_the_model_can_be_changed(self):
@@ -246,8 +248,20 @@ class Measured(PlanTest):
     def test_reports_of_runs_are_read(self):
         report = self.report_of(WATER, "--threads", 1)
         report["cuda"] = bench_report(1, 1.0)["results"][0]["cuda"]
-        planned, _ = self.plan(WATER, "--measured", self.write("run.json", report))
-        self.assertEqual(planned["measured"][0]["task_seconds"], report["timings"]["task_seconds"])
+        report["cuda"]["peak_bytes"] = 5 << 30
+        planned, text = self.plan(WATER, "--measured", self.write("run.json", report))
+        entry = planned["measured"][0]
+        self.assertEqual(entry["task_seconds"], report["timings"]["task_seconds"])
+        self.assertEqual(entry["peak_host_bytes"], report["memory"]["peak_bytes"])
+        self.assertIn("GPU 5.00 GiB, predicted", text)
+        memory = entry["prediction"]["memory"]
+        self.assertEqual(memory["gpu"]["all_slabs"], 0)
+        self.assertGreater(memory["peak_rank_bytes"], memory["rank_bytes"])
+        self.assertGreater(memory["gpu"]["peak"], memory["gpu"]["scratch"])
+        report["input"]["auxiliary"] = 40
+        planned, _ = self.plan(WATER, "--measured", self.write("factors.json", report))
+        self.assertGreater(planned["measured"][0]["prediction"]["memory"]["gpu"]["all_slabs"], 0)
+        del report["input"]["auxiliary"]
         del report["cuda"]
         report["ranks"] = [{"host": "a", "gpu": "0"}, {"host": "a", "gpu": "1"}, {"host": "b", "gpu": "0"},
                            {"host": "b", "gpu": None}]

@@ -108,6 +108,40 @@ TEST(Demand, IsNotMuchMoreThanWhatTasksRead) {
   }
 }
 
+// All panels fit into the cache if these sums say so, and then tasks stay in the order of the plan.
+TEST(Demand, HasMeansThatSumUpToAllPanels) {
+  for (const SpinFormulation formulation : {SpinFormulation::spin_adapted, SpinFormulation::spin_orbital}) {
+    SCOPED_TRACE(to_string(formulation));
+    const OwnedProblem owned(closed_shell(24, 96), formulation);
+    const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), formulation);
+    const auto found = static_cast<double>(counted(owned.problem, plan, fp64).all);
+    const PanelDemand demand = panel_demand(owned.problem, plan.tiles, fp64);
+    EXPECT_GT(demand.likely_all, 0.85 * found);
+    EXPECT_LT(demand.likely_all, 1.25 * found);
+    const double tiles = formulation == SpinFormulation::spin_adapted ? 6.0 : 12.0;
+    EXPECT_NEAR(demand.likely_all,
+                tiles * demand.left_of_tile + tiles * tiles * (demand.right_of_pair + demand.vvoo_of_pair),
+                1e-9 * demand.likely_all);
+  }
+}
+
+TEST(Blocks, AreAsLargeAsThePanelCacheAllows) {
+  PanelDemand demand{};
+  demand.left_of_tile = 10.0;
+  demand.right_of_pair = 3.0;
+  demand.vvoo_of_pair = 1.0;
+  demand.likely_all = 8 * 10.0 + 64 * 4.0;
+  EXPECT_EQ(particle_block(336, 0, demand), 0);
+  EXPECT_EQ(particle_block(335, 0, demand), 4);
+  // Blocks of three tiles: left panels of 7.75 tiles and panels of 19.5 pairs.
+  const std::int64_t three = 214;
+  EXPECT_EQ(particle_block(three, 0, demand), 3);
+  EXPECT_EQ(particle_block(three - 1, 0, demand), 2);
+  EXPECT_EQ(particle_block(three + 50, 50, demand), 3);
+  EXPECT_EQ(particle_block(three + 49, 50, demand), 2);
+  EXPECT_EQ(particle_block(1, 0, demand), 1);
+}
+
 // Panels of floats take half of the memory. vvoo blocks and pinned buffers take as much as with doubles.
 TEST(Demand, FollowsTheFormatOfTheOperands) {
   const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);

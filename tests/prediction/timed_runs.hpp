@@ -52,6 +52,17 @@ class PredictedTasks {
     return predict(job_of(run.gpus, run.ranks, run.memory), machine);
   }
 
+  /// Simulates a run on one GPU that executes the tasks in the order of the plan. `memory`: of the GPU, bytes.
+  Simulation in_plan_order(double memory, const MachineModel& machine = machine_model("h200")) const {
+    const GpuMemory gpu = gpu_memory(plan_, problem_, inspection_, machine, memory);
+    SimulationSettings settings;
+    settings.ranks = {{{}, 1}};
+    settings.workers_per_gpu = gpu.workers;
+    settings.panel_bytes = gpu.panels;
+    settings.copy_rate = machine.link;
+    return simulate(plan_, inspection_, machine, settings);
+  }
+
   static JobShape job_of(int gpus, int ranks, double memory = 0.0) {
     JobShape job;
     job.gpus = gpus;

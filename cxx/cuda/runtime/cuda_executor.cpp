@@ -23,6 +23,7 @@
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_order.hpp"
 #include "cxx/triples/precision.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -114,6 +115,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
+  int particle_block() const override {
+    const OperandFormat& format = devices_.front().format();
+    return gpu::particle_block(least_cache_, owned_, panel_demand(problem_, coarse_, format));
+  }
   CudaReport report() const override;
 
  private:
@@ -141,7 +146,9 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   void use_tiles(const TileSpace& tiles) {
     fine_ = tiles;
     demand_ = panel_demand(problem_, fine_, devices_.front().format());
-    limit_ = launch_limit(gpu::panel_bytes(least_budget_, workers_per_device_, max_worker_bytes_, demand_));
+    const std::int64_t least_panels = gpu::panel_bytes(least_budget_, workers_per_device_, max_worker_bytes_, demand_);
+    limit_ = launch_limit(least_panels);
+    least_cache_ = cache_bytes(least_panels, demand_);
     refined_ = !(fine_ == coarse_);
   }
 
@@ -149,7 +156,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   /// beside them.
   bool reserve_for_owned_panels(const Device& device, std::int64_t owned) {
     const auto limit = launch_limit_beside_owned(device.panels->capacity(), owned, demand_);
-    if (limit) limit_ = std::min(limit_, *limit);
+    if (limit) {
+      limit_ = std::min(limit_, *limit);
+      owned_ = owned;
+    }
     return limit.has_value();
   }
 
@@ -194,8 +204,10 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t workers_per_device_ = 0;
   /// Of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
-  PanelDemand demand_{};    ///< of `fine_`
-  std::int64_t limit_ = 0;  ///< most bytes of panels in one launch
+  PanelDemand demand_{};          ///< of `fine_`
+  std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
+  std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache
+  std::int64_t owned_ = 0;        ///< bytes of it that are owned panels
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
   std::unique_ptr<DeviceExchange> exchange_;  ///< with other ranks
@@ -299,13 +311,13 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
                                                                      const std::vector<bool>& finished) const {
-  // Batches follow the order of the plan, because successive tasks share panels.
+  // In the order of the plan, too, successive tasks share panels.
   double left = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
   const double enough = batch_operations(left, workers());
   std::vector<std::vector<std::size_t>> all;
   double operations = 0.0;
-  for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+  for (const std::size_t t : blocked_order(plan.tasks, plan.tiles, particle_block())) {
     if (finished[t]) continue;
     if (all.empty() || operations >= enough) {
       all.emplace_back();
@@ -338,6 +350,9 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.panels_from_peers += from_peers.panels;
   report.bytes_from_peers += from_peers.bytes;
   report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
+  if (const std::int64_t peak = peak_device_memory(); peak > 0) {
+    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
+  }
   report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;

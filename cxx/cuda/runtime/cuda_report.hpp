@@ -31,6 +31,7 @@ struct CudaReport {
   std::int64_t slabs_sent = 0;         ///< slabs of factors that were sent from the host, again if they were dropped
   std::int64_t bytes_from_peers = 0;   ///< copied from other GPUs
   std::int64_t bytes_resident = 0;     ///< largest amount of panels and of slabs on one device
+  std::int64_t peak_bytes = 0;         ///< most memory in use on one device, with buffers of workers; 0: not known
   std::int64_t memory_budget = 0;      ///< smallest budget of a device, bytes
   double seconds_kernels = 0.0;        ///< on the device, summed over devices
   double seconds_copies = 0.0;         ///< on the device, copies and packing, summed over devices

@@ -56,6 +56,13 @@ class DevicePool {
     return static_cast<std::int64_t>(held - used);
   }
 
+  /// The most bytes that were in use at one time.
+  std::int64_t peak_bytes() const {
+    std::uint64_t peak = 0;
+    if (pool_ != nullptr) TRIFUSE_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemHigh, &peak));
+    return static_cast<std::int64_t>(peak);
+  }
+
   void release_idle() const {
     if (pool_ == nullptr) return;
     TRIFUSE_CUDA(cudaStreamSynchronize(stream_));
@@ -168,6 +175,10 @@ DeviceMemoryState device_memory_now() {
   std::size_t free = 0, total = 0;
   TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
   return {static_cast<std::int64_t>(free) + pool_of(current_device()).idle_bytes(), static_cast<std::int64_t>(total)};
+}
+
+std::int64_t peak_device_memory() {
+  return pool_of(current_device()).peak_bytes();
 }
 
 void release_idle_memory() {

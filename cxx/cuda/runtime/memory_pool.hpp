@@ -46,6 +46,9 @@ struct DeviceMemoryState {
 };
 /// The memory of the current GPU now.
 DeviceMemoryState device_memory_now();
+/// The most memory of the current GPU that calculations of this process have used at one time, in bytes, without
+/// exported memory and the memory of the driver. 0 if the GPU has no memory pools.
+std::int64_t peak_device_memory();
 
 /// Returns all idle memory to the driver.
 void release_idle_memory();

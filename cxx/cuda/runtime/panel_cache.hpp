@@ -64,6 +64,8 @@ class PanelCache {
   /// What a provider has produced so far. Works for a device that has failed, too.
   ProducedPanels produced_by(const PanelProvider& provider) const;
   std::int64_t capacity() const { return capacity_; }  ///< bytes, owned panels included
+  /// Bytes of exported memory for owned panels.
+  std::int64_t owned_bytes() const { return static_cast<std::int64_t>(owned_.size()); }
   /// Bytes of device memory that a panel takes.
   std::int64_t bytes_of(const PanelName& name) const;
 

@@ -80,6 +80,20 @@ void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t
   demand.slabs_at_once = std::min(demand.slabs, products * (largest_vv + largest_ov));
 }
 
+/// Sets the means of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of the
+/// tiles and all spins. `hole_tiles`, `particle_tiles`: their numbers.
+void set_means(double left, double right, double vvoo, double hole_tiles, double particle_tiles, bool adapted,
+               PanelDemand& demand) {
+  const double of_holes = 1.0 + 1.0 / std::max(1.0, hole_tiles), tiles = std::max(1.0, particle_tiles),
+               of_particles = 1.0 + 1.0 / tiles;
+  // Spin-adapted panels of coinciding tiles are packed in both orders. Of spin orbitals, one order of two holes or two
+  // particles is enough, and the spin is conserved.
+  demand.left_of_tile = left / tiles * (adapted ? of_holes : 3.0 / 8.0);
+  demand.right_of_pair = right / (tiles * tiles) * (adapted ? of_particles : 3.0 / 8.0);
+  demand.vvoo_of_pair = vvoo / (tiles * tiles) * (adapted ? of_holes * of_particles / 2.0 : 3.0 / 32.0);
+  demand.likely_all = tiles * demand.left_of_tile + tiles * tiles * (demand.right_of_pair + demand.vvoo_of_pair);
+}
+
 /// What workers and buffers leave of the budget for panels and slabs of factors.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
@@ -110,10 +124,17 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const LongestRows rows = longest_rows(tiles, problem.formulation, format.k_tile_depth);
   const auto k_tiles = static_cast<double>(rows.k_tiles);
   const double sides = problem.sides(), sets = problem.disconnected_sets();
+  const auto left = [&](double particles, double holes) {
+    return sides * k_tiles * particles * holes * holes / (hole_block * hole_block) * format.a_k_tile_bytes;
+  };
+  const auto right = [&](double particles, double holes) {
+    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_block) * format.b_k_tile_bytes;
+  };
+  const auto vvoo = [&](double particles, double holes) {
+    return sets * particles * particles * holes * holes * sizeof(double);
+  };
   const auto bytes = [&](double particles, double holes) {
-    const double left = particles * holes * holes / (hole_block * hole_block) * format.a_k_tile_bytes,
-                 right = particles * particles * holes / (particle_pair * hole_block) * format.b_k_tile_bytes;
-    return sides * k_tiles * (left + right) + sets * particles * particles * holes * holes * sizeof(double);
+    return left(particles, holes) + right(particles, holes) + vvoo(particles, holes);
   };
   // The arena rounds up the size of a panel whose k-tiles are not multiples of its unit.
   const std::int64_t unit = Arena::rounded(1);
@@ -133,6 +154,8 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   // Panels of coinciding tiles are packed in both orders.
   const double panels = hole_tiles * particle_tiles * (hole_tiles + particle_tiles);
   demand.all = whole_bytes(2 * (bytes(particles, holes) + panels * rounding));
+  set_means(left(particles, holes), right(particles, holes), vvoo(particles, holes), hole_tiles, particle_tiles,
+            adapted, demand);
   // A part of a panel is one block of holes times all its other indices.
   const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
   const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
@@ -163,6 +186,20 @@ std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t
 
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand) {
   return std::min(panel_bytes, demand.all + spare_panel_bytes);
+}
+
+int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand) {
+  if (static_cast<double>(capacity) >= demand.likely_all) return 0;
+  const auto fits = [&](int block) {
+    // The panels of the last tile of c are evicted for those of the next one, so most of both are there.
+    constexpr double tiles_of_c = 1.75;
+    const double size = block, tiles = 2 * size + tiles_of_c, pairs = size * (size + 2 * tiles_of_c);
+    const double needed = tiles * demand.left_of_tile + pairs * (2 * demand.right_of_pair + demand.vvoo_of_pair);
+    return needed <= static_cast<double>(capacity - owned);
+  };
+  int block = 1;
+  while (fits(block + 1)) ++block;
+  return block;
 }
 
 std::int64_t launch_limit(std::int64_t panel_bytes) {

@@ -51,6 +51,9 @@ struct PanelDemand {
   std::int64_t made_rows = 0;  ///< for particles of the rows that the device makes; 0 without factors
   std::int64_t slabs = 0;      ///< all slabs of factors; 0 without factors
   std::int64_t slabs_at_once = 0;  ///< upper bound for the slabs of one panel
+  double likely_all = 0.0;         ///< all panels, about
+  /// Means over particle tiles: left panels of a tile; right panels of an ordered pair of tiles; vvoo panels of a pair.
+  double left_of_tile = 0.0, right_of_pair = 0.0, vvoo_of_pair = 0.0;
 };
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
@@ -64,6 +67,12 @@ std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t
                          const PanelDemand& demand);
 /// Returns the size of the panel cache: at most `panel_bytes`, and not much more than all panels need.
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
+
+/// Returns the size of the blocks of blocked_order() in particle tiles: the largest one for which the panels of two
+/// blocks and nearly those of two further tiles fit into the panel cache; at least 1. Returns 0 if all panels are
+/// likely to fit, so that the order does not matter. `capacity`: size of the cache. `owned`: size of the panels in it
+/// that the device owns for its peers. `demand`: of the tiles of the tasks.
+int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand);
 
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
 /// them.

@@ -47,6 +47,18 @@ TEST_F(KeptMemory, OfADeviceIsFreeForTheNextRunAndReleasedOnDemand) {
   EXPECT_GE(free_for_others(), others - 4 * mebibyte);
 }
 
+TEST_F(KeptMemory, DoesNotCountAsUsedMemory) {
+  constexpr std::size_t doubles = std::size_t{1} << 27;  // 1 GiB
+  constexpr auto bytes = static_cast<std::int64_t>(doubles * sizeof(double));
+  {
+    const DeviceArray<double> one(doubles), other(doubles);
+    EXPECT_GE(peak_device_memory(), 2 * bytes);
+  }
+  const std::int64_t peak = peak_device_memory();
+  { const DeviceArray<double> again(doubles); }
+  EXPECT_EQ(peak_device_memory(), peak);
+}
+
 TEST_F(KeptMemory, HasALimit) {
   const std::int64_t others = free_for_others();
   { const DeviceArray<double> array(std::size_t{1} << 30); }  // 8 GiB

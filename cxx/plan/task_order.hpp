@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "cxx/triples/task.hpp"
+#include "tce_tiles/tile_space.hpp"
+
+namespace trifuse {
+
+/// Returns the order in which a GPU executes tasks if its memory does not hold all panels: positions in `tasks`, each
+/// once. Successive tasks then share as many panels as possible.
+///
+/// The particle tiles are divided into blocks of `block` tiles. The order goes over pairs of blocks, I <= J, to which
+/// the particles a and b belong, and for each pair over the tiles of c, one tile at a time. So the panels of I and J
+/// stay on the GPU while the panels of c come and go. Each loop turns round where the next outer one goes on, so it
+/// begins with the panels of its last turn. Tasks of the same pair and the same c stay in the order of `tasks`.
+///
+/// `block` 0 or less: the order of `tasks`. `tasks`: of `tiles`, in the order of a plan, or in an order of this
+/// function. Some of the tasks of a plan have the same order as among all its tasks.
+std::vector<std::size_t> blocked_order(std::span<const Task> tasks, const TileSpace& tiles, int block);
+
+}  // namespace trifuse
