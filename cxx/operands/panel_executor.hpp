@@ -43,6 +43,9 @@ class PanelExecutor : public Executor {
   /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
   /// twice.
   virtual bool caches_panels() const { return false; }
+  /// True if the executor reads the numbers of its panels from the sources of the problem. Then take_panels() needs a
+  /// store without panels.
+  virtual bool reads_sources() const { return false; }
   /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(). An executor on CPU cores also
   /// accepts other tiles that refine those of the plan.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;
