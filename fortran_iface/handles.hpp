@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
@@ -98,7 +97,6 @@ void guarded(trifuse_status* status, Body body) {
 
 /// The object of a handle of amplitudes.
 struct Amplitudes {
-  std::vector<Buffer> copies;  ///< copies of arrays of a GPU, which `source` reads
   std::unique_ptr<TileSource> source;
   bool described = false;             ///< true: from the caller; false: from files
   bool in_memory = false;             ///< true: dense arrays in the memory of the caller

@@ -12,6 +12,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/large_pages.hpp"
 #include "tce_tiles/box_runs.hpp"
 #include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/packed_pairs.hpp"
@@ -93,6 +94,10 @@ std::vector<std::int64_t> strides_in_c_order(std::span<const std::int64_t> shape
   return strides;
 }
 
+std::size_t bytes_of(CallerArray::Type type) {
+  return type == CallerArray::Type::int32 ? 4 : 8;
+}
+
 /// Throws std::logic_error unless a box of this size lies inside the array.
 void check_box(const DenseArray& array, std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                std::span<const double> out) {
@@ -138,6 +143,52 @@ class ArrayInMemory final : public DenseArray {
 
  private:
   CallerArray array_;
+};
+
+/// An array in the memory of a GPU. It is copied to the host when it is first read there, which no run on the same GPU
+/// needs.
+class ArrayOfDevice final : public DenseArray {
+ public:
+  /// `array`: fills its memory without gaps.
+  ArrayOfDevice(ArrayLabel label, CallerArray array) : DenseArray(std::move(label)), array_(std::move(array)) {
+    if (array_.strides.empty()) array_.strides = strides_in_c_order(array_.shape);
+  }
+
+  std::span<const std::int64_t> shape() const override { return array_.shape; }
+  bool is_integer() const override { return array_.type != CallerArray::Type::float64; }
+  Access access() const override { return Access::boxes; }
+  std::optional<StridedView> view() const override { return on_host().view(); }
+  std::optional<DeviceView> device_view() const override {
+    if (array_.shape.size() != max_rank || is_integer()) return std::nullopt;
+    const auto& s = array_.strides;
+    return DeviceView{array_.device, {static_cast<const double*>(array_.data), {s[0], s[1], s[2], s[3]}}};
+  }
+  void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+            std::span<double> out) const override {
+    on_host().read(offset, count, out);
+  }
+
+ private:
+  const ArrayInMemory& on_host() const {
+    std::call_once(copied_, [&] {
+      const std::size_t bytes = static_cast<std::size_t>(size()) * bytes_of(array_.type);
+      memory_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double));
+      advise_large_pages(memory_.data(), bytes);
+      const std::span<std::byte> all = std::as_writable_bytes(memory_.span()).first(bytes);
+      const std::ptrdiff_t before =
+          begin_without_gaps(array_.shape, array_.strides).value() * static_cast<std::ptrdiff_t>(bytes_of(array_.type));
+      if (bytes > 0) array_.copy(static_cast<const std::byte*>(array_.data) + before, all);
+      CallerArray copy = array_;
+      copy.data = all.data() - before;
+      copy_.emplace(label(), std::move(copy));
+    });
+    return *copy_;
+  }
+
+  CallerArray array_;
+  mutable std::once_flag copied_;
+  mutable Buffer memory_;
+  mutable std::optional<ArrayInMemory> copy_;  ///< absent before the first read
 };
 
 /// An array whose elements the caller's reader delivers.
@@ -216,8 +267,7 @@ class UnpackedArray final : public DenseArray {
   std::array<std::int64_t, 4> shape_;
 };
 
-}  // namespace
-
+/// Throws UsageError if the description of an array is not possible. `path` names the caller in the message.
 void check_caller_array(const CallerArray& array, const std::string& path) {
   const auto refuse = [&](const std::string& what) {
     throw UsageError(fmt::format("{}: array '{}' {}.", path, array.name, what));
@@ -239,11 +289,17 @@ void check_caller_array(const CallerArray& array, const std::string& path) {
     refuse("has a reader, so it must have 64-bit floats and no strides");
   }
   if (elements > 0 && array.data == nullptr && !array.reader) refuse("has neither data nor a reader");
-  const std::size_t bytes = array.type == CallerArray::Type::int32 ? 4 : 8;
+  const std::size_t bytes = bytes_of(array.type);
   if (reinterpret_cast<std::uintptr_t>(array.data) % bytes != 0) {
     refuse(fmt::format("does not begin at a multiple of {} bytes; pass an aligned array", bytes));
   }
+  const bool gaps = !array.strides.empty() && !begin_without_gaps(array.shape, array.strides);
+  if (array.device >= 0 && gaps) {
+    refuse("is on a GPU and has gaps in its memory; pass an array that fills its memory");
+  }
 }
+
+}  // namespace
 
 CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : path_(std::move(path)) {
   for (CallerArray& each : arrays) {
@@ -253,6 +309,8 @@ CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : 
     std::shared_ptr<const DenseArray> array;
     if (each.reader) {
       array = std::make_shared<ArrayOfReader>(label(name), std::move(each), reading_);
+    } else if (each.device >= 0) {
+      array = std::make_shared<ArrayOfDevice>(label(name), std::move(each));
     } else {
       array = std::make_shared<ArrayInMemory>(label(name), std::move(each));
     }
