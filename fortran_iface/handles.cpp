@@ -27,6 +27,11 @@ HandleTable<trifuse_calculation, CalculationSetup>& calculation_table() {
   return table;
 }
 
+ServeRanks& ranks_without_calculation() {
+  thread_local ServeRanks ranks;
+  return ranks;
+}
+
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
   if (auto found = amplitudes_table().find(handle)) return found;
   throw BadHandle(

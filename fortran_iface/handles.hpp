@@ -107,6 +107,9 @@ struct Amplitudes {
   std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
 };
 
+/// Runs a function with the ranks of a communicator. Collective.
+using ServeRanks = std::function<void(const std::function<void(Communicator&)>&)>;
+
 /// The object of a handle of a calculation. It keeps its amplitudes, also after their handles have been deleted.
 struct CalculationSetup {
   std::shared_ptr<Amplitudes> right, left;
@@ -117,13 +120,17 @@ struct CalculationSetup {
   void* progress_context = nullptr;
   trifuse_log log = nullptr;  ///< may be null, with its context
   void* log_context = nullptr;
-  /// Runs a function with the ranks that compute together, see trifuse_mpi.h; empty: one process.
-  std::function<void(const std::function<void(Communicator&)>&)> serve_ranks;
+  /// The ranks that compute together, see trifuse_mpi.h; empty: one process.
+  ServeRanks serve_ranks;
   CalculationResult result;           ///< of the last run
   std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
   std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree
   std::string report;                 ///< JSON report of the last run; empty before it
 };
+
+/// The ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle; empty if
+/// there are none. They wait for this rank in trifuse_run.
+ServeRanks& ranks_without_calculation();
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();

@@ -1,4 +1,5 @@
 #include <functional>
+#include <memory>
 
 #include "cxx/mpi/ranks_of_caller.hpp"
 #include "fortran_iface/handles.hpp"
@@ -8,10 +9,18 @@ using namespace trifuse::c_interface;
 
 void trifuse_set_communicator(trifuse_status* status, trifuse_calculation calculation, int32_t communicator) {
   guarded(status, [&] {
-    const auto setup = checked(calculation);
-    trifuse::expect_communicator(communicator);
-    setup->serve_ranks = [communicator](const std::function<void(trifuse::Communicator&)>& body) {
+    const ServeRanks serve = [communicator](const std::function<void(trifuse::Communicator&)>& body) {
       trifuse::serve_ranks(communicator, body);
     };
+    ranks_without_calculation() = nullptr;
+    std::shared_ptr<CalculationSetup> setup;
+    try {
+      setup = checked(calculation);
+    } catch (const BadHandle&) {
+      ranks_without_calculation() = serve;
+      throw;
+    }
+    trifuse::expect_communicator(communicator);
+    setup->serve_ranks = serve;
   });
 }
