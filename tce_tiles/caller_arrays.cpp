@@ -38,16 +38,46 @@ struct FourAxes {
 };
 
 /// The edge of the squares in which a box is copied, so that all elements of a cache line are used on both sides.
-constexpr std::int64_t square = 16;
+constexpr std::int64_t square = 32;
 
-/// out[y,x] = from[x * x_stride + y * y_stride] for x < x_count and y < y_count; the rows of `out` begin `row` elements
-/// apart.
+/// A matrix with any strides: element [y,x] is first[x * x_stride + y * y_stride].
 template <typename Number>
-void copy_across(const Number* from, std::int64_t x_count, std::int64_t x_stride, std::int64_t y_count,
-                 std::int64_t y_stride, double* out, std::int64_t row) {
-  for (std::int64_t y = 0; y < y_count; ++y) {
+struct StridedMatrix {
+  const Number* first;
+  std::int64_t x_count, x_stride, y_count, y_stride;
+};
+
+/// Computes out[y,x] = from[y,x]. The rows of `out` begin `row` elements apart. `ahead`: the distance to the matrix
+/// that is copied next; the processor fetches its cache lines, of which it foresees few.
+template <typename Number>
+void copy_across(const StridedMatrix<Number>& from, double* out, std::int64_t row, std::ptrdiff_t ahead) {
+  constexpr std::int64_t edge = 4, line = 8;
+  const auto& [first, x_count, x_stride, y_count, y_stride] = from;
+  for (std::int64_t x = 0; x < x_count; ++x) {
+    for (std::int64_t y = 0; y < y_count + line - 1; y += line)
+      __builtin_prefetch(first + x * x_stride + std::min(y, y_count - 1) * y_stride + ahead);
+  }
+  std::int64_t y = 0;
+  if (y_stride == 1) {
+    // Small squares of which all elements are in registers.
+    for (; y + edge <= y_count; y += edge) {
+      std::int64_t x = 0;
+      for (; x + edge <= x_count; x += edge) {
+        double numbers[edge][edge];
+        for (std::int64_t i = 0; i < edge; ++i)
+          for (std::int64_t j = 0; j < edge; ++j)
+            numbers[i][j] = static_cast<double>(first[(x + i) * x_stride + y + j]);
+        for (std::int64_t j = 0; j < edge; ++j)
+          for (std::int64_t i = 0; i < edge; ++i) out[(y + j) * row + x + i] = numbers[i][j];
+      }
+      for (; x < x_count; ++x)
+        for (std::int64_t j = 0; j < edge; ++j)
+          out[(y + j) * row + x] = static_cast<double>(first[x * x_stride + y + j]);
+    }
+  }
+  for (; y < y_count; ++y) {
     for (std::int64_t x = 0; x < x_count; ++x)
-      out[y * row + x] = static_cast<double>(from[x * x_stride + y * y_stride]);
+      out[y * row + x] = static_cast<double>(first[x * x_stride + y * y_stride]);
   }
 }
 
@@ -72,11 +102,19 @@ void copy_strided(const Number* from, const FourAxes& box, double* out) {
     if (k != fast) outer[n++] = k;
   }
   if (std::abs(stride[outer[0]]) < std::abs(stride[outer[1]])) std::swap(outer[0], outer[1]);
-  for (std::int64_t w = 0; w < count[outer[0]]; ++w) {
-    for (std::int64_t z = 0; z < count[3]; z += square) {
-      for (std::int64_t x = 0; x < count[outer[1]]; ++x) {
-        copy_across(from + w * stride[outer[0]] + x * stride[outer[1]] + z * stride[3], std::min(square, count[3] - z),
-                    stride[3], count[fast], stride[fast], out + w * row[outer[0]] + x * row[outer[1]] + z, row[fast]);
+  const auto [w_axis, x_axis] = outer;
+  for (std::int64_t z = 0; z < count[3]; z += square) {
+    for (std::int64_t w = 0; w < count[w_axis]; ++w) {
+      for (std::int64_t x = 0; x < count[x_axis]; ++x) {
+        std::ptrdiff_t ahead = 0;
+        if (x + 1 < count[x_axis]) {
+          ahead = stride[x_axis];
+        } else if (w + 1 < count[w_axis]) {
+          ahead = stride[w_axis] - x * stride[x_axis];
+        }
+        const Number* const first = from + w * stride[w_axis] + x * stride[x_axis] + z * stride[3];
+        copy_across<Number>({first, std::min(square, count[3] - z), stride[3], count[fast], stride[fast]},
+                            out + w * row[w_axis] + x * row[x_axis] + z, row[fast], ahead);
       }
     }
   }
