@@ -144,12 +144,16 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
                                                                     std::optional<DistributedOperands>& shared) const {
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   constexpr std::int64_t large = std::int64_t{64} << 20;
-  if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
+  const auto trim = [&] {
+    if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
+  };
+  trim();
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {
       if (reader != nullptr) panels = read_all_operands(*reader);
     });
+    trim();  // the buffers of the readers
     return panels;
   }
   // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
