@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tce_tiles/dump_writer.hpp"
 #include "tests/support/held_arrays.hpp"
@@ -23,6 +24,7 @@ class ArraysOfMolecule {
   }
 
   const TileSource& source() const { return *source_; }
+  const std::vector<CallerArray>& arrays() const { return held_.arrays(); }
 
  private:
   static RawDump raw_dump_of(const SyntheticMolecule& molecule, bool packed) {
