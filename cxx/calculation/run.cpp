@@ -326,6 +326,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   });
   panels = read_operands(executor.reader, operands);
   try_devices([&] {
+    const OpenMpThreads threads(threads_);
     if (executor.reader != nullptr) executor.reader->take_panels(panels);
   });
   if (operands) open_peer_exchange(*communicator_, exchange_of(executor), try_devices);
