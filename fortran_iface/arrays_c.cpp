@@ -12,13 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/runtime/device_copy.hpp"
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
 #include "tce_tiles/array_source.hpp"
-#include "tce_tiles/caller_arrays.hpp"
 
 using namespace trifuse::c_interface;
 
@@ -65,30 +63,6 @@ trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
   return info;
 }
 
-/// Copies an array of a GPU to the host. Sets the data of `copy`, and returns their memory.
-trifuse::Buffer copy_to_host(const trifuse_array& array, CallerArray& copy) {
-  // The elements lie between the first and the last one in memory.
-  std::int64_t elements = 1, below = 0, above = 0;
-  for (std::size_t k = 0; k < copy.shape.size(); ++k) {
-    elements *= copy.shape[k];
-    if (copy.strides.empty()) continue;
-    const std::int64_t reach = (copy.shape[k] - 1) * copy.strides[k];
-    (reach < 0 ? below : above) += reach;
-  }
-  if (elements == 0) return {};
-  if (!copy.strides.empty() && above - below + 1 != elements) {
-    throw UsageError(fmt::format(
-        "Array '{}' is on a GPU and has gaps in its memory; pass an array that fills its memory.", copy.name));
-  }
-  const std::int64_t size = copy.type == CallerArray::Type::int32 ? 4 : 8, bytes = elements * size;
-  constexpr auto of_double = static_cast<std::int64_t>(sizeof(double));
-  trifuse::Buffer memory(static_cast<std::size_t>((bytes + of_double - 1) / of_double));
-  const std::span<std::byte> all = std::as_writable_bytes(memory.span()).first(static_cast<std::size_t>(bytes));
-  trifuse::copy_from_device(array.location - 1, static_cast<const std::byte*>(array.data) + below * size, all);
-  copy.data = all.data() - below * size;
-  return memory;
-}
-
 /// A reader that calls the caller's reader.
 CallerArray::Reader reader_of(const trifuse_array& array, const std::string& name) {
   return [read = array.reader, context = array.context, name](
@@ -100,8 +74,8 @@ CallerArray::Reader reader_of(const trifuse_array& array, const std::string& nam
   };
 }
 
-/// Converts the description of one array. Adds the memory of a copy to `copies`.
-CallerArray array_of(const trifuse_array& array, std::int64_t number, std::vector<trifuse::Buffer>& copies) {
+/// Converts the description of one array.
+CallerArray array_of(const trifuse_array& array, std::int64_t number) {
   if (array.name == nullptr) throw UsageError(fmt::format("Array number {}, counted from 0, has no name.", number));
   CallerArray result;
   result.name = text_or(array.name, "");
@@ -122,8 +96,11 @@ CallerArray array_of(const trifuse_array& array, std::int64_t number, std::vecto
   if (array.location < TRIFUSE_HOST) refuse("must have the location TRIFUSE_HOST or TRIFUSE_GPU(number)");
   if (array.location != TRIFUSE_HOST) {
     if (array.data == nullptr) refuse("has the location of a GPU, but no data");
-    trifuse::check_caller_array(result, "The calling program");
-    copies.push_back(copy_to_host(array, result));
+    result.device = array.location - 1;
+    result.copy = [device = result.device](const void* from, std::span<std::byte> to) {
+      trifuse::copy_from_device(device, from, to);
+    };
+    trifuse::wait_for_device(result.device);
   }
   return result;
 }
@@ -146,7 +123,7 @@ trifuse_amplitudes trifuse_new_dense_amplitudes(trifuse_status* status, const tr
     auto handle = std::make_shared<Amplitudes>();
     handle->described = true;
     std::vector<CallerArray> list;
-    for (std::int64_t n = 0; n < arrays->count; ++n) list.push_back(array_of(arrays->arrays[n], n, handle->copies));
+    for (std::int64_t n = 0; n < arrays->count; ++n) list.push_back(array_of(arrays->arrays[n], n));
     handle->in_memory =
         std::all_of(list.begin(), list.end(), [](const CallerArray& array) { return array.data != nullptr; });
     handle->source = trifuse::open_arrays(info_of(*arrays), std::move(list));

@@ -202,10 +202,18 @@ void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, tr
   });
 }
 
-void trifuse::set_rank_server(trifuse_status* status, trifuse_calculation calculation,
-                              const std::function<RankServer()>& make_server) {
+void trifuse::set_rank_server(trifuse_status* status, trifuse_calculation calculation, const RankServer& server,
+                              const std::function<void()>& expect_ranks) {
   guarded(status, [&] {
-    const auto setup = checked(calculation);
-    setup->serve_ranks = make_server();
+    ranks_without_calculation() = nullptr;
+    std::shared_ptr<CalculationSetup> setup;
+    try {
+      setup = checked(calculation);
+    } catch (const BadHandle&) {
+      ranks_without_calculation() = server;
+      throw;
+    }
+    expect_ranks();
+    setup->serve_ranks = server;
   });
 }

@@ -125,12 +125,12 @@ bool may_check_beside_tasks(const CalculationSetup& setup, const CalculationOpti
          setup.right->in_memory && (setup.left == nullptr || setup.left->in_memory);
 }
 
-/// Threads of a check beside the tasks: few enough to leave the memory's speed to the panels on their way to the GPUs.
-/// Measured with 16 threads: with 2 the check ends after short tasks, with 16 it delays them.
+/// Threads of a check beside the tasks: few enough to leave the memory's speed to the panels on their way to the GPUs,
+/// and cores to the workers of the GPUs.
 int threads_beside_tasks(const Calculation& calculation) {
   constexpr int least = 4;
   const int threads = calculation.threads();
-  return std::max(std::min(threads, least), threads / 4);
+  return std::max(std::min(threads, least), threads / 2);
 }
 
 /// Plans and runs the calculation, and sets the results of `setup`. Checks the input with `check` before the tasks or

@@ -27,6 +27,11 @@ HandleTable<trifuse_calculation, CalculationSetup>& calculation_table() {
   return table;
 }
 
+RankServer& ranks_without_calculation() {
+  thread_local RankServer ranks;
+  return ranks;
+}
+
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
   if (auto found = amplitudes_table().find(handle)) return found;
   throw BadHandle(

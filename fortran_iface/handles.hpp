@@ -10,7 +10,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
@@ -97,7 +96,6 @@ void guarded(trifuse_status* status, Body body) {
 
 /// The object of a handle of amplitudes.
 struct Amplitudes {
-  std::vector<Buffer> copies;  ///< copies of arrays of a GPU, which `source` reads
   std::unique_ptr<TileSource> source;
   bool described = false;             ///< true: from the caller; false: from files
   bool in_memory = false;             ///< true: dense arrays in the memory of the caller
@@ -125,6 +123,10 @@ struct CalculationSetup {
   std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree
   std::string report;                 ///< JSON report of the last run; empty before it
 };
+
+/// The ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle; empty if
+/// there are none. They wait for this rank in trifuse_run.
+RankServer& ranks_without_calculation();
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();

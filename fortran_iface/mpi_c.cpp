@@ -5,10 +5,8 @@
 #include "fortran_iface/trifuse_mpi.h"
 
 void trifuse_set_communicator(trifuse_status* status, trifuse_calculation calculation, int32_t communicator) {
-  trifuse::set_rank_server(status, calculation, [communicator]() -> trifuse::RankServer {
-    trifuse::expect_communicator(communicator);
-    return [communicator](const std::function<void(trifuse::Communicator&)>& body) {
-      trifuse::serve_ranks(communicator, body);
-    };
-  });
+  const trifuse::RankServer server = [communicator](const std::function<void(trifuse::Communicator&)>& body) {
+    trifuse::serve_ranks(communicator, body);
+  };
+  trifuse::set_rank_server(status, calculation, server, [communicator] { trifuse::expect_communicator(communicator); });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
@@ -26,11 +28,37 @@ void put(const trifuse::Energies& energies, double* bracket_energy, double* pare
   if (paren_energy != nullptr) *paren_energy = energies.e_paren_t;
 }
 
+/// Throws UsageError on all ranks if a rank has no valid handle of a calculation. Collective. `present`: true if this
+/// rank has one.
+void expect_calculations(trifuse::Communicator& ranks, bool present) {
+  trifuse::run_collectively(&ranks, [&] {
+    if (present) return;
+    throw trifuse::UsageError(fmt::format(
+        "Rank {} of the communicator has no valid handle of a calculation; the status of its earlier calls says why.",
+        ranks.rank()));
+  });
+}
+
+/// The object of a handle. Throws BadHandle if there is none; then the ranks of this thread's communicator fail, too.
+std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calculation) {
+  try {
+    return checked(calculation);
+  } catch (const BadHandle&) {
+    if (const RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
+      try {
+        serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, false); });
+      } catch (const trifuse::Error&) {  // the sentence about the handle helps this rank more
+      }
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
-    const auto setup = checked(calculation);
+    const auto setup = checked_on_all_ranks(calculation);
     setup->result = {};
     setup->warnings.clear();
     setup->ccsd_energy.reset();
@@ -38,7 +66,10 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
     RunWatch watch(setup->progress, setup->progress_context);
     try {
       if (setup->serve_ranks) {
-        setup->serve_ranks([&](trifuse::Communicator& ranks) { compute(*setup, watch, &ranks); });
+        setup->serve_ranks([&](trifuse::Communicator& ranks) {
+          expect_calculations(ranks, true);
+          compute(*setup, watch, &ranks);
+        });
       } else {
         compute(*setup, watch, nullptr);
       }

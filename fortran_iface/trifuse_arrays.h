@@ -10,10 +10,11 @@
  * witnesses. A message names the array. The numbers are checked before their first use; in a run on GPUs without a
  * journal, the cores check them while the GPUs compute. A run returns no energy of arrays that fail the check.
  *
- * Library and caller share the arrays. The library reads them in boxes and copies no array as a whole, except those of
- * a GPU and the small ones (t1, fock, orbital energies, irreps). So the numbers must stay valid and unchanged until the
- * amplitudes and all calculations that use them have been deleted. Names, shapes, strides and the description itself
- * are copied. Several threads may read an array at the same time, also for several handles. */
+ * Library and caller share the arrays. The library reads them in boxes and copies no array as a whole on the host,
+ * except those of a GPU (see TRIFUSE_GPU) and the small ones (t1, fock, orbital energies, irreps). So the numbers must
+ * stay valid and unchanged until the amplitudes and all calculations that use them have been deleted. Names, shapes,
+ * strides and the description itself are copied. Several threads may read an array at the same time, also for several
+ * handles. */
 #ifndef TRIFUSE_ARRAYS_H
 #define TRIFUSE_ARRAYS_H
 
@@ -30,7 +31,10 @@ extern "C" {
 enum trifuse_type { TRIFUSE_FLOAT64 = 0, TRIFUSE_INT32 = 1, TRIFUSE_INT64 = 2 };
 
 /* The place of the numbers of an array: the host's memory, or GPU number `number` as CUDA counts them. The library
- * copies an array of a GPU to the host when the amplitudes are made; a build without CUDA refuses it. */
+ * waits for the work of this process on that GPU when the amplitudes are made. A run of a closed shell on that GPU
+ * alone reads arrays of four indices in place. The library copies an array of a GPU to the host once, when it first
+ * needs it there: for the check, for a run elsewhere, if `ovvv` is packed, and if panels and arrays do not fit into the
+ * GPU together. A build without CUDA refuses arrays of a GPU. */
 #define TRIFUSE_HOST 0
 #define TRIFUSE_GPU(number) ((number) + 1)
 

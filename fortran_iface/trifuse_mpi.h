@@ -28,7 +28,8 @@ extern "C" {
  * moves to the ranks that are free.
  *
  * If a rank fails or cancels in trifuse_run, the function fails on all ranks with the sentence of that rank. A rank
- * without a valid handle of a calculation takes no part, and the other ranks wait for it.
+ * that could not make its calculation passes the null handle to this function and to trifuse_run on the same thread:
+ * then trifuse_run fails on all ranks. The other ranks wait for a rank that does not call trifuse_run.
  *
  * trifuse_run calls MPI only on the thread that called it: usually the main thread, then MPI_THREAD_FUNNELED suffices.
  * Block readers, box readers and the functions of trifuse_set_progress and trifuse_set_log run on other threads, so

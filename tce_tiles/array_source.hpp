@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,8 @@ struct CallerArray {
   /// Delivers the box of `count` elements along each axis from `offset` on into `box`, in C order. Throws InputError.
   using Reader = std::function<void(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                                     std::span<double> box)>;
+  /// Copies `to.size()` bytes from address `from` on a GPU to the host. Throws DeviceError.
+  using DeviceCopy = std::function<void(const void* from, std::span<std::byte> to)>;
 
   std::string name;
   const void* data = nullptr;         ///< element [0,0,...], not copied; null: `reader` delivers the elements
@@ -28,11 +31,14 @@ struct CallerArray {
   std::vector<std::int64_t> shape;    ///< number of elements along each axis
   std::vector<std::int64_t> strides;  ///< distance of neighbours along each axis, in elements; empty: C order
   Reader reader = nullptr;            ///< only one thread at a time calls the readers of one source
+  int device = -1;                    ///< number of the GPU that holds `data`, as CUDA counts; -1: the host holds them
+  DeviceCopy copy = nullptr;          ///< of an array of a GPU, which has no gaps in its memory
 };
 
 /// Makes a source of dense arrays in memory. `info`: the facts that a dump has as attributes; `path` names the caller
 /// in messages. The source reads the arrays in place and copies none as a whole, except t1, the Fock matrix, the
-/// orbital energies and the irreps. So the numbers must stay valid and unchanged until the source is destroyed. It has
+/// orbital energies, the irreps, and arrays of a GPU, which it copies when they are first read on the host. So the
+/// numbers must stay valid and unchanged until the source is destroyed. It has
 /// the blocks and the checks of a dump, gives the same bits, and is thread-safe.
 ///
 /// Throws UsageError if the description of an array is not possible, and InputError if an array is missing, has an

@@ -7,14 +7,14 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/large_pages.hpp"
 #include "tce_tiles/box_runs.hpp"
-#include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/packed_pairs.hpp"
+#include "tce_tiles/strided_copy.hpp"
 
 namespace trifuse {
 namespace {
@@ -22,64 +22,6 @@ namespace {
 constexpr std::size_t max_rank = 4;
 /// No memory can hold an array of so many elements.
 constexpr std::int64_t max_elements = std::int64_t{1} << 48;
-
-using Index = std::array<std::int64_t, max_rank>;
-
-/// A description with four axes: axes of length 1 are added in front.
-struct FourAxes {
-  Index count{1, 1, 1, 1}, stride{};
-
-  FourAxes(std::span<const std::int64_t> counts, std::span<const std::int64_t> strides) {
-    const std::size_t added = max_rank - counts.size();
-    std::copy(counts.begin(), counts.end(), count.begin() + static_cast<std::ptrdiff_t>(added));
-    std::copy(strides.begin(), strides.end(), stride.begin() + static_cast<std::ptrdiff_t>(added));
-  }
-};
-
-/// The edge of the squares in which a box is copied, so that all elements of a cache line are used on both sides.
-constexpr std::int64_t square = 16;
-
-/// out[y,x] = from[x * x_stride + y * y_stride] for x < x_count and y < y_count; the rows of `out` begin `row` elements
-/// apart.
-template <typename Number>
-void copy_across(const Number* from, std::int64_t x_count, std::int64_t x_stride, std::int64_t y_count,
-                 std::int64_t y_stride, double* out, std::int64_t row) {
-  for (std::int64_t y = 0; y < y_count; ++y) {
-    for (std::int64_t x = 0; x < x_count; ++x)
-      out[y * row + x] = static_cast<double>(from[x * x_stride + y * y_stride]);
-  }
-}
-
-/// Copies a box to `out` in C order. `from`: its first element.
-template <typename Number>
-void copy_strided(const Number* from, const FourAxes& box, double* out) {
-  const Index &count = box.count, &stride = box.stride;
-  const Index row = strides_of(count);
-  if constexpr (std::is_same_v<Number, double>) {
-    if (stride[3] == 1) return copy_box(count, from, stride, out, row, 1.0);
-  }
-  // The last axis is contiguous in `out`. The axis with the smallest stride is the fastest in memory.
-  std::size_t fast = 3;
-  for (std::size_t k = 0; k < 3; ++k) {
-    if (count[k] > 1 && (count[fast] == 1 || std::abs(stride[k]) < std::abs(stride[fast]))) fast = k;
-  }
-  if (fast == 3) fast = 2;
-  // Of the other axes the one with the smaller stride comes last, so that the elements of a few rows of the last axis
-  // are read in the order of the memory.
-  std::array<std::size_t, 2> outer{};
-  for (std::size_t k = 0, n = 0; k < 3; ++k) {
-    if (k != fast) outer[n++] = k;
-  }
-  if (std::abs(stride[outer[0]]) < std::abs(stride[outer[1]])) std::swap(outer[0], outer[1]);
-  for (std::int64_t w = 0; w < count[outer[0]]; ++w) {
-    for (std::int64_t z = 0; z < count[3]; z += square) {
-      for (std::int64_t x = 0; x < count[outer[1]]; ++x) {
-        copy_across(from + w * stride[outer[0]] + x * stride[outer[1]] + z * stride[3], std::min(square, count[3] - z),
-                    stride[3], count[fast], stride[fast], out + w * row[outer[0]] + x * row[outer[1]] + z, row[fast]);
-      }
-    }
-  }
-}
 
 std::int64_t elements_of(std::span<const std::int64_t> count) {
   std::int64_t n = 1;
@@ -91,6 +33,10 @@ std::vector<std::int64_t> strides_in_c_order(std::span<const std::int64_t> shape
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k];
   return strides;
+}
+
+std::size_t bytes_of(CallerArray::Type type) {
+  return type == CallerArray::Type::int32 ? 4 : 8;
 }
 
 /// Throws std::logic_error unless a box of this size lies inside the array.
@@ -124,7 +70,7 @@ class ArrayInMemory final : public DenseArray {
     std::int64_t first = 0;
     for (std::size_t k = 0; k < offset.size(); ++k) first += offset[k] * array_.strides[k];
     const auto copy = [&](const auto* data) {
-      copy_strided(data + first, FourAxes(count, array_.strides), out.data());
+      copy_strided(data + first, StridedBox(count, array_.strides), out.data());
     };
     switch (array_.type) {
       case CallerArray::Type::float64:
@@ -138,6 +84,52 @@ class ArrayInMemory final : public DenseArray {
 
  private:
   CallerArray array_;
+};
+
+/// An array in the memory of a GPU. It is copied to the host when it is first read there, which no run on the same GPU
+/// needs.
+class ArrayOfDevice final : public DenseArray {
+ public:
+  /// `array`: fills its memory without gaps.
+  ArrayOfDevice(ArrayLabel label, CallerArray array) : DenseArray(std::move(label)), array_(std::move(array)) {
+    if (array_.strides.empty()) array_.strides = strides_in_c_order(array_.shape);
+  }
+
+  std::span<const std::int64_t> shape() const override { return array_.shape; }
+  bool is_integer() const override { return array_.type != CallerArray::Type::float64; }
+  Access access() const override { return Access::boxes; }
+  std::optional<StridedView> view() const override { return on_host().view(); }
+  std::optional<DeviceView> device_view() const override {
+    if (array_.shape.size() != max_rank || is_integer()) return std::nullopt;
+    const auto& s = array_.strides;
+    return DeviceView{array_.device, {static_cast<const double*>(array_.data), {s[0], s[1], s[2], s[3]}}};
+  }
+  void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+            std::span<double> out) const override {
+    on_host().read(offset, count, out);
+  }
+
+ private:
+  const ArrayInMemory& on_host() const {
+    std::call_once(copied_, [&] {
+      const std::size_t bytes = static_cast<std::size_t>(size()) * bytes_of(array_.type);
+      memory_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double));
+      advise_large_pages(memory_.data(), bytes);
+      const std::span<std::byte> all = std::as_writable_bytes(memory_.span()).first(bytes);
+      const std::ptrdiff_t before =
+          begin_without_gaps(array_.shape, array_.strides).value() * static_cast<std::ptrdiff_t>(bytes_of(array_.type));
+      if (bytes > 0) array_.copy(static_cast<const std::byte*>(array_.data) + before, all);
+      CallerArray copy = array_;
+      copy.data = all.data() - before;
+      copy_.emplace(label(), std::move(copy));
+    });
+    return *copy_;
+  }
+
+  CallerArray array_;
+  mutable std::once_flag copied_;
+  mutable Buffer memory_;
+  mutable std::optional<ArrayInMemory> copy_;  ///< absent before the first read
 };
 
 /// An array whose elements the caller's reader delivers.
@@ -216,8 +208,7 @@ class UnpackedArray final : public DenseArray {
   std::array<std::int64_t, 4> shape_;
 };
 
-}  // namespace
-
+/// Throws UsageError if the description of an array is not possible. `path` names the caller in the message.
 void check_caller_array(const CallerArray& array, const std::string& path) {
   const auto refuse = [&](const std::string& what) {
     throw UsageError(fmt::format("{}: array '{}' {}.", path, array.name, what));
@@ -239,11 +230,17 @@ void check_caller_array(const CallerArray& array, const std::string& path) {
     refuse("has a reader, so it must have 64-bit floats and no strides");
   }
   if (elements > 0 && array.data == nullptr && !array.reader) refuse("has neither data nor a reader");
-  const std::size_t bytes = array.type == CallerArray::Type::int32 ? 4 : 8;
+  const std::size_t bytes = bytes_of(array.type);
   if (reinterpret_cast<std::uintptr_t>(array.data) % bytes != 0) {
     refuse(fmt::format("does not begin at a multiple of {} bytes; pass an aligned array", bytes));
   }
+  const bool gaps = !array.strides.empty() && !begin_without_gaps(array.shape, array.strides);
+  if (array.device >= 0 && gaps) {
+    refuse("is on a GPU and has gaps in its memory; pass an array that fills its memory");
+  }
 }
+
+}  // namespace
 
 CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : path_(std::move(path)) {
   for (CallerArray& each : arrays) {
@@ -253,6 +250,8 @@ CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : 
     std::shared_ptr<const DenseArray> array;
     if (each.reader) {
       array = std::make_shared<ArrayOfReader>(label(name), std::move(each), reading_);
+    } else if (each.device >= 0) {
+      array = std::make_shared<ArrayOfDevice>(label(name), std::move(each));
     } else {
       array = std::make_shared<ArrayInMemory>(label(name), std::move(each));
     }

@@ -11,9 +11,6 @@
 
 namespace trifuse {
 
-/// Throws UsageError if the description of an array is not possible. `path` names the caller in the message.
-void check_caller_array(const CallerArray& array, const std::string& path);
-
 /// The arrays of a caller as dense arrays. A packed array has the shape of the array that it stands for.
 class CallerArrays final : public DenseArrays {
  public:

@@ -36,6 +36,12 @@ struct StridedView {
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
 };
 
+/// The elements of an array of rank 4 in the memory of a GPU. Work that writes them has ended.
+struct DeviceView {
+  int device;  ///< number of the GPU, as CUDA counts
+  StridedView elements;
+};
+
 /// One dense array of floats or integers. Thread-safe.
 class DenseArray {
  public:
@@ -68,6 +74,9 @@ class DenseArray {
   virtual Access access() const { return Access::bands; }
   /// The elements, if the array has rank 4 and they are in memory as 64-bit floats; else nullopt.
   virtual std::optional<StridedView> view() const { return std::nullopt; }
+  /// The elements on the GPU where the caller holds them, if the array has rank 4; else nullopt. The functions above
+  /// work for such an array, too: they copy it to the host when they are first called.
+  virtual std::optional<DeviceView> device_view() const { return std::nullopt; }
 
  private:
   const ArrayLabel label_;
@@ -87,6 +96,11 @@ class DenseArrays {
   /// The label of an array, which may be absent.
   ArrayLabel label(const std::string& name) const { return {path(), name, words()}; }
 };
+
+/// The distance from element [0,0,...] of an array to its first element in memory, at most 0; nullopt if the array does
+/// not fill its memory without gaps. `stride`: as of StridedView.
+std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> shape,
+                                               std::span<const std::int64_t> stride);
 
 /// A shape as text, e.g. "[3,4]".
 std::string shape_text(std::span<const std::int64_t> shape);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cxx/base/buffer.hpp"
+#include "tce_tiles/strided_copy.hpp"
 
 namespace trifuse {
 namespace {
@@ -87,6 +88,11 @@ void DumpSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::i
   }
   // The elements are t2[i,n,e,f]: of t2_ab, where n and f are beta, or for equal spins by the symmetry of the pairs.
   const std::int64_t e_count = array.shape()[2], f_count = array.shape()[3], page = e_count * f_count;
+  if (const auto view = array.view()) {
+    const auto& stride = view->stride;
+    const std::array extent = {count, f_count, e_count}, steps = {stride[0], stride[3], stride[2]};
+    return copy_strided(view->data + first * stride[0] + n * stride[1], StridedBox(extent, steps), out.data());
+  }
   Buffer read(out.size());
   array.read(std::array{first, n, zero, zero}, std::array{count, one, e_count, f_count}, read.span());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -100,6 +106,11 @@ void DumpSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) c
   // The elements are ovov[m,e,n,f]: of ovov_aabb, where n and f are beta, or for equal spins by the symmetry of the
   // pairs.
   const std::int64_t m_count = array.shape()[0], e_count = array.shape()[1], f_count = array.shape()[3];
+  if (const auto view = array.view()) {
+    const auto& stride = view->stride;
+    const std::array extent = {f_count, m_count, e_count}, steps = {stride[3], stride[0], stride[1]};
+    return copy_strided(view->data + n * stride[2], StridedBox(extent, steps), out.data());
+  }
   Buffer read;
   read.reserve(out.size());
   read_at(array, 2, n, read.span().first(out.size()));

@@ -19,6 +19,7 @@
 #include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/dump_bands.hpp"
 #include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 
 namespace trifuse {
 namespace {
@@ -385,6 +386,7 @@ std::unique_ptr<TileSource> open_input(std::shared_ptr<const DenseInput> input, 
 }
 
 const DenseInput* dense_input_of(const TileSource& source) {
+  if (const auto* wrapper = dynamic_cast<const InterruptibleSource*>(&source)) return dense_input_of(wrapper->source());
   const auto* dense = dynamic_cast<const DumpSource*>(&source);
   return dense == nullptr ? nullptr : &dense->input();
 }

@@ -142,8 +142,8 @@ class CalculationContext {
   std::int64_t memory_for_operands() const;
   /// Limit for right panels that this rank makes from factors, bytes.
   std::int64_t memory_for_made_panels() const;
-  /// Reads all operands in this process. `tiles`: of the panels.
-  std::shared_ptr<const PanelStore> read_all_operands(const TileSpace& tiles) const;
+  /// Reads all operands that `reader` takes, in this process.
+  std::shared_ptr<const PanelStore> read_all_operands(const PanelExecutor& reader) const;
   /// The precision in which this rank computes the tasks of a run. CPU cores that help GPUs compute in double
   /// precision, because the emulation of mixed precision is slower.
   Precision precision_of_rank() const;

@@ -64,7 +64,7 @@ std::unique_ptr<Executor> CalculationContext::make_executor() const {
   const OpenMpThreads threads(threads_);
   PreparedExecutor prepared = prepare_executor(precision_of_rank(), nullptr, nullptr);
   if (prepared.reader != nullptr) {
-    prepared.reader->take_panels(read_all_operands(prepared.reader->panel_tiles()));
+    prepared.reader->take_panels(read_all_operands(*prepared.reader));
   }
   return std::move(prepared.executor);
 }
@@ -74,12 +74,13 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
   rotate_orbitals(nullptr);
   const OpenMpThreads threads(threads_);
   std::unique_ptr<CudaExecutor> executor = prepare_on_devices(precision_of_rank(), nullptr, nullptr);
-  executor->take_panels(read_all_operands(executor->panel_tiles()));
+  executor->take_panels(read_all_operands(*executor));
   return executor;
 }
 
-std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const TileSpace& tiles) const {
-  auto panels = std::make_shared<PanelStore>(problem_, tiles);
+std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const PanelExecutor& reader) const {
+  if (reader.reads_sources()) return PanelStore::without_panels(problem_, reader.panel_tiles());
+  auto panels = std::make_shared<PanelStore>(problem_, reader.panel_tiles());
   panels->limit_made_panels(memory_for_made_panels());
   return panels;
 }
@@ -134,7 +135,7 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
   const OpenMpThreads threads(threads_);
   // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
   std::unique_ptr<PanelExecutor> executor = prepare_cpu_executor(problem_, plan_.tiles, {}, threads_on_cores());
-  if (panels == nullptr) panels = read_all_operands(executor->panel_tiles());
+  if (panels == nullptr || !panels->has_panels()) panels = read_all_operands(*executor);
   executor->take_panels(std::move(panels));
   return executor;
 }
@@ -143,12 +144,16 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
                                                                     std::optional<DistributedOperands>& shared) const {
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   constexpr std::int64_t large = std::int64_t{64} << 20;
-  if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
+  const auto trim = [&] {
+    if (options_.executor == ExecutorKind::cpu && operand_bytes_ >= large) return_freed_memory();
+  };
+  trim();
   std::shared_ptr<const PanelStore> panels;
   if (!shares_operands()) {
     run_collectively(communicator_, [&] {
-      if (reader != nullptr) panels = read_all_operands(reader->panel_tiles());
+      if (reader != nullptr) panels = read_all_operands(*reader);
     });
+    trim();  // the buffers of the readers
     return panels;
   }
   // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
@@ -321,6 +326,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   });
   panels = read_operands(executor.reader, operands);
   try_devices([&] {
+    const OpenMpThreads threads(threads_);
     if (executor.reader != nullptr) executor.reader->take_panels(panels);
   });
   if (operands) open_peer_exchange(*communicator_, exchange_of(executor), try_devices);

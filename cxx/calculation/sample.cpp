@@ -7,6 +7,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/calculation/mixed_energies.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/task_run.hpp"
 
 /// The part of a run in mixed precision that computes tasks in double precision.
@@ -48,7 +49,10 @@ void CalculationContext::prepare_for_sample(const std::shared_ptr<const PanelSto
     try {
       std::vector<std::string> left_out;  // the tasks in mixed precision have warned of these GPUs
       executor = prepare_executor(Precision::fp64, &left_out, settings.stop);
-      if (executor.reader != nullptr) executor.reader->take_panels(panels);
+      if (executor.reader != nullptr) {
+        const bool enough = panels->has_panels() || executor.reader->reads_sources();
+        executor.reader->take_panels(enough ? panels : read_all_operands(*executor.reader));
+      }
     } catch (const DeviceError& error) {
       fail(error);
     } catch (const UsageError& error) {  // the operands of a task are larger in double precision and may not fit

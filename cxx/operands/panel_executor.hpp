@@ -47,6 +47,9 @@ class PanelExecutor : public Executor {
   /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
   /// twice.
   virtual bool caches_panels() const { return false; }
+  /// True if the executor reads the numbers of its panels from the sources of the problem. Then take_panels() needs a
+  /// store without panels.
+  virtual bool reads_sources() const { return false; }
   /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(), or with other tiles that
   /// refine those of the plan. Throws UsageError if a task of these tiles does not fit into the memory of a GPU.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;

@@ -391,18 +391,23 @@ void PanelLoader::load_factor(const TileSource& source, void (TileSource::*read)
   }
 }
 
-void PanelLoader::load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors) {
-  constexpr Space h = Space::hole, p = Space::particle;
-  const TileSource &left = problem.left_source(), &right = *problem.right;
+void PanelLoader::load_t1_factors(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
     const DisconnectedSet& set = problem.method.sets()[n];
     if (set.ov == OvFactor::t1) {
-      load_factor(left, &TileSource::read_t1, set.weight, t1_factors[n]);
+      load_factor(problem.left_source(), &TileSource::read_t1, set.weight, t1_factors[n]);
     } else {
-      load_factor(right, &TileSource::read_fock, set.weight, t1_factors[n]);
+      load_factor(*problem.right, &TileSource::read_fock, set.weight, t1_factors[n]);
     }
+  }
+}
+
+void PanelLoader::load_vvoo(const Problem& problem) {
+  constexpr Space h = Space::hole, p = Space::particle;
+  for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
+    const DisconnectedSet& set = problem.method.sets()[n];
     const bool integrals = set.vvoo == VvooFactor::v2;
-    const TileSource& source = integrals ? right : left;
+    const TileSource& source = integrals ? *problem.right : problem.left_source();
     const auto read = integrals ? &TileSource::read_v2 : &TileSource::read_t2;
     for_each_block(
         source, {p, p, h, h}, {0, 2, 3, 1},
@@ -416,7 +421,8 @@ std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<dou
   load_amplitudes(*problem.right, AmplitudeSide::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);
-  load_disconnected(problem, t1_factors);
+  load_t1_factors(problem, t1_factors);
+  load_vvoo(problem);
   return bytes_read_;
 }
 

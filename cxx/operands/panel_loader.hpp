@@ -28,6 +28,8 @@ class PanelLoader {
   /// `problem`: the problem of `layout`; its sources are read. `t1_factors`: one array for each disconnected set, as
   /// `PanelStore::t1_factor` returns it.
   std::int64_t load(const Problem& problem, std::span<std::vector<double>> t1_factors);
+  /// Reads only `t1_factors`, as load() does.
+  void load_t1_factors(const Problem& problem, std::span<std::vector<double>> t1_factors);
 
  private:
   /// The part of the contracted index to which an index of a block belongs.
@@ -55,7 +57,7 @@ class PanelLoader {
   void load_integrals(const TileSource& source);
   /// Reads the slabs of factors that this process owns.
   void load_factors(const FactorSource& source);
-  void load_disconnected(const Problem& problem, std::span<std::vector<double>> t1_factors);
+  void load_vvoo(const Problem& problem);
 
   /// Describes the block of these tiles without reading it. `space`: the tile space of its source.
   BlockData without_data(const TileSpace& space, const BlockTiles& tiles) const;

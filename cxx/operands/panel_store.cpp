@@ -54,11 +54,23 @@ void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array
   fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
-void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
+std::shared_ptr<const PanelStore> PanelStore::without_panels(const Problem& problem, const TileSpace& tiles) {
+  const auto store = std::make_shared<PanelStore>(problem, tiles, 0, PanelLayout::undivided);
+  store->has_panels_ = false;
+  store->make_t1_factors();
+  PanelLoader(store->layout_, store->own_, buffered_alone).load_t1_factors(problem, store->t1_factors_);
+  return store;
+}
+
+void PanelStore::make_t1_factors() {
   const std::int64_t orbitals = tiles().orbitals();
   for (std::vector<double>& factor : t1_factors_) {
     factor.assign(static_cast<std::size_t>(orbitals * orbitals + vector_margin), 0.0);
   }
+}
+
+void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
+  make_t1_factors();
   bytes_read_ = PanelLoader(layout_, own_, max_buffered).load(problem, t1_factors_);
 }
 

@@ -33,6 +33,10 @@ class PanelStore {
   /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
+  /// Stores no panels, only the layout, t1_factor() and orbital_energies(): for an executor that reads the numbers of
+  /// the panels itself. No panel may be acquired. `problem`, `tiles`, exceptions: as of the constructor.
+  static std::shared_ptr<const PanelStore> without_panels(const Problem& problem, const TileSpace& tiles);
+
   /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(), open().
   /// A rank that reads panels then calls fetch_others().
   ///
@@ -56,6 +60,8 @@ class PanelStore {
 
   const PanelLayout& layout() const { return layout_; }
   const TileSpace& tiles() const { return layout_.tiles(); }
+  /// False if the store was made by without_panels().
+  bool has_panels() const { return has_panels_; }
 
   /// Returns a whole panel; its data are null if the problem has no such panel. Fetches a panel of another rank, and
   /// makes a right panel from factors, if it is not in a cache. A panel of another rank requires an earlier
@@ -93,6 +99,8 @@ class PanelStore {
              Buffer alone);
   /// Fills the panels of this process, which contain zeros. `max_buffered`: as in PanelLoader.
   void fill_own(const Problem& problem, std::int64_t max_buffered);
+  /// Makes room for the t1 factors, and sets them to zero.
+  void make_t1_factors();
 
   PanelLayout layout_;
   OwnPanels own_;
@@ -103,6 +111,7 @@ class PanelStore {
   std::unique_ptr<RemotePanels> others_;         ///< cache of other ranks' panels; null before fetch_others()
   std::unique_ptr<MadePanels> made_;             ///< right panels made from factors; null without factors
   std::int64_t bytes_read_ = 0;
+  bool has_panels_ = true;
 };
 
 }  // namespace trifuse

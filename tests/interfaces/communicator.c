@@ -158,6 +158,31 @@ static void expect_refusals(void) {
   trifuse_delete_calculation(&calculation);
 }
 
+/* The last rank has no calculation, first a null handle, then a deleted one. */
+static void expect_no_calculation(void) {
+  int deleted;
+  for (deleted = 0; deleted < 2; ++deleted) {
+    trifuse_calculation calculation = NULL, own = NULL;
+    if (rank < size - 1) {
+      calculation = own = shared_calculation(MPI_COMM_WORLD);
+      trifuse_run(&status, calculation);
+      expect(status.code == TRIFUSE_BAD_USAGE && strstr(status.message, "has no valid handle") != NULL,
+             "no calculation on another rank");
+    } else {
+      if (deleted) calculation = own = new_calculation();
+      trifuse_delete_calculation(&own);
+      trifuse_set_communicator(&status, calculation, (int32_t)MPI_Comm_c2f(MPI_COMM_WORLD));
+      expect(status.code == TRIFUSE_BAD_HANDLE, "a communicator for no calculation");
+      trifuse_run(&status, calculation);
+      expect(status.code == TRIFUSE_BAD_HANDLE, "no calculation on this rank");
+      /* The other ranks wait no more. */
+      trifuse_run(&status, calculation);
+      expect(status.code == TRIFUSE_BAD_HANDLE, "no calculation on this rank, again");
+    }
+    trifuse_delete_calculation(&own);
+  }
+}
+
 /* Sound arrays of another molecule on one rank. */
 static void expect_other_arrays(void) {
   double* const eps_vir = numbers_of("eps_vir");
@@ -283,6 +308,7 @@ int main(int argc, char** argv) {
   expect_energies(expected);
   if (size > 1) expect_parts(expected);
   expect_refusals();
+  expect_no_calculation();
   expect_other_arrays();
   expect_failed_reader(expected);
   expect_cancelled();

@@ -80,23 +80,54 @@ class LargeCalls(unittest.TestCase):
         self.assertGreater(planned, 100e6)
         self.assertLess(growth, planned - 0.5 * freed)
 
+    def test_two_threads_need_little_besides_arrays_and_operands(self):
+        """15 occupied and 100 virtual orbitals. The largest size is reached in the first tasks."""
+        done = subprocess.run([sys.executable, "-B", __file__, "begun"], capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        growth, of_arrays, operands = map(int, done.stdout.split())
+        self.assertGreater(growth, operands)
+        self.assertLess(of_arrays + growth, 1.1 * (of_arrays + operands))
+
+
+def large_arrays(o, v, packed):
+    """Zeros for all arrays of a molecule. The library is loaded afterwards."""
+    arrays = dict(eps_occ=np.linspace(-2, -1, o), eps_vir=np.linspace(1, 2, v), t1=np.zeros((o, v)), t2=np.zeros((o, o, v, v)),
+                  ovvv=np.zeros((o, v, v * (v + 1) // 2) if packed else (o, v, v, v)), ovoo=np.zeros((o, v, o, o)), ovov=np.zeros((o, v, o, v)))
+    for values in arrays.values():
+        values *= 1.0  # all pages exist
+    trifuse.triples(threads=2, eps_occ=[-1.0], eps_vir=[1.0], t1=[[0.0]], t2=[[[[0.0]]]], ovvv=[[[[0.0]]]], ovoo=[[[[0.0]]]],
+                    ovov=[[[[0.0]]]])
+    return arrays
+
+
+def begin_to_measure():
+    """The size of this process. Its largest size, VmHWM, begins anew."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return status_bytes("VmRSS")
+
+
+def begun_call():
+    """Prints the bytes by which a run, cancelled after its first tasks, makes this process larger, and those of the arrays and of the
+    operands."""
+    arrays = large_arrays(15, 100, packed=False)
+    plan = trifuse.plan(occupied=15, virtual=100, gpus=0).to_dict()
+    before = begin_to_measure()
+    try:
+        trifuse.triples(threads=2, device="cpu", progress=lambda done, total: done <= 0.02 * total, **arrays)
+    except trifuse.CancelledError:
+        print(status_bytes("VmHWM") - before, sum(values.nbytes for values in arrays.values()),
+              int(plan["prediction"]["memory"]["rank_bytes"]))
+
 
 def large_call():
     """Prints the bytes by which a run of large arrays makes this process larger, those of its plan, and those that were free."""
-    o, v = 4, 150
-    arrays = dict(eps_occ=np.linspace(-2, -1, o), eps_vir=np.linspace(1, 2, v), t1=np.zeros((o, v)), t2=np.zeros((o, o, v, v)),
-                  ovvv=np.zeros((o, v, v * (v + 1) // 2)), ovoo=np.zeros((o, v, o, o)), ovov=np.zeros((o, v, o, v)))
-    for values in arrays.values():
-        values[...] = values + 0.0  # all pages exist
-    trifuse.triples(threads=1, eps_occ=[-1.0], eps_vir=[1.0], t1=[[0.0]], t2=[[[[0.0]]]], ovvv=[[[[0.0]]]], ovoo=[[[[0.0]]]],
-                    ovov=[[[[0.0]]]])  # the library is loaded
+    arrays = large_arrays(4, 150, packed=True)
     blocks = [bytes(100_000) for _ in range(600)]  # small enough for the heap of malloc, which keeps them below `last`
     last = blocks.pop()
     free = sum(map(len, blocks))
     del blocks
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # VmHWM begins anew
-    before = status_bytes("VmRSS")
+    before = begin_to_measure()
     memory = trifuse.triples(threads=1, **arrays).to_dict()["plan"]["memory"]
     print(status_bytes("VmHWM") - before, memory["operand_bytes"] + memory["scratch_bytes"], free, len(last) and "")
 
@@ -104,5 +135,7 @@ def large_call():
 if __name__ == "__main__":
     if sys.argv[1:] == ["large"]:
         large_call()
+    elif sys.argv[1:] == ["begun"]:
+        begun_call()
     else:
         unittest.main()

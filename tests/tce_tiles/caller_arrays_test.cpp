@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 
@@ -86,6 +88,18 @@ void expect_same_blocks(const TileSource& found, const TileSource& expected) {
   compare(f1_blocks(space), [](const TileSource& s, const auto& t, auto& out) { s.read_fock(t[0], t[1], out); });
 }
 
+/// The arrays as those of GPU 3. The host's memory stands for the GPU's. `copies` counts the copies to the host.
+std::vector<CallerArray> as_arrays_of_gpu(std::vector<CallerArray> arrays, int& copies) {
+  for (CallerArray& array : arrays) {
+    array.device = 3;
+    array.copy = [&copies](const void* from, std::span<std::byte> to) {
+      ++copies;
+      std::copy_n(static_cast<const std::byte*>(from), to.size(), to.data());
+    };
+  }
+  return arrays;
+}
+
 class CallerArraysOfDumps : public ::testing::TestWithParam<std::string> {
  protected:
   CallerArraysOfDumps() : path_((folder_.path() / "dump.h5").string()) {
@@ -108,6 +122,48 @@ TEST_P(CallerArraysOfDumps, HaveTheBlocksAndWitnessesOfTheFile) {
     expect_same_blocks(*source, *file_);
     expect_same_bits(measure(*source), expected);
   }
+}
+
+TEST_P(CallerArraysOfDumps, OnAGpuAreCopiedOnceWhenTheHostReadsThem) {
+  for (const Layout layout : {Layout::c_order, Layout::fortran_order}) {
+    int copies = 0;
+    const HeldArrays held(raw_, layout);
+    const auto source = open_arrays(info_of(*file_), as_arrays_of_gpu(held.arrays(), copies));
+    const DenseInput& input = *dense_input_of(*source);
+    int of_rank_4 = 0, all = 0;  // arrays without elements are not read
+    for (const CallerArray& array : held.arrays()) {
+      const bool empty = std::count(array.shape.begin(), array.shape.end(), 0) > 0;
+      all += empty ? 0 : 1;
+      if (array.shape.size() != 4) continue;
+      of_rank_4 += empty ? 0 : 1;
+      const auto view = input.arrays->array(array.name)->device_view();
+      ASSERT_TRUE(view.has_value());
+      EXPECT_EQ(view->device, 3);
+      EXPECT_EQ(view->elements.data, array.data);
+    }
+    EXPECT_EQ(copies, all - of_rank_4);
+    expect_same_blocks(*source, *file_);
+    measure(*source);
+    EXPECT_EQ(copies, all);
+  }
+}
+
+TEST_P(CallerArraysOfDumps, OnAGpuHaveNoGaps) {
+  int copies = 0;
+  const HeldArrays held(raw_, Layout::with_gaps);
+  EXPECT_THROW(open_arrays(info_of(*file_), as_arrays_of_gpu(held.arrays(), copies)), UsageError);
+}
+
+TEST(BeginWithoutGaps, IsTheFirstElementInMemory) {
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 3, 4}, Numbers{12, 4, 1}), 0);
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 3, 4}, Numbers{1, 2, 6}), 0);
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 3, 4}, Numbers{-12, 4, -1}), -15);
+  EXPECT_EQ(begin_without_gaps(Numbers{1, 3, 1}, Numbers{77, 1, 5}), 0);
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 0}, Numbers{5, 5}), 0);
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 3, 4}, Numbers{24, 8, 2}), std::nullopt);
+  EXPECT_EQ(begin_without_gaps(Numbers{2, 3, 4}, Numbers{16, 4, 1}), std::nullopt);
+  EXPECT_EQ(begin_without_gaps(Numbers{3, 3}, Numbers{0, 1}), std::nullopt);
 }
 
 // In Fortran order the boxes are cut along other axes, and the amplitudes of several orbitals are needed at a time.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cxx/cuda/kernel/launch.hpp"
+#include "cxx/cuda/runtime/array_panel_provider.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/factor_panel_provider.hpp"
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
@@ -51,8 +52,9 @@ struct Device {
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
-  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< these three are the providers of `panels`
+  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< these four are the providers of `panels`
   std::shared_ptr<FactorPanelProvider> made_panels;
+  std::shared_ptr<ArrayPanelProvider> array_panels;  ///< null: the host stores the panels
   std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;

@@ -8,8 +8,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <set>
-#include <tuple>
+#include <utility>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -18,6 +17,7 @@
 #include "cxx/cuda/runtime/cuda_launch.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/passed_self_tests.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
@@ -92,11 +92,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
                  all = fill * numbers * format.bytes_per_number();
     const std::int64_t beside_workers = least_budget_ - workers_per_device_ * max_worker_bytes_;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
+    if (caches_panels_ && options.waits_for_memory) plan_arrays(static_cast<double>(beside_workers) - all);
     if (options.waits_for_memory) lease_ = device_leases().lease(memory_demands(), options.stop);
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
   bool caches_panels() const override { return caches_panels_; }
+  bool reads_sources() const override { return array_bytes_.has_value(); }
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     // Panels that were read for tasks in another precision may have other tiles.
@@ -124,7 +126,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  private:
   friend class CudaWorker;
 
-  static void add_numbers_of(const Device& device, CudaReport& report);
+  void add_numbers_of(const Device& device, CudaReport& report) const;
+  /// Decides whether the only device packs its panels from arrays: if they fit into `free` bytes.
+  void plan_arrays(double free) {
+    array_bytes_ = ArrayPanelProvider::device_bytes(problem_, devices_.front().number);
+    if (array_bytes_ && static_cast<double>(*array_bytes_) > free) array_bytes_.reset();
+    devices_.front().budget -= array_bytes_.value_or(0);
+  }
   std::int64_t scratch_doubles(const Device& device) const {
     return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
@@ -137,7 +145,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     std::vector<DeviceLeases::Demand> demands;
     for (const Device& device : devices_) {
       const std::int64_t panels = panel_bytes(device);
-      demands.push_back({device.number, device.budget - panels + cache_bytes(panels, demand_)});
+      demands.push_back(
+          {device.number, device.budget - panels + cache_bytes(panels, demand_) + array_bytes_.value_or(0)});
     }
     return demands;
   }
@@ -190,9 +199,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     device.host_panels = std::make_shared<HostPanelProvider>(*panels_, ring);
     // Copies from peers come first, because they are the fastest. Right panels of a problem with factors are made on
     // the device, which is faster than to make them on the host and to send them.
-    device.panels =
-        std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation, cache_bytes(panel_bytes(device), demand_),
-                                     PanelCache::Providers{device.peer_panels, device.made_panels, device.host_panels});
+    PanelCache::Providers providers = {device.peer_panels, device.made_panels, device.host_panels};
+    if (!panels_->has_panels()) {
+      device.array_panels = std::make_shared<ArrayPanelProvider>(problem_, panels_->layout(), device.number);
+      providers = {device.array_panels};
+    }
+    device.panels = std::make_unique<PanelCache>(panels_->tiles(), problem_.formulation,
+                                                 cache_bytes(panel_bytes(device), demand_), std::move(providers));
   }
 
   DeviceLeases::Lease lease_;  ///< of the memory below, so destroyed last
@@ -200,6 +213,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   TileSpace coarse_, fine_;
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool caches_panels_ = false;
+  std::optional<std::int64_t> array_bytes_;  ///< of arrays from which the device packs panels; absent: from the host's
   Precision precision_{};
   std::int64_t workers_per_device_ = 0;
   /// Of all devices.
@@ -329,7 +343,7 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   return all;
 }
 
-void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) {
+void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) const {
   TRIFUSE_CUDA(cudaSetDevice(device.number));
   const PanelCache::Statistics panels = device.panels->statistics();
   const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
@@ -340,6 +354,10 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
   report.panels_wanted += panels.wanted;
   report.panels_sent += sent.panels;
+  if (device.array_panels != nullptr) {
+    report.panels_sent += device.panels->produced_by(*device.array_panels).panels;
+    report.bytes_sent += device.array_panels->bytes_sent();
+  }
   report.panels_evicted += panels.evicted;
   report.bytes_sent += sent.bytes + made.bytes;
   report.panels_made += made.panels;
@@ -353,7 +371,8 @@ void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& rep
   if (const std::int64_t peak = peak_device_memory(); peak > 0) {
     report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
   }
-  report.memory_budget = report.memory_budget == 0 ? device.budget : std::min(report.memory_budget, device.budget);
+  const std::int64_t budget = device.budget + array_bytes_.value_or(0);
+  report.memory_budget = report.memory_budget == 0 ? budget : std::min(report.memory_budget, budget);
   report.seconds_copies += panels.seconds_copies;
   report.seconds_kernels += seconds_kernels;
 }
@@ -376,26 +395,10 @@ CudaReport CudaExecutorOfDevices::report() const {
 }
 
 void load(CudaExecutor& executor, const Problem& problem) {
-  executor.take_panels(std::make_shared<PanelStore>(problem, executor.panel_tiles()));
+  const TileSpace& tiles = executor.panel_tiles();
+  executor.take_panels(executor.reads_sources() ? PanelStore::without_panels(problem, tiles)
+                                                : std::make_shared<const PanelStore>(problem, tiles));
 }
-
-/// The self-tests that GPUs of this process have passed.
-class PassedSelfTests {
- public:
-  /// `options`: the tested precision and the kernel that the user named.
-  bool contains(int device, SpinFormulation formulation, const CudaOptions& options) const {
-    const std::lock_guard lock(mutex_);
-    return passed_.contains({device, formulation, options.precision, options.kernel});
-  }
-  void add(int device, SpinFormulation formulation, const CudaOptions& options) {
-    const std::lock_guard lock(mutex_);
-    passed_.emplace(device, formulation, options.precision, options.kernel);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::set<std::tuple<int, SpinFormulation, Precision, std::string>> passed_;
-};
 
 /// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
 /// the devices that pass, now or earlier in this process. `like`: its form is tested.

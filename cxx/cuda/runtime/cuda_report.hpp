@@ -21,7 +21,7 @@ struct CudaReport {
   };
   std::vector<Kernel> kernels;         ///< candidates, of which one is chosen for each task
   std::int64_t panels_wanted = 0;      ///< panels that tasks acquired
-  std::int64_t panels_sent = 0;        ///< of these, sent from the host
+  std::int64_t panels_sent = 0;        ///< of these, sent from the host, or packed from arrays that it sent
   std::int64_t panels_made = 0;        ///< of these, made on the device from factors; also those that were made again
   std::int64_t panels_from_peers = 0;  ///< of these, copied from other GPUs
   std::int64_t panels_owned = 0;       ///< panels owned for all GPUs, sent from the host before all tasks

@@ -3,9 +3,13 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cxx/base/error.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/staged_copy.hpp"
 
 namespace trifuse {
 namespace {
@@ -27,15 +31,20 @@ class CurrentDevice {
 
 }  // namespace
 
-void copy_from_device(int device, const void* from, std::span<std::byte> to) {
+void wait_for_device(int device) {
   const int devices = visible_device_count();
   if (devices == 0) throw UsageError("An array is on a GPU. " + why_no_devices());
   if (device >= devices) {
     throw UsageError(fmt::format("An array is on GPU {}; CUDA sees {}, counted from 0.", device, devices));
   }
   const CurrentDevice current(device);
-  TRIFUSE_CUDA(cudaDeviceSynchronize());  // work of the caller that still writes the array
-  TRIFUSE_CUDA(cudaMemcpy(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost));
+  TRIFUSE_CUDA(cudaDeviceSynchronize());
+}
+
+void copy_from_device(int device, const void* from, std::span<std::byte> to) {
+  constexpr int most_threads = 8;
+  const CurrentDevice current(device);
+  gpu::download(from, to, std::min(available_threads(), most_threads));
 }
 
 }  // namespace trifuse

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cxx/cuda/schedule/task_program.hpp"
+#include "cxx/triples/problem.hpp"
+#include "tce_tiles/dense_arrays.hpp"
+
+/// The numbers of panels in the dense arrays of a closed shell: t2[i,j,a,b], ovvv[i,a,b,c] = (ia|bc), ovoo[i,a,j,k] =
+/// (ia|jk) and ovov[i,a,j,b] = (ia|jb). In the spin-adapted formulation each number of a panel is one number of an
+/// array.
+namespace trifuse::gpu {
+
+/// The numbers of a panel, without the zeros that fill up fragments. The positions are those of a Packing.
+struct ArrayRows {
+  /// Numbers in one array. Number (q0, q1, q2, q3, x) is sign * first[q0 * stride[0] + ... + x * contracted_stride].
+  struct Part {
+    const double* first;
+    std::int64_t stride[4];  ///< [position]
+    std::int64_t contracted_stride;
+    double sign;
+  };
+  Part of_particles;       ///< the contracted indices below `particles`; all numbers of a vvoo block
+  Part of_holes;           ///< the other contracted indices, counted from `particles`
+  std::int32_t particles;  ///< number of contracted indices in `of_particles`; 1 for a vvoo block
+};
+
+/// The number with these indices, which are inside the panel.
+constexpr TRIFUSE_HOST_DEVICE double array_number(const ArrayRows& rows, const PackedIndices& at) {
+  const bool particle = at.contracted < rows.particles;
+  const ArrayRows::Part& part = particle ? rows.of_particles : rows.of_holes;
+  std::int64_t offset = (particle ? at.contracted : at.contracted - rows.particles) * part.contracted_stride;
+  for (int q = 0; q < 4; ++q) offset += at.index[q] * part.stride[q];
+  return part.sign * part.first[offset];
+}
+
+/// The arrays from which the panels of a problem are packed. An array that no panel reads may be null.
+struct PanelArrays {
+  StridedView t2, ovvv, ovoo, ovov;
+};
+
+/// True if a problem has one set of amplitudes and is spin-adapted. Then each number of a panel is one number of an
+/// array.
+inline bool has_array_panels(const Problem& problem) {
+  return problem.formulation == SpinFormulation::spin_adapted && !problem.two_sided();
+}
+
+/// The numbers of a left, right or vvoo panel in `arrays`. `space`: the tiles of the panels. `name`: a panel of a
+/// problem with has_array_panels(). `factor`: of a vvoo block, the factor of its set; else not used.
+ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
+
+}  // namespace trifuse::gpu
