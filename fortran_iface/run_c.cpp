@@ -44,7 +44,7 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
   try {
     return checked(calculation);
   } catch (const BadHandle&) {
-    if (const RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
+    if (const trifuse::RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
       try {
         serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, false); });
       } catch (const trifuse::Error&) {  // the sentence about the handle helps this rank more

@@ -19,7 +19,6 @@
 #include "tce_tiles/copy_box.hpp"
 #include "tce_tiles/dump_bands.hpp"
 #include "tce_tiles/dump_layout.hpp"
-#include "tce_tiles/interruptible_source.hpp"
 
 namespace trifuse {
 namespace {
@@ -73,7 +72,7 @@ void add_box(const BoxElements& box, const std::array<std::int64_t, 4>& count, d
 /// An integral (pq|rs). Each number is the position of an index of the integral in `TargetBlock::tiles`.
 using Mulliken = std::array<std::size_t, 4>;
 
-class DumpSource final : public TileSource {
+class DumpSource final : public DenseSource {
  public:
   /// `file`: `input` if it is a dump, else null.
   DumpSource(std::shared_ptr<const DenseInput> input, const DumpFile* file, std::int64_t hole_tile,
@@ -103,7 +102,7 @@ class DumpSource final : public TileSource {
   std::optional<SourceDigest> digest() const override {
     return file_ != nullptr ? std::optional(file_->digest()) : std::nullopt;
   }
-  const DenseInput& input() const { return *input_; }
+  const DenseInput& input() const override { return *input_; }
   const DumpFile* file() const { return file_; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;
@@ -383,12 +382,6 @@ std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole
 std::unique_ptr<TileSource> open_input(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
                                        std::int64_t particle_tile, std::size_t cache_bytes) {
   return std::make_unique<DumpSource>(std::move(input), nullptr, hole_tile, particle_tile, cache_bytes);
-}
-
-const DenseInput* dense_input_of(const TileSource& source) {
-  if (const auto* wrapper = dynamic_cast<const InterruptibleSource*>(&source)) return dense_input_of(wrapper->source());
-  const auto* dense = dynamic_cast<const DumpSource*>(&source);
-  return dense == nullptr ? nullptr : &dense->input();
 }
 
 const DumpFile* dump_file_of(const TileSource& source) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tce_tiles/dense_source.hpp"
 #include "tce_tiles/dump_file.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -29,9 +30,6 @@ std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole
 std::unique_ptr<TileSource> open_input(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
                                        std::int64_t particle_tile, std::size_t cache_bytes = default_dump_cache_bytes);
 
-/// The input of a source that `open_dump` or `open_input` has made, also if an InterruptibleSource wraps it; null for
-/// every other source.
-const DenseInput* dense_input_of(const TileSource& source);
 /// The open file of a source that `open_dump` has made; null for every other source.
 const DumpFile* dump_file_of(const TileSource& source);
 

@@ -9,7 +9,7 @@
 #include "cxx/cuda/kernel/array_panel.hpp"
 #include "cxx/cuda/runtime/staged_copy.hpp"
 #include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dense_source.hpp"
 
 namespace trifuse::gpu {
 

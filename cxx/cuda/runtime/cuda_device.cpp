@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/runtime/memory_pool.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 
 namespace trifuse::gpu {
@@ -105,6 +106,40 @@ double peak_rate(int number, const cudaDeviceProp& device) {
   const int capability = 10 * device.major + device.minor;
   const double per_clock = capability == 90 ? 256.0 : capability == 80 ? 128.0 : capability == 100 ? 128.0 : 4.0;
   return per_clock * device.multiProcessorCount * 1e3 * kilohertz;
+}
+
+void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report) {
+  TRIFUSE_CUDA(cudaSetDevice(device.number));
+  const PanelCache::Statistics panels = device.panels->statistics();
+  const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
+  const ProducedPanels made = device.panels->produced_by(*device.made_panels);
+  const FactorPanelProvider::Statistics making = device.made_panels->statistics();
+  const ProducedPanels from_peers = device.panels->produced_by(*device.peer_panels);
+  const double seconds_kernels = device.busy->seconds();
+  report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
+  report.panels_wanted += panels.wanted;
+  report.panels_sent += sent.panels;
+  if (device.array_panels != nullptr) {
+    report.panels_sent += device.panels->produced_by(*device.array_panels).panels;
+    report.bytes_sent += device.array_panels->bytes_sent();
+  }
+  report.panels_evicted += panels.evicted;
+  report.bytes_sent += sent.bytes + made.bytes;
+  report.panels_made += made.panels;
+  report.bytes_made += making.bytes_made;
+  report.slabs_sent += making.slabs.sent;
+  report.seconds_making += making.seconds;
+  report.panels_owned += panels.owned;
+  report.panels_from_peers += from_peers.panels;
+  report.bytes_from_peers += from_peers.bytes;
+  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
+  if (const std::int64_t peak = peak_device_memory(); peak > 0) {
+    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
+  }
+  const std::int64_t budget = device.budget + array_bytes;
+  report.memory_budget = report.memory_budget == 0 ? budget : std::min(report.memory_budget, budget);
+  report.seconds_copies += panels.seconds_copies;
+  report.seconds_kernels += seconds_kernels;
 }
 
 }  // namespace trifuse::gpu

@@ -11,6 +11,7 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/array_panel_provider.hpp"
+#include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/factor_panel_provider.hpp"
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
@@ -84,5 +85,9 @@ double self_test_limit(Precision precision);
 
 /// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);
+
+/// Adds what the device has done in a run to its report. `array_bytes`: of the arrays from which the device packs
+/// panels, beside its budget. Throws DeviceError if the device has failed.
+void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report);
 
 }  // namespace trifuse::gpu

@@ -126,7 +126,6 @@ class CudaExecutorOfDevices final : public CudaExecutor {
  private:
   friend class CudaWorker;
 
-  void add_numbers_of(const Device& device, CudaReport& report) const;
   /// Decides whether the only device packs its panels from arrays: if they fit into `free` bytes.
   void plan_arrays(double free) {
     array_bytes_ = ArrayPanelProvider::device_bytes(problem_, devices_.front().number);
@@ -343,40 +342,6 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   return all;
 }
 
-void CudaExecutorOfDevices::add_numbers_of(const Device& device, CudaReport& report) const {
-  TRIFUSE_CUDA(cudaSetDevice(device.number));
-  const PanelCache::Statistics panels = device.panels->statistics();
-  const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
-  const ProducedPanels made = device.panels->produced_by(*device.made_panels);
-  const FactorPanelProvider::Statistics making = device.made_panels->statistics();
-  const ProducedPanels from_peers = device.panels->produced_by(*device.peer_panels);
-  const double seconds_kernels = device.busy->seconds();
-  report.devices.push_back({device.properties.name, peak_rate(device.number, device.properties)});
-  report.panels_wanted += panels.wanted;
-  report.panels_sent += sent.panels;
-  if (device.array_panels != nullptr) {
-    report.panels_sent += device.panels->produced_by(*device.array_panels).panels;
-    report.bytes_sent += device.array_panels->bytes_sent();
-  }
-  report.panels_evicted += panels.evicted;
-  report.bytes_sent += sent.bytes + made.bytes;
-  report.panels_made += made.panels;
-  report.bytes_made += making.bytes_made;
-  report.slabs_sent += making.slabs.sent;
-  report.seconds_making += making.seconds;
-  report.panels_owned += panels.owned;
-  report.panels_from_peers += from_peers.panels;
-  report.bytes_from_peers += from_peers.bytes;
-  report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
-  if (const std::int64_t peak = peak_device_memory(); peak > 0) {
-    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
-  }
-  const std::int64_t budget = device.budget + array_bytes_.value_or(0);
-  report.memory_budget = report.memory_budget == 0 ? budget : std::min(report.memory_budget, budget);
-  report.seconds_copies += panels.seconds_copies;
-  report.seconds_kernels += seconds_kernels;
-}
-
 CudaReport CudaExecutorOfDevices::report() const {
   const std::lock_guard lock(report_mutex_);
   CudaReport report = report_;
@@ -386,7 +351,7 @@ CudaReport CudaExecutorOfDevices::report() const {
   }
   for (const Device& device : devices_) {
     try {
-      add_numbers_of(device, report);
+      add_numbers(device, array_bytes_.value_or(0), report);
     } catch (const DeviceError&) {
       // A device that has failed answers no question. The report covers the other devices.
     }

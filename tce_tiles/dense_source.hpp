@@ -1,0 +1,17 @@
+#pragma once
+
+#include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/tile_source.hpp"
+
+namespace trifuse {
+
+/// A source whose blocks are parts of dense arrays: of a dump, or of a caller.
+class DenseSource : public TileSource {
+ public:
+  virtual const DenseInput& input() const = 0;
+};
+
+/// The input of a dense source, also if an InterruptibleSource wraps it; null for every other source.
+const DenseInput* dense_input_of(const TileSource& source);
+
+}  // namespace trifuse
