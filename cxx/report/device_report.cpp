@@ -9,10 +9,6 @@ namespace trifuse {
 
 namespace {
 
-std::string bytes(std::int64_t count) {
-  return format_bytes(static_cast<double>(count));
-}
-
 /// FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
 double peak_rate(const CudaReport& report) {
   double sum = 0.0;
@@ -69,16 +65,18 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
     text += "\n";
   }
   text += fmt::format("Panels       {} requested, {} sent ({:.1f} % cache hits), {} moved, {} evicted\n",
-                      report.panels_wanted, report.panels_sent, 100.0 * hit_share(report), bytes(report.bytes_sent),
-                      report.panels_evicted);
+                      report.panels_wanted, report.panels_sent, 100.0 * hit_share(report),
+                      format_bytes(static_cast<double>(report.bytes_sent)), report.panels_evicted);
   if (report.panels_made > 0)
     text += fmt::format("             {} ({}) made from factors in {:.2f} s, {} slabs of factors sent\n",
-                        report.panels_made, bytes(report.bytes_made), report.seconds_making, report.slabs_sent);
+                        report.panels_made, format_bytes(static_cast<double>(report.bytes_made)), report.seconds_making,
+                        report.slabs_sent);
   if (report.panels_owned > 0)
     text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
-                        report.panels_from_peers, bytes(report.bytes_from_peers));
-  text += fmt::format("             at most {} of the allowed {} used on a device\n", bytes(report.bytes_resident),
-                      bytes(report.memory_budget));
+                        report.panels_from_peers, format_bytes(static_cast<double>(report.bytes_from_peers)));
+  text += fmt::format("             at most {} of the allowed {} used on a device\n",
+                      format_bytes(static_cast<double>(report.bytes_resident)),
+                      format_bytes(static_cast<double>(report.memory_budget)));
   text += fmt::format(
       "Seconds      devices: {:.2f} in kernels, {:.2f} in copies; host threads: {:.2f} waiting, {:.2f} preparing\n",
       report.seconds_kernels, report.seconds_copies, report.seconds_waiting, report.seconds_preparing);
