@@ -56,8 +56,8 @@ struct CalculationOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
   Precision precision = Precision::fp64;
-  /// Mixed precision: the error bar that the user accepts, hartree. So many tasks are computed in double precision.
-  /// Default: 7e-9 of the energy, or 3e-10 hartree if this is more. Some tasks are computed so in any case.
+  /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
+  /// double precision, and some tasks in any case. Default: 7e-9 of the energy, or 3e-10 hartree if this is more.
   std::optional<double> target_error;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
@@ -131,7 +131,7 @@ struct CalculationResult {
   double operations = 0.0;              ///< floating-point operations of the products executed now, by all ranks
   double seconds_journal = 0.0;         ///< opening the journal and computing the fingerprint of the input
   double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
-  double seconds_tasks = 0.0;           ///< executing tasks, with those of the sample
+  double seconds_tasks = 0.0;           ///< executing all tasks, also those of the sample
   /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
   std::optional<CudaReport> cuda;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
@@ -143,7 +143,7 @@ struct CalculationResult {
   std::vector<RankWork> ranks;         ///< [rank] what each rank did
   std::vector<std::string> warnings;   ///< sentences about failed GPUs (of all ranks), the journal and the energies
 
-  /// Removes the reports of the GPUs of this rank. They are not those of all ranks of a job.
+  /// Removes the reports of the GPUs of this rank, because they do not describe the GPUs of all ranks.
   void remove_device_reports();
 };
 
