@@ -30,7 +30,7 @@ struct NotedName {
 };
 std::array<NotedName, 16> noted_names;
 
-/// Where the name was noted; -1 where there is no room.
+/// Adds a name to the list. Returns its position; -1 if there is no room for it.
 int note_name(const std::string& path) noexcept {
   if (path.size() >= PATH_MAX) return -1;
   for (std::size_t n = 0; n < noted_names.size(); ++n) {
