@@ -23,7 +23,7 @@ namespace trifuse {
 
 namespace {
 
-/// The name of a temporary file where handlers of signals find it, who may not look at memory that is freed meanwhile.
+/// The name of a temporary file in memory that is never freed. So a signal handler may read the name at any time.
 struct NotedName {
   std::atomic<bool> taken{false}, complete{false};
   std::array<char, PATH_MAX> path{};
