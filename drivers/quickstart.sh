@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the program if necessary, and runs it.
+# Builds the program where that is still to be done and runs it.
 #
 #   drivers/quickstart.sh                  the (T) energy of a bundled molecule, beside NWChem's
 #   drivers/quickstart.sh run PATH ...     trifuse run PATH ...; the same for every command of trifuse, see --help

@@ -1,10 +1,9 @@
 # shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# Functions that quickstart.sh, tests/run.sh and the container share. They install the packages that Trifuse needs, and build it. A bash script
-# sources this file.
+# What quickstart.sh, tests/run.sh and the container have in common: the packages that Trifuse needs, and building it. To be sourced; bash.
 
 trifuse_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# test whether it is installed | package of Debian | of Fedora and Rocky | of conda-forge | purpose
+# how to see that it is there | Debian | Fedora, Rocky | conda-forge | what it is for
 trifuse_program_needs=(
   "compiler CXX g++|g++|gcc-c++|cxx-compiler|C++20 compiler (GCC 12 or newer)"
   "compiler CC gcc|gcc|gcc|c-compiler|C compiler"
@@ -20,7 +19,7 @@ trifuse_program_needs=(
   "module CLI11 CLI/CLI.hpp|libcli11-dev|cli11-devel|cli11|CLI11: command line"
   "module nlohmann_json nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohmann_json|JSON for Modern C++"
 )
-# TRIFUSE_FETCH=ON in the environment downloads these, see the CMake option of this name.
+# TRIFUSE_FETCH=ON in the environment gets these, as the CMake option of this name says.
 trifuse_fetched="libfmt-dev libxxhash-dev libcli11-dev nlohmann-json3-dev"
 trifuse_job_needs=(
   "command mpicxx|libopenmpi-dev|openmpi-devel|openmpi|MPI: several processes"
@@ -29,7 +28,7 @@ trifuse_job_needs=(
   "library libarmci-openmpi.a|libarmci-mpi-dev|||ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack|ScaLAPACK, which Global Arrays is linked with"
 )
-# MPICH beside Open MPI. The command mpirun without a suffix remains that of Open MPI.
+# Beside Open MPI, whose mpirun goes on to be the one without a suffix.
 trifuse_mpich_needs=(
   "command mpicxx.mpich|libmpich-dev|||MPICH: tests with another MPI"
   "command mpiexec.mpich|mpich|||MPICH: starting processes"
@@ -48,9 +47,8 @@ trifuse_test_needs=(
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
 
-# trifuse_is_there KIND NAME...: tests whether something is installed. module: one of the names must be known to pkg-config, or be a header in an
-# environment of conda, where some libraries have no file of pkg-config. library: a file in the compiler's folders. compiler: a variable and a
-# usual name.
+# trifuse_is_there KIND NAME...: for modules any of the names will do, or a header in an environment of conda, where some libraries have no
+# file of pkg-config; libraries are files in the compiler's folders; compilers have a variable and a usual name.
 trifuse_is_there() {
   local kind=$1 name
   shift
@@ -79,7 +77,7 @@ trifuse_is_there() {
   esac
 }
 
-# trifuse_find_missing LINE...: adds missing packages to the caller's lists `packages` (Debian), `packages_fedora`, `packages_conda`, `purposes`.
+# trifuse_find_missing LINE...: adds to the caller's `packages` (Debian), `packages_fedora`, `packages_conda` and `purposes` what is not there.
 trifuse_find_missing() {
   local line probe package fedora conda purpose
   for line in "$@"; do
@@ -87,7 +85,7 @@ trifuse_find_missing() {
     # shellcheck disable=SC2086 # the probe is several words
     trifuse_is_there $probe && continue
     [[ ${TRIFUSE_FETCH-} != ON || " $trifuse_fetched " != *" $package "* ]] || continue
-    # Without pkg-config no module is found, although its package may be installed.
+    # Without pkg-config no module is seen, though its package may be installed.
     if [[ $probe == module* ]] && dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
       command -v pkg-config >/dev/null || continue
     fi
@@ -98,7 +96,7 @@ trifuse_find_missing() {
   done
 }
 
-# Prints what users can do who may not install packages of the system.
+# How to go on without the right to install packages of the system.
 trifuse_say_without_root() {
   trifuse_say "Without root, an environment of conda-forge has them, too:"
   trifuse_say "  conda create -n trifuse -c conda-forge ${packages_conda[*]}"
@@ -106,7 +104,7 @@ trifuse_say_without_root() {
   trifuse_say "TRIFUSE_FETCH=ON in the environment downloads fmt, xxHash, CLI11 and JSON for Modern C++. drivers/docs/installing.md says more."
 }
 
-# trifuse_need LINE...: installs missing packages if possible. Returns 1 if some are still missing.
+# trifuse_need LINE...: returns when all is there, having installed what was missing where that is possible.
 trifuse_need() {
   local packages=() packages_fedora=() packages_conda=() purposes=()
   trifuse_find_missing "$@"
@@ -133,7 +131,7 @@ trifuse_need() {
   trifuse_say "Installing ${packages[*]} ..."
   local messages status=0
   messages=$(mktemp)
-  # A failure of this command may be harmless. The next command shows whether the packages can be installed.
+  # A list that cannot be fetched may be of no importance; whether the packages can be, is seen next.
   "${become[@]}" apt-get -qq update >"$messages" 2>&1 || true
   # shellcheck disable=SC2086 # a command line
   "${become[@]}" env DEBIAN_FRONTEND=noninteractive $install -qq >>"$messages" 2>&1 || status=1
@@ -145,8 +143,8 @@ trifuse_need() {
   return $status
 }
 
-# trifuse_build PRESET [--target TARGET] [-DNAME=VALUE ...]: configures build/PRESET unless it was configured with these settings, and builds
-# everything that has changed.
+# trifuse_build PRESET [--target TARGET] [-DNAME=VALUE ...]: configures build/PRESET where that was not done with these settings, and
+# builds what has changed.
 trifuse_build() {
   local preset=$1 target=() folder="$trifuse_root/build/$1"
   shift

@@ -23,8 +23,8 @@ class FactorSource {
   virtual ~FactorSource() = default;
   /// Number of auxiliary functions Q, at least 1.
   virtual std::int64_t auxiliary() const = 0;
-  /// Reads the factors into memory on all threads, if they are not in memory. Without this call the first read loads
-  /// them; inside a parallel region it does so on one thread.
+  /// Reads the factors into memory with all threads, if they are not there. Otherwise the first call of a function
+  /// below does it, and inside a parallel region on one thread.
   virtual void load() const {}
   /// Reads B[Q,p,d] of two ranges of particles of one spin into `out` [p,Q,d].
   virtual void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const = 0;

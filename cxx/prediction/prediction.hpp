@@ -53,7 +53,7 @@ struct Prediction {
   /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   double peak_bytes =
-      0.0;  ///< peak memory of each rank that stores operands: operands, factors, and the process itself
+      0.0;  ///< most memory of each rank that stores operands: these, the factors, and the process itself
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan
