@@ -48,7 +48,9 @@ struct CalculationOptions {
   std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
-  int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
+  /// Number of threads; 0: as many as the process may use. With CUDA they check the input and read operands. They
+  /// compute tasks only after a GPU has failed.
+  int threads = 0;
   /// Memory limit, bytes. CPU: limit of the scratch and of panels made from factors, besides operands; default 2 GiB.
   /// If ranks share the operands: limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA:
   /// limit on each GPU; default: its free memory.
