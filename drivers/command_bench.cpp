@@ -296,7 +296,7 @@ void add_bench(CLI::App& app, int&) {
                   "Spread orbitals unevenly: the first irrep has twice as many as the last");
   bench
       ->add_option("--factors", command->molecule.auxiliary,
-                   "Make the integrals of the made-up molecule from factors with so many auxiliary functions")
+                   "Make the integrals of the made-up molecule from factors with this many auxiliary functions")
       ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
   bench->add_option("--form", command->formulation, "Spin formulation; auto: the same as in `run`")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))

@@ -14,9 +14,8 @@ namespace trifuse::cli {
 class GlobalArrays {
  public:
   virtual ~GlobalArrays() = default;
-  /// Implements `Communicator::make_array` for `communicator`: creates an array of these segments.
-  /// Collective. Throws SystemError on all ranks if memory is short or if Global Arrays do not work with the MPI
-  /// library.
+  /// Implements `Communicator::make_array` for `communicator`: creates an array of these segments. Collective. Throws
+  /// SystemError on all ranks if memory is short or if Global Arrays do not work with the MPI library.
   virtual std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> segments) = 0;
   /// Frees all arrays and ends Global Arrays. Collective. Call it on the thread that began MPI.
   virtual void end() = 0;

@@ -19,8 +19,8 @@ struct PulseEndpoint {
 
 /// Warns about silent ranks of a job. It never ends the job. Each rank regularly sends a datagram to rank 0, and rank 0
 /// sends one to rank 1. A thread of its own does this without the MPI library, because a call of the MPI library may be
-/// what blocks the rank. If no datagram of a rank has ever arrived, e.g. on a network without
-/// datagrams, the rank is never named.
+/// what blocks the rank. If no datagram of a rank has ever arrived, e.g. on a network without datagrams, no warning
+/// names the rank.
 class Heartbeat {
  public:
   /// The time after which a rank counts as silent, in seconds: TRIFUSE_SILENCE_SECONDS, by default 120. 0: no

@@ -24,8 +24,8 @@ Buffer filled(std::int64_t size) {
   return buffer;
 }
 
-/// Adds product[h'',p'',p',h',h,p] to target[h'',h',h,p'',p',p], both in C order. `fast`: place of the product's last
-/// index p among the indices of the target, counted from the last one. 0: both arrays are contiguous in p. Other
+/// Adds product[h'',p'',p',h',h,p] to target[h'',h',h,p'',p',p], both in C order. `fast`: position of the product's
+/// last index p among the indices of the target, counted from the last one. 0: both arrays are contiguous in p. Other
 /// values: the kernel transposes.
 void add_product(benchmark::State& state) {
   const Six target_extent = {tile.particles, tile.particles, tile.particles, tile.holes, tile.holes, tile.holes};

@@ -127,7 +127,7 @@ std::string describe_schedule(const Prediction& p) {
   return text;
 }
 
-/// The sample of mixed precision, or what mixed precision would take where double precision is slow.
+/// The sample of mixed precision, or the time that mixed precision would take if double precision is slow.
 std::string describe_precision(const PlanReport& report) {
   const Prediction& p = report.prediction;
   const char* const not_measured = report.machine.measured ? "" : "; not measured";

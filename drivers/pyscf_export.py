@@ -15,9 +15,9 @@ file and calls the parts of it that need no file.
     pyscf_export.write_lambda_dump(mycc, "lambda.h5")                   # Lambda-CCSD(T), likewise with --left
 
 Supported: RCCSD and UCCSD on real RHF, UHF and ROHF references, with or without frozen orbitals and density fitting.
-A dump takes its name when it is complete, in the place of an earlier dump of the same kind that this file wrote, and of
-nothing else unless `overwrite=True` allows it.
-`seal` gives any complete dump the checksums of the format page, whoever wrote it, and `verify_seal` compares them.
+A dump takes its name when it is complete. It replaces an earlier dump of the same kind that this file wrote. It replaces
+any other file only with `overwrite=True`.
+`seal` adds the checksums of the format page to any complete dump, also of another program. `verify_seal` compares them.
 As a program: `python3 pyscf_export.py molecule.xyz --basis cc-pvdz -o dump.h5`; see --help.
 """
 
@@ -36,30 +36,30 @@ import zlib
 import h5py
 import numpy as np
 
-# PySCF is imported where it is used: `seal`, `verify_seal` and the writing of other dumps need only h5py and numpy.
+# Functions import PySCF themselves, because `seal`, `verify_seal` and dumps of other programs need only h5py and numpy.
 
 # PySCF's names of the integrals (pq|rs): o v are alpha orbitals, O V beta ones.
 RESTRICTED_INTEGRALS = ("ovvv", "ovoo", "ovov", "oovv")
 SPIN_INTEGRALS = ("ovvv", "ovVV", "OVvv", "OVVV", "ovoo", "ovOO", "OVoo", "OVOO", "ovov", "ovOV", "OVOV", "oovv", "OOVV")
 
-# A Fock matrix whose occupied-occupied, virtual-virtual or occupied-virtual elements exceed this is not that of
-# canonical orbitals; an SCF with PySCF's default thresholds stays one or two orders below.
+# If an off-diagonal element of the Fock matrix exceeds this, the orbitals are not canonical. The elements of an SCF with
+# PySCF's default thresholds are smaller by one or two orders of magnitude.
 NON_CANONICAL = 1e-3
 # Amplitudes that symmetry forbids are rounding errors.
 FORBIDDEN = 1e-8
 
 
 class ExportError(Exception):
-    """What cannot be exported, in one sentence."""
+    """One sentence that says what cannot be exported."""
 
 
 def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False, factors=True):
     """Write amplitudes, orbital energies, Fock matrix and integrals of a converged RCCSD or UCCSD object.
 
-    `eris` are the integrals from `cc.ao2mo()`; without them they are transformed again. The large (ia|bc) arrays are
+    `eris`: integrals from `cc.ao2mo()`; without them the integrals are transformed again. The large (ia|bc) arrays are
     written one occupied orbital at a time, so that no more than v^3 numbers are held at once. A density-fitted object
     gets a dump of its factors (`factors=False`: of the integrals), which is much smaller, and (ia|bc) is never made.
-    `overwrite` allows that any file or link of this name is replaced.
+    `overwrite`: True replaces any file or link of this name.
     """
     _check_supported(cc)
     _check_converged(cc, allow_unconverged)
@@ -74,7 +74,7 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
         energy = cc.energy(cc.t1, cc.t2, integrals_of_energy(integrals, orbitals, eris) if factors else eris)
         file.attrs["correlation_energy"] = float(energy)
         file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
-        file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2, which the last digits show if the SCF is not tight
+        file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2; without it the last digits differ if the SCF is not tight
         _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
         for name, matrix in fock_matrices(orbitals).items():
             _write_rows(file, name, matrix)
@@ -90,7 +90,7 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
 
     omega2 (hartree) is added to the virtual diagonal of the Fock matrix everywhere in the equations, unlike PySCF's
     `level_shift`, which changes the iteration and not its result. Thresholds, frozen orbitals and memory are those of
-    the CCSD object; the Fock matrix and orbital energies of the result are the unchanged ones.
+    the CCSD object. The Fock matrix and the orbital energies of the result are not changed.
     """
     import pyscf.cc
     from pyscf.cc import ccsd
@@ -110,7 +110,7 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     reg = genuine.copy()
     reg.t1 = reg.t2 = reg.l1 = reg.l2 = reg.e_corr = None
     reg.converged = reg.converged_lambda = False
-    # The genuine amplitudes that a checkpoint or DIIS file may hold must survive this.
+    # Do not overwrite the CCSD amplitudes of the object in a checkpoint or DIIS file.
     reg.chkfile = reg.diis_file = reg.callback = None
     reg.diis = bool(reg.diis)
     reg.kernel(eris=_with_shifted_virtuals(eris, omega2))
@@ -133,13 +133,13 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
     orbitals = _orbitals(cc, _fock_only(cc), cc.t1, cc.t2)
     with _new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment)
-        # After the last iteration e_corr is the energy of these very amplitudes; the shift does not occur in it.
+        # After the last iteration e_corr is the energy of these amplitudes. It does not contain the shift.
         file.attrs["correlation_energy"] = float(cc.e_corr)
         _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
 
 
 def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False):
-    """Write the Lambda amplitudes as a left-hand dump, solving the Lambda equations first where necessary.
+    """Write the Lambda amplitudes as a left-hand dump. Solves the Lambda equations first if necessary.
 
     Lambda_2 = 1/4 sum lambda_ij^ab i^+ j^+ b a over spin orbitals. PySCF's l1 and l2 are these lambda in the order
     [i,a] and [i,j,a,b]: of UCCSD for the spin cases aa, ab, bb, and of RCCSD for i, a alpha and j, b beta (no
@@ -163,7 +163,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
 
 
 def _omega2(cc):
-    """The omega^2 that the amplitudes of this object were solved with, None for genuine CCSD ones.
+    """The omega^2 with which the amplitudes of this object were solved; None for CCSD amplitudes.
 
     The object remembers both, so that a dump is not mislabelled after another run of its kernel.
     """
@@ -200,7 +200,7 @@ def _check_converged(cc, allow_unconverged):
         raise ExportError("the CCSD equations are not converged; raise max_cycle, or pass allow_unconverged=True.")
 
 
-# What the arrays are indexed by. The dictionaries have a key for each orbital class o v O V (upper case: beta; absent
+# The orbitals of the indices of arrays. The dictionaries have a key for each orbital class o v O V (upper case: beta; absent
 # when restricted), nocc and fock only for o and O. `order` lists PySCF's orbitals of a class in the order of the dump.
 Orbitals = collections.namedtuple("Orbitals", "restricted reference suffixes nocc energies fock irreps order")
 
@@ -222,7 +222,7 @@ def _orbitals(cc, eris, t1, t2):
         irreps = None
     else:
         _check_symmetric(per_spin(t1), per_spin(t2), irreps)
-    # Orbitals of an irrep stand together; within it they keep their order.
+    # Orbitals of an irrep are neighbours and keep their order.
     order = {c: np.argsort(irreps[c] if irreps else np.zeros(len(e)), kind="stable") for c, e in energies.items()}
     reference = _reference(cc, restricted, fock, nocc)
     return Orbitals(restricted, reference, ("",) if restricted else ("_a", "_b"), nocc, energies, fock, irreps, order)
@@ -235,7 +235,7 @@ def _reference(cc, restricted, fock, nocc):
             raise ExportError(f"the orbitals are not canonical (off-diagonal Fock matrix elements up to {coupling:.1e} "
                               "hartree); converge the SCF and use its canonical orbitals.")
         return "RHF"
-    # pyscf.cc.CCSD turns an ROHF object into a UHF one with equal orbitals for both spins, which leaves no other trace.
+    # pyscf.cc.CCSD turns an ROHF object into a UHF object. Only the equal orbitals of both spins show this.
     alpha, beta = cc.mo_coeff
     same_orbitals = alpha.shape == beta.shape and np.array_equal(alpha, beta) and nocc["o"] != nocc["O"]
     return "ROHF" if same_orbitals or coupling > NON_CANONICAL else "UHF"
@@ -269,7 +269,7 @@ def _check_symmetric(t1, t2, irreps):
 
 
 def _fock_only(cc):
-    """PySCF's integral object with orbitals and Fock matrix but no integrals: a left-hand dump needs no others."""
+    """PySCF's integral object with orbitals and Fock matrix, but without integrals: enough for a left-hand dump."""
     from pyscf.cc import ccsd, uccsd
 
     module = uccsd if isinstance(cc, uccsd.UCCSD) else ccsd
@@ -283,7 +283,7 @@ Array = collections.namedtuple("Array", "name classes values rows")
 
 
 def amplitude_arrays(orbitals, t1, t2):
-    """t1 and t2 of the dump, or Lambda amplitudes in their places."""
+    """t1 and t2 of the dump, or Lambda amplitudes under these names."""
     if orbitals.restricted:
         arrays = [("t1", "ov", t1), ("t2", "oovv", t2)]
     else:
@@ -296,7 +296,7 @@ def integral_arrays(orbitals, eris):
     """The integrals of the dump."""
     arrays = []
     for name in RESTRICTED_INTEGRALS if orbitals.restricted else SPIN_INTEGRALS:
-        # A letter of PySCF's name gives the class of that index; only (ia|bc) may be stored packed and has a getter.
+        # Each letter of PySCF's name is the class of an index. Only (ia|bc) may be packed; a method unpacks it.
         values = getattr(eris, name)
         rows = getattr(eris, "get_" + name) if name.lower() == "ovvv" else values.__getitem__
         spins = "" if orbitals.restricted else "_" + "".join("a" if c.islower() else "b" for c in name)
@@ -305,12 +305,12 @@ def integral_arrays(orbitals, eris):
 
 
 def is_density_fitted(cc):
-    """Whether the integrals of an object are products of the factors of its `with_df`."""
+    """True if the integrals of an object are products of the factors of its `with_df`."""
     return type(cc).__module__.startswith("pyscf.cc.df") and getattr(cc, "with_df", None) is not None
 
 
 def factor_arrays(cc, orbitals, eris):
-    """The factors of the dump, of a density-fitted object, in its order: arrays by name.
+    """The factors of a density-fitted object in the order of the dump: arrays by name.
 
     (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s]. factors_vv is packed, [naux,v(v+1)/2]. The vectors in atomic orbitals are read
     from `cc.with_df` in blocks.
@@ -342,7 +342,7 @@ def factor_arrays(cc, orbitals, eris):
 
 
 def integrals_of_energy(factors, orbitals, eris):
-    """A copy of PySCF's integral object with what the CCSD energy needs: (ia|jb), in PySCF's order, from factors."""
+    """A copy of PySCF's integral object with (ia|jb) from factors, in PySCF's order. The CCSD energy needs no other integrals."""
     eris = copy.copy(eris)
     rows = {}
     for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
@@ -357,7 +357,7 @@ def integrals_of_energy(factors, orbitals, eris):
 
 
 def orbital_numbers(orbitals):
-    """Orbital energies (hartree) and, with symmetry, irreps of the dump, in its order: arrays by name."""
+    """Orbital energies (hartree) and, with symmetry, irreps, in the order of the dump: arrays by name."""
     numbers = {}
     for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
         for c, kind in zip(spin, ("occ", "vir")):
@@ -368,7 +368,7 @@ def orbital_numbers(orbitals):
 
 
 def fock_matrices(orbitals):
-    """Fock matrices of the dump, hartree, in its order: arrays by name."""
+    """Fock matrices, hartree, in the order of the dump: arrays by name."""
     matrices = {}
     for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
         order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
@@ -395,7 +395,7 @@ def _with_shifted_virtuals(eris, omega2):
 
 
 class _BlockSums:
-    """The CRC-32 of each block of consecutive elements of a dataset, which come in C order, a few at a time."""
+    """The CRC-32 of each block of consecutive elements of a dataset. The elements are added in C order, in parts."""
 
     def __init__(self, block):
         self.block_bytes, self.finished, self.sum, self.bytes = 8 * block, [], 0, 0
@@ -416,7 +416,7 @@ class _BlockSums:
 
 
 def _seal_block(elements):
-    """Elements of a block: at least 1024, and at most 2^23 blocks in a dataset."""
+    """Number of elements of a block: at least 1024, and so large that a dataset has at most 2^23 blocks."""
     block = 1024
     while -(-elements // block) > 2**23:
         block *= 2
@@ -452,10 +452,10 @@ def _header_sum(file):
 
 
 def seal(file, sums=None, block=None):
-    """Seal a complete dump that is open for writing (an h5py.File), or seal it anew after a change.
+    """Seal a complete dump that is open for writing (an h5py.File), or seal it again after a change.
 
-    Nothing but h5py, numpy and zlib is used, so that other programs may copy this. `sums` are checksums of datasets
-    that are known already, of blocks of `block` elements; all others are read back.
+    Uses only h5py, numpy and zlib, so other programs may copy this function. `sums`: known checksums of datasets, for
+    blocks of `block` elements; all other datasets are read back.
     """
     datasets = sorted(name for name, item in file.items() if isinstance(item, h5py.Dataset))
     block = block or _seal_block(max(file[name].size for name in datasets))
@@ -471,7 +471,7 @@ def seal(file, sums=None, block=None):
 
 
 def verify_seal(filename):
-    """The names of what is not as it was sealed: "header" and datasets. Empty for a sound dump."""
+    """The names of datasets that have changed since the dump was sealed, and "header". Empty for an undamaged dump."""
     with h5py.File(filename, "r") as file:
         block = int(file.attrs["seal_block"])
         wrong = [] if file["seal/header"][0] == _header_sum(file) else ["header"]
@@ -482,13 +482,13 @@ def verify_seal(filename):
 
 
 class _Dump:
-    """A dump that is written: the file, and the checksums of what it has so far."""
+    """A dump during writing: the file, and the checksums of its datasets so far."""
 
     def __init__(self, file):
         self.file, self.attrs, self.sums, self.block = file, file.attrs, {}, None
 
     def write(self, name, shape, dtype, rows):
-        """A dataset from its rows, one after another along the first axis."""
+        """Writes a dataset from its rows, one after another along the first axis."""
         dataset = self.file.create_dataset(name, shape, dtype)
         sums = _BlockSums(self.block)
         if 0 not in shape:
@@ -502,7 +502,7 @@ class _Dump:
 
 
 def _is_earlier_dump(filename, kind, program):
-    """Whether this file is a dump of this kind of amplitudes that was written here for this program."""
+    """True if this exporter wrote this file for this program and with this kind of amplitudes."""
     try:
         with h5py.File(filename, "r") as file:
             expected = {"format": "trifuse-dump", "amplitudes": kind}
@@ -514,7 +514,7 @@ def _is_earlier_dump(filename, kind, program):
 
 
 def _may_take(filename, kind, overwrite, program="PySCF "):
-    """Whether there is a file, which may be replaced; ExportError if it may not."""
+    """True if the file exists and may be replaced. Raises ExportError if it must not be replaced."""
     try:
         mode = os.lstat(filename).st_mode
     except FileNotFoundError:
@@ -543,7 +543,7 @@ def _create_beside(filename):
 
 
 def _take_name(partial, filename, existed, kind, overwrite, program):
-    """Gives a complete file its name, unless another file has appeared there meanwhile."""
+    """Gives a complete file its name, unless another file has taken the name meanwhile."""
     exists = _may_take(filename, kind, overwrite, program)
     if not overwrite and not existed:
         appeared = ExportError(f"{filename}: another program made this file meanwhile, and it is kept.")
@@ -561,7 +561,7 @@ def _take_name(partial, filename, existed, kind, overwrite, program):
 
 @contextlib.contextmanager
 def _new_dump(filename, kind, overwrite, program="PySCF "):
-    """A dump that takes its name when it is complete, sealed and on the disk; any exception removes it.
+    """A dump that takes its name when it is complete, sealed and on the disk. An exception removes it.
 
     It may replace an earlier dump of the same kind whose attribute `program` begins with this text.
     """
@@ -569,7 +569,7 @@ def _new_dump(filename, kind, overwrite, program="PySCF "):
     existed = _may_take(filename, kind, overwrite, program)
     partial, descriptor = _create_beside(filename)
     try:
-        # The format of HDF5 1.10 has checksums over everything that describes the data; older formats have none.
+        # The format of HDF5 1.10 has checksums of all metadata. Older formats have none.
         with h5py.File(partial, "w", libver=("v110", "v110")) as file:
             dump = _Dump(file)
             yield dump
@@ -589,13 +589,13 @@ def _new_dump(filename, kind, overwrite, program="PySCF "):
 
 
 def _set_string(file, name, text):
-    """A string attribute of fixed length: one of variable length stands apart, in a heap without a checksum."""
+    """Sets a string attribute of fixed length. HDF5 stores strings of variable length in a heap without a checksum."""
     value = text.encode()
     file.attrs.create(name, value, dtype=h5py.string_dtype("utf-8", max(1, len(value))))
 
 
 def _provenance(cc):
-    """Attributes that say where the numbers come from."""
+    """Attributes that name the origin of the numbers."""
     import pyscf
 
     mol = cc.mol
@@ -642,7 +642,7 @@ def _write_rows(file, name, array):
 
 
 def _write_ordered(file, arrays, orbitals):
-    """Datasets in the order of the dump, one first index at a time."""
+    """Writes datasets in the order of the dump, one value of the first index at a time."""
     for array in arrays:
         rest = np.ix_(*(orbitals.order[c] for c in array.classes[1:]))
         rows = (np.asarray(array.rows(slice(i, i + 1)))[0][rest] for i in orbitals.order[array.classes[0]])
@@ -704,7 +704,7 @@ def _molecule(options):
     except (ValueError, IndexError, KeyError, RuntimeError) as error:
         raise ExportError(f"{options.molecule}: this is not an xyz file (number of atoms, comment, atoms).") from error
     try:
-        with warnings.catch_warnings():  # an unknown basis is said once, below
+        with warnings.catch_warnings():  # the error below reports an unknown basis
             warnings.simplefilter("ignore")
             mol = gto.M(atom=atoms, basis=options.basis, charge=options.charge, spin=options.spin,
                         symmetry=options.symmetry, verbose=options.verbose, parse_arg=False)

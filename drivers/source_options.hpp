@@ -45,8 +45,8 @@ struct CalculationFlags {
 
   /// Adds the options to `command`.
   void add_to(CLI::App& command);
-  /// The options of the calculation, without a look at the amplitudes: with `--device auto` the executor is not a GPU
-  /// yet. Throws UsageError if options contradict each other, or if a GPU that the user asks for cannot be used.
+  /// The options of the calculation before the amplitudes are known: with `--device auto` no GPU is chosen yet. Throws
+  /// UsageError if options contradict each other, or if a GPU that the user asks for cannot be used.
   CalculationOptions resolve() const;
   /// The options of the calculation for these amplitudes. With `--device auto`, a large calculation gets the GPUs if
   /// there are any.

@@ -183,7 +183,7 @@ class Report {
   }
 
  private:
-  /// Says what is worth knowing about the precision before the tasks.
+  /// Prints the precision and advice about it before the tasks.
   void print_precision(const Calculation& calculation) const {
     if (calculation.options().precision == Precision::mixed) {
       const bool emulated = calculation.options().executor == ExecutorKind::cpu && calculation.devices().empty();

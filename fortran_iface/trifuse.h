@@ -247,9 +247,9 @@ void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, i
  * TRIFUSE_PRECISION_MIXED: GPUs compute faster, and the energies have error bars, see trifuse_get_error_bar. With
  * TRIFUSE_DEVICE_AUTO it needs a GPU; with TRIFUSE_DEVICE_CPU it is emulated slowly, for tests. */
 void trifuse_set_precision(trifuse_status* status, trifuse_calculation calculation, int32_t precision);
-/* Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. So many tasks are computed in
- * double precision. Default: 7e-9 of the energy. Needs trifuse_set_precision before; TRIFUSE_PRECISION_DOUBLE removes
- * it. */
+/* Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. As many tasks as this requires
+ * are computed in double precision. Default: 7e-9 of the energy, or 3e-10 hartree if this is more. Call
+ * trifuse_set_precision with TRIFUSE_PRECISION_MIXED before; TRIFUSE_PRECISION_DOUBLE removes the target. */
 void trifuse_set_target_error(trifuse_status* status, trifuse_calculation calculation, double target_error);
 /* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
  * tasks are large enough, else CPU cores; if trifuse_set_gpus was called before, only these GPUs.

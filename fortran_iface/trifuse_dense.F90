@@ -370,7 +370,8 @@ contains
     call c_set_precision(status, calculation%handle, precision)
   end subroutine trifuse_set_precision
 
-  !> Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. Needs trifuse_set_precision.
+  !> Sets the error bar that mixed precision must reach, hartree: more than 0, at most 1. Default: 7e-9 of the energy,
+  !> or 3e-10 hartree if this is more. Call trifuse_set_precision with trifuse_precision_mixed before.
   subroutine trifuse_set_target_error(status, calculation, target_error)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -378,7 +379,8 @@ contains
     call c_set_target_error(status, calculation%handle, target_error)
   end subroutine trifuse_set_target_error
 
-  !> Gets the error bars of E[T] and E(T) of one omega2 value, hartree; 0 in double precision. `index`: as above.
+  !> Gets the error bars of E[T] and E(T) of one omega2 value of the last run, hartree; 0 in double precision.
+  !> `index`: 1 to `count` of trifuse_energy_count.
   subroutine trifuse_get_error_bar(status, calculation, index, bracket_bar, paren_bar)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -387,7 +389,8 @@ contains
     call c_get_error_bar(status, calculation%handle, index - 1_c_int64_t, bracket_bar, paren_bar)
   end subroutine trifuse_get_error_bar
 
-  !> Gets E[T] and E(T) without the correction by the tasks in double precision, hartree. `index`: as above.
+  !> Gets E[T] and E(T) of one omega2 value without the correction by the tasks in double precision, hartree. `index`: 1
+  !> to `count` of trifuse_energy_count.
   subroutine trifuse_get_uncorrected_energy(status, calculation, index, bracket_energy, paren_energy)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
@@ -406,7 +409,8 @@ contains
     energy = c_get_total_energy(status, calculation%handle, index - 1_c_int64_t)
   end subroutine trifuse_get_total_energy
 
-  !> Gets the name of the method at one omega2 value of the last run, e.g. "CCSD(T)". `index`: as above.
+  !> Gets the name of the method at one omega2 value of the last run, e.g. "CCSD(T)". `index`: 1 to `count` of
+  !> trifuse_energy_count.
   subroutine trifuse_get_method(status, calculation, index, method)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation

@@ -31,15 +31,15 @@ struct CallerArray {
   std::vector<std::int64_t> shape;    ///< number of elements along each axis
   std::vector<std::int64_t> strides;  ///< distance of neighbours along each axis, in elements; empty: C order
   Reader reader = nullptr;            ///< only one thread at a time calls the readers of one source
-  int device = -1;                    ///< number of the GPU that holds `data`, as CUDA counts; -1: the host holds them
-  DeviceCopy copy = nullptr;          ///< of an array of a GPU, which has no gaps in its memory
+  int device = -1;                    ///< number of the GPU that holds `data`, as CUDA counts; -1: the host holds it
+  DeviceCopy copy = nullptr;          ///< for an array of a GPU; such an array fills its memory without gaps
 };
 
 /// Makes a source of dense arrays in memory. `info`: the facts that a dump has as attributes; `path` names the caller
 /// in messages. The source reads the arrays in place and copies none as a whole, except t1, the Fock matrix, the
 /// orbital energies, the irreps, and arrays of a GPU, which it copies when they are first read on the host. So the
-/// numbers must stay valid and unchanged until the source is destroyed. It has
-/// the blocks and the checks of a dump, gives the same bits, and is thread-safe.
+/// numbers must stay valid and unchanged until the source is destroyed. The source has the blocks and the checks of a
+/// dump, gives the same bits, and is thread-safe.
 ///
 /// Throws UsageError if the description of an array is not possible, and InputError if an array is missing, has an
 /// unknown name or a wrong shape, or if orbital energies, irreps, t1 or the Fock matrix are wrong.

@@ -20,7 +20,7 @@ namespace trifuse {
 namespace {
 
 constexpr std::size_t max_rank = 4;
-/// No memory can hold an array of so many elements.
+/// An array with more elements does not fit into any memory.
 constexpr std::int64_t max_elements = std::int64_t{1} << 48;
 
 std::int64_t elements_of(std::span<const std::int64_t> count) {

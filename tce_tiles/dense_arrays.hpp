@@ -36,7 +36,7 @@ struct StridedView {
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
 };
 
-/// The elements of an array of rank 4 in the memory of a GPU. Work that writes them has ended.
+/// The elements of an array of rank 4 in the memory of a GPU. GPU work that writes the elements has ended.
 struct DeviceView {
   int device;  ///< number of the GPU, as CUDA counts
   StridedView elements;
@@ -65,7 +65,7 @@ class DenseArray {
   /// Reads all elements in C order.
   void read_all(std::span<double> out) const;
 
-  /// How a reader of small boxes proceeds best.
+  /// The fastest way to read many small boxes.
   enum class Access {
     bands,   ///< reads boxes that span the whole last axis, and keeps them
     planes,  ///< reads boxes that span the last two axes, and keeps them
@@ -98,7 +98,7 @@ class DenseArrays {
 };
 
 /// The distance from element [0,0,...] of an array to its first element in memory, at most 0; nullopt if the array does
-/// not fill its memory without gaps. `stride`: as of StridedView.
+/// not fill its memory without gaps. `stride`: as in StridedView.
 std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> shape,
                                                std::span<const std::int64_t> stride);
 

@@ -49,7 +49,7 @@ std::string class_dataset(const std::string& stem, OrbitalClass c, bool restrict
 /// The name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
 std::string fock_dataset(Spin spin, bool restricted);
 
-/// Largest number of auxiliary functions of factors. No memory can hold so many.
+/// Largest number of auxiliary functions of factors. Factors with more functions do not fit into any memory.
 inline constexpr std::int64_t max_auxiliary = 1000000;
 
 /// The factors of one pair of spaces: B[Q,p,q], or packed B[Q,p(p+1)/2+q] with p >= q if both spaces are the same.

@@ -15,7 +15,7 @@ struct Hdf5Filter {
   std::uint64_t element_bytes;  ///< `shuffle`: size of an element, bytes
 };
 
-/// The place of a chunk in the file.
+/// The position of a chunk in the file.
 struct Hdf5Chunk {
   std::uint64_t address = 0;  ///< address of its first byte, as HDF5 counts
   std::uint64_t stored = 0;   ///< its size in the file, bytes
@@ -43,7 +43,7 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 /// Deflate compresses bytes by a factor of at most 1032.
 inline constexpr std::uint64_t max_compression = 1032;
 
-/// Collects the places of the chunks of a dataset in `chunks.by_number` and checks each of them.
+/// Collects the positions of the chunks of a dataset in `chunks.by_number` and checks each chunk.
 class Hdf5ChunkList {
  public:
   /// `name`: name of the dataset, for error messages. All three arguments must outlive the list.

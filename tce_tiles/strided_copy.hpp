@@ -35,7 +35,7 @@ struct StridedMatrix {
 };
 
 /// Computes out[y,x] = from[y,x]. The rows of `out` begin `row` elements apart. `ahead`: the distance to the matrix
-/// that is copied next; the processor fetches its cache lines, of which it foresees few.
+/// that is copied next. Its cache lines are prefetched, because the processor itself prefetches only few of them.
 template <typename Number>
 void copy_across(const StridedMatrix<Number>& from, double* out, std::int64_t row, std::ptrdiff_t ahead) {
   constexpr std::int64_t edge = 4, line = 8;

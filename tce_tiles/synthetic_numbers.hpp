@@ -12,7 +12,7 @@ namespace trifuse {
 
 /// The orbitals of a made-up molecule, and formulas for its numbers. Each number is a hash of its indices and has all
 /// symmetries of a real one. Orbitals a, b, i, j, p, q, r, s are sorted orbitals of the tile space. Energies and
-/// integrals are in hartree. The formulas do not look at irreps, and only those of t2 and the Fock matrix at spins.
+/// integrals are in hartree. The formulas ignore irreps and spins. The sources that call them take both into account.
 class SyntheticNumbers {
  public:
   /// Throws UsageError if the sizes are not possible.

@@ -22,16 +22,16 @@ struct SyntheticMolecule {
   /// False: the irreps have nearly equal numbers of orbitals. True: the first irrep has twice as many as the last, and
   /// the numbers fall linearly between them. This resembles molecules, whose totally symmetric irrep is the largest.
   bool uneven = false;
-  /// Number of auxiliary functions of factors, of which integrals are made (tce_tiles/docs/dump-format.md). 0: each
-  /// integral is a hash.
+  /// Number of auxiliary functions of the factors from which integrals are made (tce_tiles/docs/dump-format.md). 0:
+  /// each integral is a hash.
   std::int64_t auxiliary = 0;
 };
 
 /// Makes amplitudes and integrals for benchmarks and tests. They belong to no real molecule. Each number is a hash of
 /// its indices and has all symmetries of a real one. The numbers are small enough for sensible energies and the same on
-/// every machine. The source computes them on request and stores none. With factors, the amplitudes are the same; the
-/// source has the elements that the irreps forbid as zeros, and its integrals come from factors as those of a dump of
-/// version 2. Throws UsageError if the sizes are not possible.
+/// every machine. The source computes them on request and stores none. With factors, the amplitudes are the same. The
+/// integrals are products of factors, as in a dump of version 2, and the arrays have zeros where irreps forbid an
+/// element. Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule);
 /// The same without factors, whatever `molecule.auxiliary` is. A program that calls only this function contains no code
 /// for dumps, and needs no HDF5.

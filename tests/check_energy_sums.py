@@ -45,7 +45,7 @@ def named_files(page):
 
 
 def check(root):
-    """The sentences about everything that is wrong."""
+    """One sentence for each problem."""
     named = named_files((root / PAGE).read_text(encoding="utf-8"))
     problems = [f"{PAGE} names {path}, which does not exist" for path in named if not (root / path).is_file()]
     if len(set(named)) > LARGEST_NUMBER:

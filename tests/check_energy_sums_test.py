@@ -1,4 +1,4 @@
-"""Shows on made-up trees that check_energy_sums.py finds what it is to find."""
+"""Shows on made-up trees that check_energy_sums.py finds the problems that it must find."""
 
 import unittest
 

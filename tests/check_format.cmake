@@ -1,5 +1,5 @@
 # cmake -DSOURCE=<root> -DCLANG_FORMAT=<program> -P check_format.cmake
-# Fails with clang-format's complaints about any C++ or CUDA file; `clang-format -i` of that file mends it.
+# Fails with the messages of clang-format if a C++ or CUDA file is not formatted. `clang-format -i FILE` formats it.
 set(patterns "")
 foreach(folder cxx tce_tiles drivers tests fortran_iface)
   foreach(suffix cpp hpp h cu cuh)

@@ -1,4 +1,4 @@
-"""Checks that each source file includes only what the rooms of cxx/docs/architecture.md allow it.
+"""Checks that each source file includes only headers of the rooms that cxx/docs/architecture.md allows.
 
     check_rooms.py ROOT        ROOT: folder of the sources
 
@@ -49,7 +49,7 @@ def names(cell):
 
 
 class Table:
-    """What the page allows."""
+    """The rules of the page."""
 
     def __init__(self, page):
         self.problems = []
@@ -111,7 +111,7 @@ def check_forward_declarations(path, room, text, table, definitions):
 
 
 def check(root):
-    """The sentences about everything that is wrong."""
+    """One sentence for each problem."""
     table = Table((root / PAGE).read_text(encoding="utf-8"))
     texts = sources(root)
     problems = list(table.problems)

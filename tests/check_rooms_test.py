@@ -1,4 +1,4 @@
-"""Shows on made-up trees that check_rooms.py finds what it is to find."""
+"""Shows on made-up trees that check_rooms.py finds the problems that it must find."""
 
 import unittest
 
@@ -30,7 +30,7 @@ TREE = {
 
 class Rooms(MadeUpTreeTest):
     def problems(self, files=(), page=PAGE):
-        """What is wrong with the made-up tree with these files put in."""
+        """The problems of the made-up tree after these files were added."""
         return self.checked(check_rooms.check, {check_rooms.PAGE: page, **TREE, **dict(files)})
 
     def test_a_tree_that_keeps_to_its_rooms_passes(self):

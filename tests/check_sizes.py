@@ -120,7 +120,7 @@ def included(root, header, found):
 
 
 def check(root):
-    """The sentences about everything that is wrong."""
+    """One sentence for each problem."""
     problems = []
     files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))
              if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink() and "tests/data" not in path.as_posix()]

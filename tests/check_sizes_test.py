@@ -1,4 +1,4 @@
-"""Shows on made-up trees that check_sizes.py finds what it is to find."""
+"""Shows on made-up trees that check_sizes.py finds the problems that it must find."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from made_up_tree import MadeUpTreeTest
 
 
 def function(lines, head="int f(int x)"):
-    """A C++ function of so many lines, with braces that count and braces that do not."""
+    """A C++ function with this number of lines. Some of its braces have no meaning."""
     body = ["  if (x > 1'000'000) {", '    g("}", \'}\');  // }', "  }"]
     return "\n".join([head + " {", *body, *["  ++x;"] * (lines - 5), "}", ""])
 
@@ -16,7 +16,7 @@ class Sizes(MadeUpTreeTest):
     LISTS = "target_sources(trifuse PRIVATE a.cpp PUBLIC FILE_SET HEADERS FILES\n  base/all.hpp base/part0.hpp)\n"
 
     def tree(self, headers):
-        """A public header that includes so many headers: two itself, the others one through another."""
+        """A public header that includes this number of headers: two directly, the others through other headers."""
         tree = {"cxx/CMakeLists.txt": self.LISTS, "cxx/base/all.hpp": '#include <vector>\n#include "cxx/base/part0.hpp"\n'}
         for n in range(headers):
             following = f'#include "cxx/base/part{n + 1}.hpp"\n' if n + 1 < headers else '#include "generated.hpp"\n'

@@ -1,5 +1,5 @@
 # cmake -DSOURCE=<root> -P check_source_lists.cmake
-# The source lists are written by hand; fails with the files that stand in none.
+# The source lists are written by hand. Fails with the names of the source files that are in no list.
 cmake_minimum_required(VERSION 3.25)
 set(unlisted "")
 foreach(folder tce_tiles cxx drivers)

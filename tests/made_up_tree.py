@@ -7,7 +7,7 @@ import unittest
 
 class MadeUpTreeTest(unittest.TestCase):
     def checked(self, check, tree):
-        """What `check` says about a folder with the files of `tree`, which maps paths to texts."""
+        """The result of `check` for a folder with the files of `tree`, which maps paths to texts."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name, text in tree.items():

@@ -23,14 +23,14 @@ namespace trifuse {
 
 namespace {
 
-/// The name of a temporary file where handlers of signals find it, who may not look at memory that is freed meanwhile.
+/// The name of a temporary file in memory that is never freed. So a signal handler may read the name at any time.
 struct NotedName {
   std::atomic<bool> taken{false}, complete{false};
   std::array<char, PATH_MAX> path{};
 };
 std::array<NotedName, 16> noted_names;
 
-/// Where the name was noted; -1 where there is no room.
+/// Adds a name to the list. Returns its position; -1 if there is no room for it.
 int note_name(const std::string& path) noexcept {
   if (path.size() >= PATH_MAX) return -1;
   for (std::size_t n = 0; n < noted_names.size(); ++n) {

@@ -48,7 +48,9 @@ struct CalculationOptions {
   std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
-  int threads = 0;                             ///< 0: as many as the process may use; with CUDA they only read operands
+  /// Number of threads; 0: as many as the process may use. With CUDA they check the input and read operands. They
+  /// compute tasks only after a GPU has failed.
+  int threads = 0;
   /// Memory limit, bytes. CPU: limit of the scratch and of panels made from factors, besides operands; default 2 GiB.
   /// If ranks share the operands: limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA:
   /// limit on each GPU; default: its free memory.
@@ -56,8 +58,8 @@ struct CalculationOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
   Precision precision = Precision::fp64;
-  /// Mixed precision: the error bar that the user accepts, hartree. So many tasks are computed in double precision.
-  /// Default: 7e-9 of the energy, or 3e-10 hartree if this is more. Some tasks are computed so in any case.
+  /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
+  /// double precision, and some tasks in any case. Default: 7e-9 of the energy, or 3e-10 hartree if this is more.
   std::optional<double> target_error;
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
@@ -131,7 +133,7 @@ struct CalculationResult {
   double operations = 0.0;              ///< floating-point operations of the products executed now, by all ranks
   double seconds_journal = 0.0;         ///< opening the journal and computing the fingerprint of the input
   double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
-  double seconds_tasks = 0.0;           ///< executing tasks, with those of the sample
+  double seconds_tasks = 0.0;           ///< executing all tasks, also those of the sample
   /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
   std::optional<CudaReport> cuda;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
@@ -143,7 +145,7 @@ struct CalculationResult {
   std::vector<RankWork> ranks;         ///< [rank] what each rank did
   std::vector<std::string> warnings;   ///< sentences about failed GPUs (of all ranks), the journal and the energies
 
-  /// Removes the reports of the GPUs of this rank. They are not those of all ranks of a job.
+  /// Removes the reports of the GPUs of this rank, because they do not describe the GPUs of all ranks.
   void remove_device_reports();
 };
 

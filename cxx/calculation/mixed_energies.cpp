@@ -350,7 +350,7 @@ void MixedEnergies::enlarge_samples() {
   for (std::size_t n = 0; n < states_.size(); ++n) {
     const Part& part = parts[n];
     if (part.spread == 0.0) continue;
-    // At least some tasks more, because the bar is not accepted with the samples of today.
+    // At least some more tasks, because the bar of the current samples is not accepted.
     const double least = std::min(part.all, part.sample + 1.0 + std::floor(part.sample / 8.0));
     double size = std::max(least, part.size(scale));
     // A sample of more than half of the tasks costs as much as mixed precision gains.

@@ -34,8 +34,8 @@ class MixedEnergies {
   /// `tasks`, omega2], hartree.
   void add(std::span<const std::size_t> tasks, std::span<const TaskEnergy> energies);
 
-  /// The estimate, [task, omega2], hartree. Tasks with energies in double precision have these. All other tasks have
-  /// energies in mixed precision with the corrections of their strata. Only the sum over tasks has a meaning.
+  /// The estimate, [task, omega2], hartree. If a task has energies in double precision, they are used. All other tasks
+  /// have energies in mixed precision with the corrections of their strata. Only the sum over tasks has a meaning.
   std::vector<TaskEnergy> corrected() const;
   /// Energies in mixed precision, [task, omega2], hartree. For spoiled strata, and for tasks that were computed in
   /// double precision from the beginning, they are in double precision.
@@ -78,7 +78,7 @@ class MixedEnergies {
   /// Tasks of a stratum whose energies in double precision are not known.
   std::vector<std::size_t> estimated_tasks(const State& state) const;
   /// Correction divided by the auxiliary number of a task, for each energy. Both parts of an energy have the same
-  /// ratio: one part may be nearly zero in all tasks of a sample, and then its errors tell nothing.
+  /// ratio: one part may be nearly zero in all tasks of a sample, and its errors then give no information.
   PerEnergy ratios(const std::vector<Sampled>& sample, std::size_t w) const;
   /// Squares of the error bars of the correction of a stratum, hartree^2.
   PerEnergy squared_bars(const State& state, std::size_t w) const;

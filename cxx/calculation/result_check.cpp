@@ -42,7 +42,7 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   if (!info.printed_triples || energy == nullptr) return;
   // Other programs print these two only.
   const std::array all_printed = {info.printed_triples->first, info.printed_triples->second};
-  // The correction of the method comes first: a difference of it is the one to tell of.
+  // The correction of the method comes first, so that the message names it if it differs.
   for (std::size_t n = all_printed.size(); n-- > 0;) {
     const double found = energy->total.values()[n], printed = all_printed[n];
     // Two error bars cover the error of mixed precision in most cases, three in nearly all.

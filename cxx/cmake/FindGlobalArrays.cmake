@@ -1,6 +1,6 @@
 # Finds Global Arrays by their program ga-config, and the MPI that they were built with. Sets GlobalArrays_FOUND and makes
-# the target GlobalArrays::C: headers and libraries. Where Fortran has been enabled, and programs of it link too, it also makes
-# GlobalArrays::Fortran: with compile options (the size of integers).
+# the target GlobalArrays::C: headers and libraries. If Fortran is enabled and a Fortran program links with them, it also
+# makes GlobalArrays::Fortran, which has compile options (the size of integers).
 find_program(GlobalArrays_CONFIG ga-config)
 mark_as_advanced(GlobalArrays_CONFIG)
 if(GlobalArrays_CONFIG)
@@ -18,7 +18,7 @@ if(CMAKE_Fortran_COMPILER_LOADED)
   find_package(MPI QUIET COMPONENTS C Fortran)
 endif()
 
-# ga-config may name libraries that are not there: whether a program links decides.
+# ga-config may name libraries that do not exist, so a program is linked as a test.
 if(GlobalArrays_CONFIG AND ga_libs AND MPI_C_FOUND)
   list(JOIN ga_cppflags " " CMAKE_REQUIRED_FLAGS)
   set(CMAKE_REQUIRED_LIBRARIES ${ga_ldflags} ${ga_libs} ${ga_flibs} MPI::MPI_C)
@@ -56,7 +56,7 @@ find_package_handle_standard_args(GlobalArrays REQUIRED_VARS GlobalArrays_CONFIG
 if(GlobalArrays_FOUND AND NOT TARGET GlobalArrays::C)
   add_library(GlobalArrays::C INTERFACE IMPORTED)
   target_compile_options(GlobalArrays::C INTERFACE "$<$<COMPILE_LANGUAGE:C,CXX>:${ga_cppflags}>")
-  # Many of the libraries belong to parts of Global Arrays that nobody here calls.
+  # Many of the libraries belong to parts of Global Arrays that Trifuse does not call.
   target_link_libraries(GlobalArrays::C INTERFACE
     -Wl,--push-state,--as-needed ${ga_ldflags} ${ga_libs} ${ga_flibs} -Wl,--pop-state MPI::MPI_C)
 endif()

@@ -1,12 +1,12 @@
 # Finds BLAS with its C interface, and LAPACK, and makes the target trifuse::blas. The choice of the user:
 #
 #   nothing               OpenBLAS by pkg-config or in the usual folders, else the first library that FindBLAS finds
-#   BLA_VENDOR=NAME       the libraries of that vendor, as FindBLAS names them; NVPL with every version of CMake; LibSci: those that Cray's
-#                         compilers link without being told
+#   BLA_VENDOR=NAME       the libraries of that vendor, as FindBLAS names them; NVPL with every version of CMake; LibSci: the libraries
+#                         that Cray's compilers link by default
 #   BLAS_LIBRARIES=...    these libraries, with LAPACK_LIBRARIES=... if LAPACK is in libraries of its own
 
-# Sets `result` to whether a program that calls `function` links with the libraries ARGN. ARGN may be empty: the compilers of Cray name
-# their libraries themselves.
+# Sets `result` to true if a program that calls `function` links with the libraries ARGN. ARGN may be empty, because the compilers of Cray
+# link their libraries by default.
 function(_trifuse_links result function)
   unset(TRIFUSE_BLAS_LINKS CACHE)
   set(CMAKE_REQUIRED_QUIET ON)
@@ -16,7 +16,7 @@ function(_trifuse_links result function)
   unset(TRIFUSE_BLAS_LINKS CACHE)
 endfunction()
 
-# Sets TRIFUSE_BLAS_FOUND_LIBRARIES in the caller: libraries with BLAS, its C interface and LAPACK; empty if the compiler names them itself.
+# Sets TRIFUSE_BLAS_FOUND_LIBRARIES in the caller: libraries with BLAS, its C interface and LAPACK; empty if the compiler links them by default.
 # Sets TRIFUSE_BLAS_PROBLEM instead if there are none.
 function(_trifuse_find_blas_libraries)
   include(CheckCXXSourceCompiles)
@@ -80,13 +80,14 @@ function(_trifuse_find_blas_libraries)
   set(TRIFUSE_BLAS_FOUND_LIBRARIES "${libraries}" PARENT_SCOPE)
 endfunction()
 
-# Sets in the caller TRIFUSE_CBLAS_NAME, the header that declares the C interface of the libraries ARGN, and TRIFUSE_CBLAS_FOLDER, where it
-# is: empty if the compiler knows.
+# Sets in the caller TRIFUSE_CBLAS_NAME, the header that declares the C interface of the libraries ARGN, and TRIFUSE_CBLAS_FOLDER, its
+# folder; empty if the compiler finds the header by default.
 function(_trifuse_find_cblas_header)
   set(hints "")
   foreach(library ${ARGN})
     if(IS_ABSOLUTE "${library}")
-      # /opt/blis/lib/libblis.so has its headers in /opt/blis/include, MKL's lie further up. Debian has folders of one name in both places.
+      # The headers of /opt/blis/lib/libblis.so are in /opt/blis/include, those of MKL are further up. Debian's folders of headers and of libraries
+      # have the same names.
       get_filename_component(folder "${library}" DIRECTORY)
       get_filename_component(name "${folder}" NAME)
       get_filename_component(parent "${folder}" DIRECTORY)

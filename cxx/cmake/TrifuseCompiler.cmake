@@ -13,10 +13,10 @@ endif()
 function(trifuse_compile_options target)
   set(warnings -Wall -Wextra -Wshadow)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Optimising, GCC 12 is wrong about fmt 9 and about "text" + std::string (its bug 105329).
+    # With optimisation, GCC 12 warns wrongly about fmt 9 and about "text" + std::string (its bug 105329).
     list(APPEND warnings -Wno-stringop-overflow -Wno-restrict)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # Clang says which loops with `omp simd` it does not vectorise, such as those with a largest number.
+    # Clang warns about each loop with `omp simd` that it does not vectorise, e.g. loops that find a largest number.
     list(APPEND warnings -Wno-pass-failed)
   endif()
   set(error "")
@@ -33,14 +33,14 @@ function(trifuse_compile_options target)
     string(REPLACE "+" "," sanitizers "${TRIFUSE_SANITIZE}")
     set(options -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
-    # A program at a fixed address: the records of the sanitizers hold a million addresses, which every start would have to relocate.
+    # The program has a fixed address. Otherwise each start would relocate a million addresses in the records of the sanitizers.
     target_link_options(${target} PUBLIC -fsanitize=${sanitizers} "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>")
   endif()
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
-# Makes one compilation of several sources of `target`: alone, each spends most of its time on the same headers. A source that lacks an
-# include may then compile all the same. So the presets `release` and `development` do this with tests only.
+# Compiles several sources of `target` in one compilation, because each source alone spends most of its time on the same headers. A source
+# that lacks an include may then compile in spite of it. So the presets `release` and `development` do this with tests only.
 # ARGN: sources with names that other sources of the target define, too; they are always compiled alone.
 function(trifuse_compile_in_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)

@@ -1,6 +1,6 @@
-# Libraries that libtrifuse_nwchem.so contains, so that it needs none of them where NWChem runs.
+# Libraries that libtrifuse_nwchem.so contains, so that it needs none of them on the machine where NWChem runs.
 
-# Sets `archives` to the static BLAS with the libraries of Fortran that it needs, and `symbols` to those of its symbols that must not be left
+# Sets `archives` to the static BLAS with the libraries of Fortran that it needs, and `symbols` to its symbols that the linker must not leave
 # out. Both are empty if this system has no static BLAS that fits into a shared library.
 function(trifuse_find_static_blas archives symbols)
   set(${archives} "" PARENT_SCOPE)
@@ -51,7 +51,7 @@ function(trifuse_link_contained target)
     target_link_libraries(${target} PRIVATE ${libraries})
     message(STATUS "libtrifuse_nwchem.so will need the shared BLAS, because no static one fits into it.")
   endif()
-  # fmt's few functions are compiled for it. The libraries of files come last: nothing calls them.
+  # The few functions of fmt are compiled for it. The libraries for files come last, because nothing calls them.
   if(NOT TRIFUSE_CONTAINS_FMT)
     target_sources(${target} PRIVATE nwchem/fmt_functions.cpp)
     target_link_libraries(${target} PRIVATE fmt::fmt)

@@ -5,7 +5,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TrifuseBlas.cmake")
 # static Trifuse need the same targets.
 
 # Makes `target` of the first pkg-config module that exists among ARGN, else of a header and a library. Sets in the caller
-# TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, what trifuse.pc has to say about it.
+# TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, its entries in trifuse.pc.
 function(_trifuse_import target header library)
   if(NOT TARGET ${target})
     string(MAKE_C_IDENTIFIER "_${target}" prefix)
@@ -32,7 +32,7 @@ function(_trifuse_import target header library)
   set(TRIFUSE_PC_LIBS "${TRIFUSE_PC_LIBS}" PARENT_SCOPE)
 endfunction()
 
-# Sets `result` to the libraries that `target`, made by one of these functions, stands for.
+# Sets `result` to the libraries of `target`, which one of these functions has made.
 function(trifuse_libraries_of result target)
   set(libraries "")
   get_target_property(entries ${target} INTERFACE_LINK_LIBRARIES)
@@ -49,7 +49,7 @@ function(trifuse_libraries_of result target)
 endfunction()
 
 # HDF5 with its C interface. The user chooses one by HDF5_ROOT or HDF5_DIR, or a parallel one by HDF5_PREFER_PARALLEL=ON, as FindHDF5 says.
-# Otherwise pkg-config comes first, because it names no library that HDF5 only needs itself.
+# Otherwise pkg-config comes first, because it names only the libraries that a program must be linked with.
 function(_trifuse_import_hdf5)
   if(NOT (HDF5_ROOT OR HDF5_DIR OR HDF5_PREFER_PARALLEL OR DEFINED ENV{HDF5_ROOT} OR DEFINED ENV{HDF5_DIR}))
     _trifuse_import(trifuse::hdf5 hdf5.h hdf5 hdf5-serial hdf5)
@@ -104,7 +104,7 @@ macro(_trifuse_find_openmp)
   endif()
 endmacro()
 
-# For programs that link an installed Trifuse: makes trifuse::<name> of the libraries that this Trifuse was linked with, if they are there.
+# For programs that link an installed Trifuse: makes trifuse::<name> from the libraries that this Trifuse was linked with, if they exist.
 function(_trifuse_import_recorded)
   foreach(name blas hdf5 zlib)
     set(files ${TRIFUSE_LIBRARIES_OF_${name}})
@@ -122,7 +122,7 @@ function(_trifuse_import_recorded)
   endforeach()
 endfunction()
 
-# Finds the libraries that a program links with; `missing` receives what was not found and the Debian package that has it. A macro, so
+# Finds the libraries that a program links with; `missing` receives the libraries that were not found, with their Debian packages. A macro, so
 # that find_package is called in the scope of the caller, as packages expect.
 macro(trifuse_find_dependencies missing)
   set(TRIFUSE_PC_REQUIRES "")

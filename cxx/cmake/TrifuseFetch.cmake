@@ -1,10 +1,10 @@
-# Downloads small libraries that are not installed, if the user allows it. Only their headers are used: nothing of them is built or installed.
+# Downloads small libraries that are not installed, if the user allows it. Only their headers are used. They are not built and not installed.
 option(TRIFUSE_FETCH "Download fmt, CLI11, JSON for Modern C++ and xxHash if they are not installed" OFF)
 set(TRIFUSE_FETCH_ARCHIVES "" CACHE PATH "Folder with the archives that TRIFUSE_FETCH would download, for machines without a network")
 set(TRIFUSE_FETCH_LIST "${CMAKE_CURRENT_LIST_DIR}/fetch.list" CACHE FILEPATH "What TRIFUSE_FETCH downloads; a mirror may have its own list")
 mark_as_advanced(TRIFUSE_FETCH_LIST)
 
-# Makes the interface target `target` of the headers of `name`, an entry of the list; ARGN: its compile definitions. Does nothing if the
+# Makes the interface target `target` with the headers of `name`, an entry of the list. ARGN: its compile definitions. Does nothing if the
 # target exists, or if TRIFUSE_FETCH is off.
 function(trifuse_fetch name target)
   if(TARGET ${target} OR NOT TRIFUSE_FETCH)
@@ -37,8 +37,8 @@ function(trifuse_fetch name target)
   target_compile_definitions(${target} INTERFACE ${ARGN})
 endfunction()
 
-# Finds the small libraries, or fetches them; appends to `missing`. Those whose headers suffice are no libraries for programs that link
-# Trifuse. TRIFUSE_CONTAINS_FMT: fmt was fetched, and is compiled in as well.
+# Finds the small libraries, or fetches them, and appends the others to `missing`. Programs that link Trifuse do not need the libraries of
+# which Trifuse uses only the headers. TRIFUSE_CONTAINS_FMT: true if fmt was fetched; then Trifuse contains it.
 macro(trifuse_find_small_libraries missing)
   find_package(fmt QUIET)
   set(TRIFUSE_CONTAINS_FMT OFF)

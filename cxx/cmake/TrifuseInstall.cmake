@@ -1,5 +1,5 @@
-# Installs the library, its headers, the program, what find_package and pkg-config need, and documents. Parts that were not built are left
-# out, except the library.
+# Installs the library, its headers, the program, the files for find_package and pkg-config, and documents. Parts that were not built are
+# left out, except the library.
 include(CMakePackageConfigHelpers)
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/trifuse")
@@ -11,7 +11,7 @@ foreach(name blas hdf5 zlib)
   endif()
 endforeach()
 
-# What C++ programs are linked with beyond C programs, for projects that do not know C++.
+# The libraries with which C++ programs are linked and C programs are not, for projects without C++.
 set(TRIFUSE_CXX_LIBRARIES ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(REMOVE_ITEM TRIFUSE_CXX_LIBRARIES ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
 list(APPEND TRIFUSE_CXX_LIBRARIES m)
@@ -36,7 +36,7 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/trifuseConfig.cmake"
               "${PROJECT_SOURCE_DIR}/cxx/cmake/TrifuseDependencies.cmake"
         DESTINATION "${config_folder}")
 
-# Installs NAME.pc. The prefix is where the file lies, so that an installation can be moved.
+# Installs NAME.pc. Its prefix is relative to the file itself, so that an installation can be moved.
 function(trifuse_install_pc name pc_description pc_requires pc_libs pc_cflags)
   file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
   string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
@@ -44,8 +44,8 @@ function(trifuse_install_pc name pc_description pc_requires pc_libs pc_cflags)
   install(FILES "${PROJECT_BINARY_DIR}/generated/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
 
-# A program that links a static library needs its libraries as well, and those of C++ if its own language is another one. A shared library
-# knows its libraries.
+# A program that links a static library also needs the libraries of that library, and those of C++ if the program is in another language. A
+# shared library names its own libraries.
 set(requires "")
 set(libs "")
 if(TRIFUSE_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
@@ -68,7 +68,7 @@ if(TARGET trifuse_fortran)
     "-I\${includedir}/trifuse/${CMAKE_Fortran_COMPILER_ID}-${CMAKE_Fortran_COMPILER_VERSION}")
 endif()
 
-# What users copy or read.
+# Files that users copy or read.
 install(FILES "${PROJECT_SOURCE_DIR}/drivers/pyscf_export.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/inputs/" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse/examples" USE_SOURCE_PERMISSIONS)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CITATION.cff" "${PROJECT_SOURCE_DIR}/tce_tiles/docs/dump-format.md"

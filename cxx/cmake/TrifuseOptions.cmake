@@ -1,4 +1,4 @@
-# What to build. Every TRIFUSE_ENABLE_<FEATURE> is AUTO, ON or OFF; what comes of it is TRIFUSE_HAS_<FEATURE>.
+# The features to build. Each TRIFUSE_ENABLE_<FEATURE> is AUTO, ON or OFF. The result is TRIFUSE_HAS_<FEATURE>.
 include(CheckLanguage)
 
 # Declares TRIFUSE_ENABLE_<feature> and checks its value.
@@ -11,7 +11,7 @@ macro(trifuse_switch feature default text)
   endif()
 endmacro()
 
-# Sets TRIFUSE_HAS_<feature>: `problem` is empty when the feature can be built, else one sentence that says why not.
+# Sets TRIFUSE_HAS_<feature>. `problem`: empty if the feature can be built; otherwise one sentence that says why not.
 function(trifuse_resolve feature problem)
   set(has OFF)
   if(TRIFUSE_ENABLE_${feature} STREQUAL "ON" AND problem)
@@ -108,8 +108,8 @@ if(NOT TRIFUSE_ENABLE_BENCHMARKS STREQUAL "OFF")
 endif()
 trifuse_resolve(BENCHMARKS "${problem}")
 
-# Global Arrays hold the operands of the program's MPI jobs, and what the tests' stand-in for NWChem computes with. A macro,
-# because languages and targets belong to the caller; asked when Fortran has been enabled.
+# Global Arrays store the operands of the program's MPI jobs, and the arrays of the tests' stand-in for NWChem. This is a macro, because
+# languages and targets belong to the caller. Call it after Fortran has been enabled.
 macro(trifuse_find_global_arrays)
   set(problem "")
   if(TRIFUSE_ENABLE_GLOBAL_ARRAYS STREQUAL "OFF" OR NOT ((TRIFUSE_BUILD_PROGRAM AND TRIFUSE_HAS_MPI) OR TRIFUSE_HAS_TESTS))

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t indices_of_instruction = 16, indices_of_sum = 64;
 constexpr std::int64_t rows_at_once = 64;
-/// [instructions for the contracted indices of a sum] what makes up for truncation.
+/// The factor that makes up for truncation: [instructions for the contracted indices of a sum].
 constexpr std::array<double, indices_of_sum / indices_of_instruction + 1> growth = {1.0, 1.0, 1.0 + 0x1p-23,
                                                                                     1.0 + 0x1p-23, 1.0 + 0x1p-22};
 using Rows = std::array<double, rows_at_once>;

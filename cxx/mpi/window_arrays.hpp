@@ -22,7 +22,7 @@ class WindowArrays {
 
   /// Implements `Communicator::make_array` for `communicator`, which has the same ranks. Collective.
   std::unique_ptr<SharedArray> make(Communicator& communicator, std::span<const SharedSegment> segments);
-  /// Frees the windows of all destroyed arrays. Collective. Call it on the thread that serves, or when it does not.
+  /// Frees the windows of all destroyed arrays. Collective. Call it on the serving thread, or while no thread serves.
   void free();
 
   MPI_Comm ranks() const { return ranks_; }

@@ -106,7 +106,7 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
       task.clear();
       executor.release();
       if (least) throw;
-      // Boxes of this size do not fit either.
+      // Regions of this size do not fit either.
       sum.max_elements = elements(region.extent) - 1;
     }
   }

@@ -34,7 +34,7 @@ class PanelStore {
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
   /// Stores no panels, only the layout, t1_factor() and orbital_energies(): for an executor that reads the numbers of
-  /// the panels itself. No panel may be acquired. `problem`, `tiles`, exceptions: as of the constructor.
+  /// the panels itself. No panel may be acquired. Parameters and exceptions: as in the constructor.
   static std::shared_ptr<const PanelStore> without_panels(const Problem& problem, const TileSpace& tiles);
 
   /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(), open().
@@ -67,8 +67,8 @@ class PanelStore {
   /// makes a right panel from factors, if it is not in a cache. A panel of another rank requires an earlier
   /// fetch_others(). Passes on exceptions of the fetch. Any thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
-  /// Returns what the layout has of a panel. It differs from `acquire` for a right panel of a layout with factors: its
-  /// rows are the holes l of the side of `key`. The data are null if the contracted index has no holes.
+  /// Returns the part of a panel that the layout contains. It differs from `acquire` for a right panel of a layout with
+  /// factors: its rows are the holes l of the side of `key`. The data are null if the contracted index has no holes.
   Panel acquire_stored(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;

@@ -25,7 +25,7 @@ struct WorkChunk {
 /// Divides a plan into chunks. Each chunk is about 1/32 of a rank's even share of the operations that are then left, so
 /// most of the work consists of long sequences of tasks that share operands. No chunk is planned smaller than 1/400 of
 /// a rank's even share of all operations, or than 1/4000000 of all operations. Small chunks at the end let the ranks
-/// finish together. A chunk that has nearly its size ends where the particle tiles of the tasks change.
+/// finish together. A chunk that has 0.7 of its planned size ends early if the particle tiles of the next task differ.
 ///
 /// Large chunks come first, small chunks last. Chunks stay in the order of the plan if the binary logarithms of their
 /// operations have the same integer part. The chunks depend only on the plan and on `ranks`, so all ranks get the same

@@ -12,9 +12,9 @@
 namespace trifuse {
 
 /// Returns owners[rank]: the rank whose executor owns the panels of that rank, as `rank` sees it. On the host of
-/// `rank`, a rank that takes part owns its own panels. The panels of the other ranks of this host are dealt in turn to
-/// the ranks that take part. Ranks of other hosts get -1. The list is empty if `rank` does not take part or if no other
-/// rank of its host does.
+/// `rank`, a rank that takes part owns its own panels. The panels of the other ranks of this host are assigned in turn
+/// to the ranks that take part. Ranks of other hosts get -1. The list is empty if `rank` does not take part or if no
+/// other rank of its host does.
 ///
 /// `hosts`: hosts[rank], host names. `takes_part`: takes_part[rank], true if the rank has an executor that exchanges
 /// panels. `rank`: number of a rank, 0 .. number of ranks - 1.

@@ -36,7 +36,7 @@ struct RankAssignment {
   double total_rate = 1.0;          ///< sum of the speeds of all ranks that compute, operations per second
   int threads = 0;                  ///< largest number of threads; 0: as planned
   bool threads_share_task = false;  ///< on cores: true: all threads execute one task; false: each thread one task
-  double rate_on_cores = 0.0;       ///< speed of this rank if its GPU fails and its cores go on; 0: unknown
+  double rate_on_cores = 0.0;       ///< speed of this rank on its cores if its GPU fails; 0: unknown
   double worker_rate = 0.0;         ///< average speed of the workers, operations per second; 0: unknown
   double memory = 0.0;              ///< host memory for operands and scratch if operands are shared, bytes; 0: no limit
   OperandShare operands = {};       ///< the part of the shared operands that this rank stores

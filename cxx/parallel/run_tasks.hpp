@@ -68,7 +68,7 @@ struct RunOutcome {
 /// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `energies_per_task`: number of
 /// omega2 values. `settings`: see RunSettings.
 ///
-/// Throws the first exception of a worker, Interrupted if a stop was asked for before all tasks were done, and Error if
+/// Throws the first exception of a worker, Interrupted if a stop was requested before all tasks were done, and Error if
 /// an energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one
 /// rank throws, all ranks throw.
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,

@@ -35,8 +35,8 @@ class Executor {
   /// order in which the batches should begin. Each task is in exactly one batch unless finished[task] is true. The
   /// default is one task per batch, the most expensive task first.
   virtual std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const;
-  /// The size of the blocks in which the executor would like tasks to follow each other, see blocked_order(); 0: it has
-  /// no wish. Ranks that share tasks choose one order for all of them.
+  /// The size of the blocks in which the executor would like tasks to follow each other, see blocked_order(); 0: no
+  /// preference. Ranks that share tasks agree on one size.
   virtual int particle_block() const { return 0; }
   /// Number of workers that a run should use; 0: one for each thread of the run.
   virtual int workers() const { return 0; }

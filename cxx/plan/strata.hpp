@@ -29,8 +29,9 @@ inline constexpr std::size_t check_sample = 8;
 inline constexpr std::size_t least_sample = 12;
 
 /// Divides the tasks of a plan into strata. The sizes of the tasks of a stratum differ by a factor of 4 at most, unless
-/// there are too few of these tasks for a sample. Such tasks join the tasks of the next larger size, the largest tasks
-/// those of the next smaller size. The result, with the order of the tasks, depends on the plan alone.
+/// there are too few of these tasks for a sample. Such tasks join the tasks of the next larger size. If they are the
+/// largest tasks, they join those of the next smaller size. The strata and the order of their tasks depend on the plan
+/// alone.
 std::vector<Stratum> make_strata(const Plan& plan);
 
 /// Number of tasks of a stratum that estimate the correction in every run.

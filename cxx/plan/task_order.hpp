@@ -14,11 +14,11 @@ namespace trifuse {
 ///
 /// The particle tiles are divided into blocks of `block` tiles. The order goes over pairs of blocks, I <= J, to which
 /// the particles a and b belong, and for each pair over the tiles of c, one tile at a time. So the panels of I and J
-/// stay on the GPU while the panels of c come and go. Each loop turns round where the next outer one goes on, so it
-/// begins with the panels of its last turn. Tasks of the same pair and the same c stay in the order of `tasks`.
+/// stay on the GPU while the panels of c come and go. Each inner loop runs forward and backward in turn, so that it
+/// begins with the tiles that it used last. Tasks of the same pair and the same c stay in the order of `tasks`.
 ///
-/// `block` 0 or less: the order of `tasks`. `tasks`: of `tiles`, in the order of a plan, or in an order of this
-/// function. Some of the tasks of a plan have the same order as among all its tasks.
+/// `block` 0 or less: the order of `tasks`. `tasks`: of `tiles`, in the order of a plan, or in an order that this
+/// function returned. A subset of the tasks has the same relative order as in the whole set.
 std::vector<std::size_t> blocked_order(std::span<const Task> tasks, const TileSpace& tiles, int block);
 
 }  // namespace trifuse

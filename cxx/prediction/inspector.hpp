@@ -51,7 +51,7 @@ class Inspection {
   /// factors, only the holes of its rows are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
-  /// The sums of these over all panels; `all_bytes_sent` with all slabs of factors.
+  /// Sums of bytes_sent() and of bytes_on_device() over all panels. all_bytes_sent() also counts all slabs of factors.
   double all_bytes_sent() const;
   double all_bytes_on_device() const;
   /// Number of different slabs of factors; 0 if the integrals have no factors.

@@ -22,7 +22,8 @@ struct MachineModel {
   double rate_spin_orbital = 0.0;  ///< products of nonzero numbers, which the power limit slows down
   double rate_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
   double rate_factors = 0.0;       ///< products of factors that make panels
-  /// In mixed precision: products, and seconds of a multiprocessor for a target of a CTA tile without products.
+  /// The same numbers in mixed precision: rates of products, and seconds of a multiprocessor for a target without
+  /// products.
   double mixed_rate_spin_orbital = 0.0, mixed_rate_spin_adapted = 0.0;
   double mixed_target_spin_orbital = 0.0, mixed_target_spin_adapted = 0.0;
   double memory_rate = 0.0;          ///< bytes per second of the memory of a GPU, in which panels are packed

@@ -14,8 +14,8 @@ nlohmann::ordered_json json_energies(const Energies& energies);
 /// computed in double precision. Empty for a run in double precision.
 std::string describe_precision(const Calculation& calculation, const CalculationResult& result);
 
-/// For a run in double precision on GPUs that have few units for it: one sentence that says what mixed precision would
-/// take. Empty for other runs.
+/// For a run in double precision on GPUs that have few units for it: one sentence that says how much time mixed
+/// precision would take. Empty for other runs.
 std::string precision_advice(const Calculation& calculation);
 
 /// Describes the times and rates of the two parts of a run in mixed precision: all tasks, and the sample in double

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds trifuse and installs it in the folder that is named, with a list of the packages of its shared libraries: FOLDER/packages.
+# Builds trifuse and installs it in FOLDER, with a list of the packages of its shared libraries: FOLDER/packages.
 set -euo pipefail
 folder=$1
 # shellcheck source=drivers/setup.sh

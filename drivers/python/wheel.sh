@@ -3,9 +3,9 @@
 #
 #   drivers/python/wheel.sh [--cpu | --cuda] [FOLDER]     the wheel goes into FOLDER, dist by default
 #
-# --cpu leaves GPUs out, --cuda demands them; by default they are in the wheel if CUDA is found. A wheel with GPUs also runs without.
+# --cpu leaves GPUs out, --cuda demands them; by default they are in the wheel if CUDA is found. A wheel with CUDA also runs on machines without GPUs.
 # Debian's HDF5 loads thirty libraries for files on the internet. So the script compiles HDF5 from Debian's sources without them, once.
-# TRIFUSE_HDF5=PREFIX takes the HDF5 in a folder instead.
+# TRIFUSE_HDF5=PREFIX names the folder of another HDF5 instead.
 set -euo pipefail
 # shellcheck source=drivers/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../setup.sh"

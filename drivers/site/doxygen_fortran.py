@@ -18,7 +18,7 @@ def text_of(element):
 
 
 def declaration_of(argument, location):
-    """What stands before :: in the declaration of an argument, which Doxygen leaves out."""
+    """The text before :: in the declaration of an argument. Doxygen leaves it out."""
     lines = Path(location.get("bodyfile") or location.get("file")).read_text().splitlines()[int(location.get("bodystart", 1)) - 1:int(location.get("bodyend", 0))]
     for line in lines:
         declared, colons, names = line.partition("::")

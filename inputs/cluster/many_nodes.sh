@@ -17,7 +17,7 @@ set -euo pipefail
 
 name=$(basename "$1" .h5)
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
-# What the job will take, in its output before it begins. Change h200 to your GPUs.
+# Writes the predicted time and memory to the output before the job begins. Change h200 to your GPUs.
 trifuse plan "$1" --ranks "$SLURM_NTASKS" --gpus "$SLURM_NTASKS" --nodes "$SLURM_NNODES" --gpu-model h200
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
   trifuse run "$@" --journal "$name.journal" --json "$name.json"

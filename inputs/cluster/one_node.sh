@@ -1,7 +1,7 @@
 #!/bin/bash
 # One node with 8 GPUs. A rank for each GPU, with an eighth of the cores.
 #
-#   sbatch one_node.sh c.h5                what `trifuse run` takes: a path, then options
+#   sbatch one_node.sh c.h5                arguments of `trifuse run`: a path, then options
 #
 #SBATCH --job-name=triples
 #SBATCH --nodes=1
@@ -17,6 +17,6 @@ set -euo pipefail
 
 name=$(basename "$1" .h5)
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
-# Started again, by you or after the loss of a node, the job goes on from its journal.
+# If the job is started again, by you or after the loss of a node, it resumes from its journal.
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
   trifuse run "$@" --journal "$name.journal" --json "$name.json"

@@ -25,7 +25,7 @@ def main():
     for alpha, mf in followed_rhf(ALPHAS):
         if alpha in done:
             continue
-        # From MP2 amplitudes, the default, the iteration loses its way at the large distances.
+        # From MP2 amplitudes, the default, the iteration does not converge at large distances.
         guess = pyscf.cc.CCSD(mf, frozen=FROZEN).set(max_cycle=300, verbose=0).run()
         cc = pyscf.cc.CCSDT(mf, frozen=FROZEN).set(conv_tol=1e-7, max_cycle=150, diis_space=10, verbose=0)
         cc.kernel(tamps=[guess.t1, guess.t2])

@@ -28,8 +28,8 @@ ALPHAS = tuple(0.875 + 0.125 * n for n in range(14))  # 0.875 ... 2.5
 OMEGA2 = (0.1, 0.2)
 FROZEN = 2
 
-# What --check compares with, in millihartree: E(T) and, against it, the two-sided Reg-CCSD(T), from an independent
-# evaluation. The differences of the errors against CCSDT that Ma et al. (JCTC 2011) print are +1.3, +118 and +153.
+# Known values for --check, in millihartree, from an independent evaluation: E(T), and the two-sided Reg-CCSD(T) relative
+# to it. The differences of the errors against CCSDT that Ma et al. (JCTC 2011) print are +1.3, +118 and +153.
 KNOWN = {
     1.0: {"E(T)": -6.457, "shifts": {0.1: 0.74, 0.2: 1.35}},
     2.5: {"E(T)": -201.249, "shifts": {0.1: 117.67, 0.2: 152.75}, "t1": 0.60, "t2": 0.96},
@@ -43,7 +43,7 @@ def molecule(alpha):
 
 
 def followed_rhf(alphas):
-    """RHF at each distance, started from the density of the one before: this keeps it on one state all the way out."""
+    """RHF at each distance, started from the density of the previous distance. This keeps it on one state along the curve."""
     density = None
     for alpha in alphas:
         mf = scf.RHF(molecule(alpha)).set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200)
@@ -89,7 +89,7 @@ def point(alpha, mf, trifuse):
 
 
 def compare(results):
-    """Print every known value beside ours; true when all agree."""
+    """Print every known value beside the computed one. True if all agree."""
     good = True
     for result in results:
         known = KNOWN[result["alpha"]]

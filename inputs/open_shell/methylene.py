@@ -15,7 +15,7 @@ import numpy as np
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script just has a copy of pyscf_export.py beside it.
+# Your own script needs only a copy of pyscf_export.py beside it.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "drivers"))
 import pyscf_export
 
@@ -50,6 +50,6 @@ def semicanonical(mf):
     return np.array(orbitals)
 
 
-# PySCF's (T) does not rotate by itself: only with semicanonical orbitals is it the usual ROHF-CCSD(T).
+# PySCF's (T) does not rotate the orbitals. It gives the standard ROHF-CCSD(T) only with semicanonical orbitals.
 rotated = tight(pyscf.cc.UCCSD(rohf.to_uhf(), mo_coeff=semicanonical(rohf)))
 print(f"ROHF-CCSD(T): PySCF's E(T) = {rotated.ccsd_t():.12f}")

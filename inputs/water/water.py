@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Water with PySCF, CCSD(T)/cc-pVDZ: from a script of your own to Trifuse.
+"""Water with PySCF, CCSD(T)/cc-pVDZ: from your own script to Trifuse.
 
     python3 water.py
     trifuse run water.h5                        # CCSD(T): PySCF's number, printed below
@@ -16,13 +16,13 @@ import sys
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script just has a copy of pyscf_export.py beside it.
+# Your own script needs only a copy of pyscf_export.py beside it.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "drivers"))
 import pyscf_export
 
 mol = gto.M(atom=os.path.join(os.path.dirname(os.path.abspath(__file__)), "water.xyz"), basis="cc-pvdz", symmetry=True)
 
-# The correction is no better converged than the amplitudes: tighter than PySCF's defaults is worth the few iterations.
+# The error of (T) is proportional to the error of the amplitudes, so tighter thresholds than PySCF's defaults are useful.
 mf = scf.RHF(mol).set(conv_tol=1e-11).run()
 mycc = pyscf.cc.CCSD(mf, frozen=1).set(conv_tol=1e-10, conv_tol_normt=1e-8)
 

@@ -1,4 +1,4 @@
-"""What the tests of several processes share: jobs that go on while a test looks at their ranks, and how they end."""
+"""Code that the tests of several processes share: jobs that continue while a test inspects their ranks, and their results."""
 
 import os
 import select
@@ -10,7 +10,7 @@ from pathlib import Path
 from trifuse_program import (LOOKS_LIKE_AN_ENERGY, Outcome, PROGRAM, ProgramTest, RANK_VARIABLES, TIME_LIMIT, checked, has_mpi, launched,
                              without_launcher)
 
-# Seconds, on a busy machine. The longest run of these tests takes longer where nobody ends it.
+# Seconds, on a busy machine. The longest run of these tests takes longer unless a test ends it.
 SOON = 30
 
 
@@ -27,7 +27,7 @@ class SeveralProcesses(ProgramTest):
 
 
 class LaunchedRun(SeveralProcesses):
-    """A run that goes on while the test looks at its ranks."""
+    """A run that continues while the test inspects its ranks."""
 
     def start(self, ranks, *arguments):
         self.start_line(*launched((ranks, ("run", *arguments))))
@@ -52,7 +52,7 @@ class LaunchedRun(SeveralProcesses):
         self.assertEqual(len(self.processes), ranks)
 
     def freeze(self):
-        """Stops the launcher and all that runs below it, which then start nothing more, and returns them."""
+        """Stops the launcher and all processes below it, so that they start no more processes, and returns them."""
         stopped = []
         while new := {self.launcher.pid, *self.below_launcher()}.difference(stopped):
             for process in new:
@@ -125,7 +125,7 @@ class LaunchedRun(SeveralProcesses):
             pass
 
     def wait_for_end(self):
-        """What was said; nothing of the run is left."""
+        """The output. No process of the run is left."""
         out, err = self.launcher.communicate(timeout=SOON)
         deadline = time.monotonic() + SOON
         while any(self.is_there(process) for process in self.below):

@@ -1,4 +1,4 @@
-"""NWChem files of a closed-shell molecule that does not exist, as large as a test wants it.
+"""NWChem files of a made-up closed-shell molecule of any size.
 
 The bundled dumps are done before anybody could interrupt them, and their orbital energies are those of sound molecules.
 """
@@ -9,13 +9,13 @@ from array import array
 
 from trifuse_program import FOLDERS_OF_MADE_UP_MOLECULES, sanitized
 
-# Orbitals of a molecule that takes the reference executor half a second on one core, in thousands of tasks of tiles of 2: long enough to be
-# interrupted. With the sanitizers everything takes ten times as long.
+# Orbitals of a molecule for which the reference executor needs half a second on one core, in thousands of tasks with tiles of 2. This is
+# long enough for an interruption. With the sanitizers everything takes ten times as long.
 HALF_A_SECOND = {"occupied": 5, "virtual": 12} if sanitized() else {"occupied": 7, "virtual": 18}
 
 
 class MadeUpMolecule:
-    """Random amplitudes and integrals of the symmetry that closed shells without point group have.
+    """Random amplitudes and integrals with the symmetry of closed shells without a point group.
 
     There is one tile for each of the four classes of orbitals, and the integrals are stored as `2eorb` does.
     """
@@ -27,7 +27,7 @@ class MadeUpMolecule:
         self.energies_virtual = [lowest_virtual + 0.1 * a for a in range(virtual)]
         o, v = range(occupied), range(virtual)
         self.t1 = {(a, i): self._number(0.01) for a in v for i in o}
-        # Integrals (ai|jk), (ai|bj) and (bc|ai). The small ones keep the correction for triples below the energy of the doubles.
+        # Integrals (ai|jk), (ai|bj) and (bc|ai). They are small, so that the triples correction stays below the energy of the doubles.
         self.vooo = self._symmetric(((a, i, j, k) for a in v for i in o for j in o for k in o), (0, 1, 3, 2), 0.01)
         self.vovo = self._symmetric(((a, i, b, j) for a in v for i in o for b in v for j in o), (2, 3, 0, 1), 0.1)
         self.vvvo = self._symmetric(((b, c, a, i) for b in v for c in v for a in v for i in o), (1, 0, 2, 3), 0.01)
@@ -42,7 +42,7 @@ class MadeUpMolecule:
         return self.random.uniform(-size, size)
 
     def _symmetric(self, indices, exchange, size):
-        """Random numbers that stay the same when the indices change places as `exchange` says."""
+        """Random numbers that do not change if the indices are permuted by `exchange`."""
         numbers = {}
         for index in indices:
             partner = tuple(index[place] for place in exchange)
@@ -115,7 +115,7 @@ class MadeUpMolecule:
         path.write_bytes(struct.pack("<qq", 1, len(values)) + values.tobytes())
 
     def _output(self):
-        """Those lines of NWChem's output that describe the files."""
+        """The lines of NWChem's output that describe the files."""
         tiles = (("alpha", self.occupied), ("beta", self.occupied), ("alpha", self.virtual), ("beta", self.virtual))
         lines = ["          NWChem Extensible Many-Electron Theory Module",
                  "         Wavefunction type : Restricted Hartree-Fock",

@@ -112,7 +112,7 @@ class Target(ProgramTest):
         self.assert_nothing_but()
 
     def stopped_while_it_writes(self, which, *arguments):
-        """The outcome of a command that gets a signal when its dump has begun, or None if it was faster."""
+        """The outcome of a command that gets a signal after it has begun its dump; None if the command ended earlier."""
         process = subprocess.Popen(command(*arguments), env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.wait)

@@ -1,4 +1,4 @@
-"""HDF5 dumps that are not what they should be are refused: one sentence that names the file, and never an energy."""
+"""Damaged HDF5 dumps are refused: one sentence that names the file, and never an energy."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from trifuse_program import DATA, REFUSAL_TIME_LIMIT, ProgramTest, environment, 
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 OCCUPIED, VIRTUAL = 3, 5
-# Witnesses of molecules that do not exist fail anyhow; these come first.
+# Witnesses of made-up molecules fail in any case. The errors of these tests are reported first.
 NOTICED = "breaks its symmetry|CCSD correlation energy|beyond any reasonable size|not finite"
 
 
@@ -74,7 +74,7 @@ class DamagedDump(DumpTest):
         self.assert_refused(self.dump, naming=self.dump)
 
     def test_garbage_instead_of_a_piece(self):
-        # Whatever is hit, the program ends by itself, with a sentence if with no energy. HDF5 itself loses some memory then.
+        # After any damage the program ends by itself, with an energy or with a sentence. HDF5 then leaks some memory.
         without_leaks = environment(ASAN_OPTIONS="detect_leaks=0")
         generator = random.Random(3)
         for _ in range(60):
@@ -130,7 +130,7 @@ class DamagedDump(DumpTest):
             self.assertIn("CCSD correlation energy", self.assert_refused(self.dump, naming=self.dump, trust=False).err)
 
     def test_broken_symmetries(self):
-        # The second element of each array has another one as its partner.
+        # The symmetry-related element of the second element of each array is another element.
         for name in ("t2", "ovov", "ovoo", "ovvv"):
             place = self.datasets[name][1]
             self.write_resealed(self.with_number(place, self.number_at(place) + 1e-4))

@@ -1,4 +1,4 @@
-"""NWChem files that are not what they should be are refused: one sentence that names the file, and never an energy."""
+"""Damaged NWChem files are refused: one sentence that names the file, and never an energy."""
 
 import math
 import os
@@ -91,7 +91,7 @@ class OneDamagedFile(ProgramTest):
             dump = self.copy_of(kind, kind)
             path = tensor(dump, "t2amp")
             values = read_doubles(path)
-            # The first block has the same tile twice on both sides; its second element is nobody's own partner.
+            # The first block has the same tile twice on both sides. The symmetry-related element of its second element is another element.
             values[1] += 1e-4
             write_doubles(path, values)
             self.assertIn("T2 block", self.assert_refused(dump / "c", naming=dump / "c").err)
@@ -133,7 +133,7 @@ class FilesThatDoNotBelongTogether(ProgramTest):
             dump = self.copy_of(kind, kind)
             for factor in (0.0, 0.99, 1.01, -1.0):
                 write_doubles(tensor(dump, "t1amp"), [factor * t for t in read_doubles(tensor(DATA / kind, "t1amp"))])
-                # Signs of T1 do not show in the energy where its Fock matrix elements vanish.
+                # The sign of T1 does not change the energy if the Fock matrix elements vanish.
                 if factor >= 0.0:
                     self.assert_refused(dump / "c", naming=dump / "c")
 

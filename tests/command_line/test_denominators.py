@@ -9,7 +9,8 @@ from trifuse_program import ProgramTest
 
 class Denominators(ProgramTest):
     def molecule_with(self, largest_denominator):
-        """Two electrons of the highest occupied orbital and one of the next, 0.1 hartree below, go to two such virtual ones."""
+        """A molecule with this largest denominator, hartree. It belongs to the two highest occupied and the two lowest virtual orbitals.
+        Both pairs are 0.1 hartree apart."""
         highest = (largest_denominator + 0.2) / 3.0
         molecule = MadeUpMolecule(4, 6, highest_occupied=highest, lowest_virtual=0.0)
         return molecule.write(self.folder / f"molecule{largest_denominator:+g}")
@@ -36,7 +37,7 @@ class Denominators(ProgramTest):
         self.assertAlmostEqual(needed, 0.4 / 3.0, delta=3e-4)
         cured = self.energies_of(prefix, "--omega2", f"{needed + 1e-4},{needed + 0.5}")
         self.assertTrue(all(bracket < 0.0 for bracket, _ in cured.values()), cured)
-        # Energies for the sound values are no excuse for the unsound one.
+        # One value without a valid denominator is an error, even if other values have energies.
         self.assert_refused(prefix, "--omega2", f"{needed + 0.5},0", naming=prefix)
         self.assert_refused(prefix, "--omega2", f"{needed - 2e-4:.6f}", naming=prefix)
 

@@ -1,4 +1,4 @@
-"""Where a run computes: GPUs that are asked for, and what is said where there is none."""
+"""The device of a run: requested GPUs, and the message if there is none."""
 
 import os
 import re
@@ -12,7 +12,7 @@ WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 
 
 def why_no_gpu():
-    """The sentence of `trifuse --version`, or None where there are GPUs."""
+    """The sentence of `trifuse --version` about missing GPUs; None if there are GPUs."""
     found = re.search(r"^GPU: none\. (.*)$", trifuse("--version").out, re.MULTILINE)
     return found.group(1) if found else None
 
@@ -126,7 +126,7 @@ class PeerGpus(LaunchedRun):
         return energies_as_text(self.report), read_report(self.report)
 
     def run_together(self, source, *arguments, ranks=2):
-        """Energies and what the ranks say of their operands."""
+        """Energies, and the reports of the ranks on their operands."""
         run = ("run", source, "--device", "cuda", "--quiet", "--json", self.report, *arguments)
         self.assertEqual(mpirun((ranks, run)), (0, "", ""))
         return energies_as_text(self.report), [rank["operands"] for rank in read_report(self.report)["ranks"]]

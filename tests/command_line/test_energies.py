@@ -1,11 +1,11 @@
-"""The energies of a run, by its JSON report: those of NWChem, whatever the form, the tiles and the threads."""
+"""The energies of a run in its JSON report equal those of NWChem for any form, tiles and number of threads."""
 
 import re
 import unittest
 
 from trifuse_program import (BAD_CASES, CASES, DATA, GOOD_CASES, ProgramTest, energies_as_text, read_report, trifuse)
 
-# One of each reference, with and without symmetry, both storages of integrals.
+# A dump of each reference, with and without symmetry, and of both storages of integrals.
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
 SYMMETRIC_WATER = "h2o_631g_c2v_rhf_t10"
 RADICAL = "ch2_631g_c1_uhf_t3"

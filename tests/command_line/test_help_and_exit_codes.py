@@ -1,4 +1,4 @@
-"""What the program says about itself, and how it ends."""
+"""Help, version and exit codes of the program."""
 
 import re
 import subprocess
@@ -108,7 +108,7 @@ class ExitCodes(ProgramTest):
         for place in (self.folder / "no" / "such" / "folder.json", self.folder, "/dev/null", "/dev/full"):
             for name in ("run", "info", "bench"):
                 with self.subTest(place=place, command=name):
-                    # The amplitudes would be refused with 1 if anybody looked at them.
+                    # The exit code would be 1 if the program read the amplitudes.
                     self.assert_one_sentence(trifuse(name, self.folder / "absent", "--json", place), 3, place)
         self.assert_nothing_but()
 

@@ -1,4 +1,4 @@
-"""Names that lead to no file that can be read: one sentence, soon, and no memory."""
+"""Paths that do not lead to a readable file: the program prints one sentence, soon, and needs no memory."""
 
 import os
 import resource
@@ -38,7 +38,7 @@ class InputPaths(ProgramTest):
 
     @staticmethod
     def make_sparse(path):
-        """A file that takes no room and claims terabytes, or as much as the file system allows."""
+        """A sparse file that needs no disk space. Its size is terabytes, or the largest size of the file system."""
         with open(path, "wb") as file:
             for bits in (44, 40, 38, 36):
                 try:
@@ -83,7 +83,7 @@ class InputPaths(ProgramTest):
                     continue  # a run that was killed before it wrote anything
                 outcome = self.run_bounded("run", WATER, "--device", "cpu", "--quiet", "--journal", place)
                 self.assertIn(outcome.code, (2, 3), outcome)
-                # A path that is longer than any can be is told by its length.
+                # If a path is longer than the system allows, the message gives its length.
                 self.assert_named(outcome, "characters" if kind.startswith("long") else place, outcome.code)
 
     def test_each_file_of_nwchem(self):

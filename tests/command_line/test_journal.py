@@ -1,4 +1,4 @@
-"""A run with --journal that was stopped, killed or that met a full disk goes on to the bits of a run that was not."""
+"""A run with --journal that was stopped or killed, or whose disk was full, resumes and gives the bits of an uninterrupted run."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def tasks_in(journal):
 
 
 def wait_until_asleep(process_id):
-    """Until the process has waited for something for a while."""
+    """Waits until the process has been idle for a while."""
     seen = 0
     while seen < 30:
         state = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
@@ -69,14 +69,14 @@ class JournalTest(ProgramTest):
         return checked(Outcome(process.returncode, out, err))
 
     def wait_for_tasks(self, process, number):
-        """Until the run has finished this many tasks, or has ended."""
+        """Waits until the run has finished this number of tasks or has ended."""
         deadline = time.monotonic() + TIME_LIMIT
         while tasks_in(self.journal) < number and process.poll() is None:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.0005)
 
     def interrupt(self, number, with_signal, *options):
-        """The outcome of a run that gets the signal when it has finished this many tasks.
+        """The outcome of a run that gets the signal after this number of finished tasks.
 
         On a busy machine it may come to its end before this test sees that many. Then it begins again, with the journal as it was.
         """
@@ -94,7 +94,7 @@ class JournalTest(ProgramTest):
         self.fail("The run cannot be interrupted.")
 
     def finish(self, *options):
-        """Goes on to the end; returns the energies and how many tasks were taken from the journal."""
+        """Resumes the run to its end. Returns the energies and the number of tasks from the journal."""
         self.succeed(*self.arguments(*options))
         report = read_report(self.report)
         self.assertEqual(tasks_in(self.journal), report["tasks"]["total"])
@@ -201,7 +201,7 @@ class Stopped(JournalTest):
         self.assert_one_sentence(self.end(process, signal.SIGINT), 130, "Stopped before the first task")
 
     def test_a_signal_while_files_are_read_ends_the_run_with_130(self):
-        # A full pipe holds the run up where it describes its input.
+        # A full pipe stops the run while it describes its input.
         reading_end, writing_end = os.pipe()
         self.addCleanup(os.close, reading_end)
         self.addCleanup(os.close, writing_end)
@@ -326,7 +326,7 @@ class Damaged(JournalTest):
 
 class FullDisk(JournalTest):
     def go_on_elsewhere(self, expected):
-        """Also where the journal has moved to."""
+        """Also in the folder to which the journal was moved."""
         kept = tasks_in(self.journal)
         self.assertGreater(kept, 100)
         moved = self.folder / "moved"
@@ -353,7 +353,7 @@ class FullDisk(JournalTest):
         outcome = trifuse(*self.arguments())
         self.assert_one_sentence(outcome, 3, self.journal, "No space left on device", "Free some space")
         self.assertFalse(self.report.exists())
-        # Still full: the same sentence, and nothing lost.
+        # The disk is still full: the same sentence, and no task is lost.
         kept = tasks_in(self.journal)
         self.assert_one_sentence(trifuse(*self.arguments()), 3, self.journal)
         self.assertEqual(tasks_in(self.journal), kept)

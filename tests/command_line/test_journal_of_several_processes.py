@@ -17,7 +17,7 @@ RECORD_BYTES = 8 + 2 * 32 + 8
 
 
 class Journal(LaunchedRun):
-    """What a job had finished when it was ended in any way is there for the next one, whatever its number of ranks."""
+    """The next job, with any number of ranks, has all tasks that a job had finished before it was ended in any way."""
 
     def setUp(self):
         super().setUp()
@@ -40,7 +40,7 @@ class Journal(LaunchedRun):
         return sum(max(0, size - HEADER_BYTES) // RECORD_BYTES for size in sizes)
 
     def start_and_wait(self, ranks, tasks):
-        """A job whose ranks are stopped when it has finished this many tasks.
+        """A job whose ranks are stopped after this number of finished tasks.
 
         On a busy machine it may come to its end before this test sees that many. Then it begins again, with the files as they were.
         """
@@ -64,13 +64,13 @@ class Journal(LaunchedRun):
         self.fail("The job cannot be interrupted.")
 
     def kill_all(self):
-        """As a node that loses its power."""
+        """Kills all ranks, as if a node lost its power."""
         for process in self.freeze():
             self.signal_if_there(process, signal.SIGKILL)
         self.assertNotEqual(self.wait_for_end().code, 0)
 
     def finish(self, ranks):
-        """Goes on to the end; the number of tasks that were kept."""
+        """Resumes the job to its end. Returns the number of tasks from the journal."""
         outcome = mpirun((ranks, ("run", *self.with_journal))) if ranks > 1 else trifuse("run", *self.with_journal)
         self.assertEqual(outcome, (0, "", ""))
         self.assertEqual(energies_as_text(self.report), self.expected)

@@ -12,7 +12,7 @@ WARNING = "has no locks (flock), so two runs could use it at the same time"
 
 class JournalWithoutLocks(ProgramTest):
     def warnings(self):
-        """Those about the journal: a molecule that does not exist has warnings of its own."""
+        """The warnings about the journal. A made-up molecule has other warnings, too."""
         return [warning for warning in read_report(self.report)["warnings"] if "journal" in warning]
 
     def setUp(self):

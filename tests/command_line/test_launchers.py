@@ -1,4 +1,4 @@
-"""Started several times by a launcher that its MPI does not know, the program would do everything as many times."""
+"""A launcher that the MPI of the program does not know starts it several times. Each process would then do all of the work."""
 
 import unittest
 
@@ -14,7 +14,7 @@ class Launchers(ProgramTest):
             for number in ("2", "64"):
                 for arguments in (["run", WATER, "--json", report], ["convert", WATER, dump], ["info", WATER]):
                     with self.subTest(variable=variable, number=number, arguments=arguments):
-                        # MPI, once begun, keeps what it allocates.
+                        # After it has been initialised, MPI does not free its memory.
                         variables = environment(**{variable: number, "ASAN_OPTIONS": "detect_leaks=0"})
                         outcome = trifuse(*arguments, env=variables)
                         self.assert_one_sentence(outcome, 2, variable, f"started {number} times", "--threads")
@@ -32,7 +32,7 @@ class Launchers(ProgramTest):
                 self.assertEqual(energies_as_text(report), alone)
 
     def test_a_real_launcher_is_noticed(self):
-        # What a build with MPI does in several processes is tested in test_several_processes.py.
+        # test_several_processes.py tests several processes of a build with MPI.
         several = mpirun((2, ("info" if has_mpi() else "run", WATER)))
         self.assertEqual(several.code, 2, several)
         self.assertIn("trifuse: This program was started 2 times", several.err)

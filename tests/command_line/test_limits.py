@@ -1,4 +1,4 @@
-"""Threads and memory of which there are fewer, or which are said to be more, than there can be."""
+"""Limits of threads and memory, and options that request more than is possible."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ LIMIT = 120
 
 
 def run_limited(limits, *arguments, nobody=False, env=None):
-    """Runs the program with {resource: value}, as the user nobody where that is asked for and possible."""
+    """Runs the program with {resource: value}, as the user nobody if this is requested and possible."""
     def limit():
         for name, value in limits.items():
             resource.setrlimit(name, (value, value))
@@ -44,7 +44,7 @@ class Threads(ProgramTest):
                           {"OPENBLAS_NUM_THREADS": "99999"}, {"OPENBLAS_NUM_THREADS": "0"}, {"OMP_DYNAMIC": "true"}):
             with self.subTest(**variables):
                 path = self.folder / "report.json"
-                # OpenMP itself complains of what is no number.
+                # OpenMP itself warns about a value that is not a number.
                 outcome = trifuse("run", self.dump, "--quiet", "--json", path, env=environment(**variables), limit=LIMIT)
                 self.assertEqual(outcome.code, 0, outcome.err)
                 found = {entry["omega2"]: (entry["E[T]"], entry["E(T)"]) for entry in read_report(path)["energies"]}
@@ -55,7 +55,7 @@ class Threads(ProgramTest):
         self.assertEqual(trifuse("run", self.dump, "--threads", 4097).code, 2)
 
     def test_of_fewer_processes_than_threads_were_asked_for(self):
-        """OpenMP ends a program where it cannot start a thread."""
+        """OpenMP ends a program if it cannot start a thread."""
         if os.geteuid() == 0 and run_limited({}, "--version", nobody=True).code != 0:
             self.skipTest("nobody cannot run the program here")
         self.dump.chmod(0o644)

@@ -9,7 +9,7 @@ EMULATED = ("--device", "cpu", "--precision", "mixed")
 NITROGEN = DATA / "n2_200_ccpvdz_d2h_rhf_fc2_t10"
 CARBENE = DATA / "ch2_631g_c1_uhf_t3"
 DUMPS = DATA.parent / "dumps"
-# More tasks take long and tell nothing new.
+# More tasks take long and give no new information.
 MOST_TASKS = 3000
 LEAST_CASES = 200
 
@@ -49,7 +49,7 @@ class MixedPrecision(ProgramTest):
         self.assertLessEqual(len(uncovered), cases // 20, uncovered)
 
     def test_diffuse_bases_and_more_than_twenty_orbitals(self):
-        """Sums of contracted indices are long here, and their first terms are the largest: they truncate most."""
+        """Sums of contracted indices are long here, and their first terms are the largest, so truncation is strongest."""
         for name, size in (("hf_160_augccpvdz_rhf_fc1", 4), ("benzene_sto3g_rhf", 6)):
             with self.subTest(name):
                 options = ("--tile-size", size, "--device", "cpu")

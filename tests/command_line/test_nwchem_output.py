@@ -1,4 +1,4 @@
-"""What an NWChem output says is held to: energies that it printed, and numbers that options may not contradict."""
+"""Trifuse respects NWChem's output: printed energies must agree, and options must not contradict printed numbers."""
 
 import re
 import unittest
@@ -16,7 +16,7 @@ TRIPLES = re.compile(r"(CCSD(?:\[T\]|\(T\)) +(?:correction|correlation|total) en
 
 class OutputTest(ProgramTest):
     def with_triples_off_by(self, difference, kind=WATER, name="dump"):
-        """A dump whose output printed other triples, and sums that belong to them."""
+        """A dump whose output has other triples energies, and sums that agree with them."""
         dump = self.copy_of(kind, name)
         output = dump / "c.out"
         changed, count = TRIPLES.subn(lambda line: f"{line[1]} {float(line[2]) + difference:.15f}", output.read_text())
@@ -45,7 +45,7 @@ class PrintedTriples(OutputTest):
             changed[place] = 1e5
             write_doubles(integrals, changed)
             outcome = trifuse("run", dump / "c")
-            # Many integrals of the file are needed by no triples.
+            # The triples do not need many of the integrals in the file.
             if outcome.code == 0:
                 self.assertRegex(outcome.out, r"\n +\S+e-1\d +\S+e-1\d  difference")
                 continue
@@ -130,7 +130,7 @@ class OptionsThatContradict(OutputTest):
             self.succeed("run", DATA / kind / "c", "--frozen-core", frozen, "--nwchem-tile-size", tile)
 
     def test_dumps_have_no_such_options(self):
-        """Which would be passed over without a word; beside NWChem's files on the other side they have a meaning."""
+        """Options for NWChem's files are refused for dumps, because they would have no effect, unless the other side has such files."""
         dump, other = self.convert(DATA / WATER / "c"), self.convert(DATA / WATER / "c", "other.h5")
         options = (("--frozen-core", 0), ("--frozen-core", 3), ("--frozen-virtual", 1), ("--nwchem-tile-size", 10),
                    ("--nwchem-output", DATA / WATER / "c.out"), ("--nwchem-movecs", DATA / WATER / "c.movecs"))

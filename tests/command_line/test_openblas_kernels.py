@@ -1,4 +1,4 @@
-"""A program whose OpenBLAS does not know the processor starts once more, with kernels that suit it."""
+"""If OpenBLAS does not know the processor, the program restarts itself with suitable kernels."""
 
 import os
 import re

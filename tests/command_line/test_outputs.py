@@ -1,4 +1,4 @@
-"""Outputs never harm: no option makes the program write over an input, a journal or a file that is not its own."""
+"""No option makes the program overwrite an input, a journal or a file of another program."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ REPORT = {"program": "trifuse", "schema_version": 1, "version": "0.1.0"}
 
 
 def fingerprint(path):
-    """What a file holds, who it is, and where a link leads."""
+    """The contents and the identity of a file, and the target of a link."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         return "link", os.readlink(path)
@@ -215,10 +215,10 @@ class ExistingFiles(OutputTest):
 
 
 class Writing(OutputTest):
-    """What happens between the first look at the place and the end of the work."""
+    """Another file takes the name of an output between the first check and the end of the run."""
 
     def write_while_a_run_computes(self, content, *more):
-        """The outcome of a run beside which another file gets the name of its report, and that file."""
+        """The outcome of a run during which another file takes the name of its report, and that file."""
         report = self.folder / "report.json"
         source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
         line = command("run", source, "--form", "spin-orbital", "--tile-size", 2, "--executor", "reference", "--json", report, *more)
@@ -284,7 +284,7 @@ class Writing(OutputTest):
 
 
 class Streams(OutputTest):
-    """Standard streams that are closed, full, or read by nobody."""
+    """Standard streams that are closed, full, or without a reader."""
 
     def shell(self, line, *arguments):
         words = " ".join(f"'{word}'" for word in command(*arguments))
@@ -348,7 +348,7 @@ OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u206
 
 
 class Terminal(OutputTest):
-    """Text that others wrote is shown, never obeyed."""
+    """Control characters in text of other programs are shown, and have no effect."""
 
     def assert_harmless(self, *texts):
         for text in texts:

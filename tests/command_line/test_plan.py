@@ -12,7 +12,7 @@ SIZES = ("--occupied", 24, "--virtual", 120)
 
 class PlanTest(ProgramTest):
     def plan(self, *arguments):
-        """The JSON report, and what was printed."""
+        """The JSON report, and the printed text."""
         path = self.folder / "plan.json"
         text = self.succeed("plan", *arguments, "--json", path).out
         return read_report(path), text
@@ -94,7 +94,7 @@ class Prediction(PlanTest):
         rotation = planned["prediction"]["memory"]["rotation"]
         self.assertEqual(rotation["rotated_rank_bytes"], run["memory"]["rotated_bytes"])
         self.assertIn("--rohf semicanonical takes", text)
-        # All cores turn the indices together, and no rank gets anything from another one.
+        # All cores rotate the indices together, and no rank fetches data from another rank.
         self.assertGreater(planned["prediction"]["rotation_seconds"], 0)
         half, _ = self.plan(CARBENE, "--gpus", 0, "--assume", f"cores-per-node={planned['machine']['cores-per-node']['value'] * 2}")
         self.assertAlmostEqual(half["prediction"]["rotation_seconds"] / planned["prediction"]["rotation_seconds"], 0.5)
@@ -167,7 +167,7 @@ class Prediction(PlanTest):
         report, text = self.plan(*large, "--assume", "core-rate=1e12")
         self.assertIn("3 ranks on cores", text)
         self.assertGreater(report["prediction"]["schedule"]["operations_on_cores"], 0.0)
-        # Without operands of their own to read, which takes longer than the others need for the tasks.
+        # With operands of their own, the ranks without GPUs are idle: reading the operands takes longer than the tasks.
         self.assertIn("3 ranks idle", self.plan(*large, "--assume", "core-rate=1e9", "--operands", "own")[1])
         report, _ = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)
         self.assertEqual((report["prediction"]["gpus"], report["prediction"]["ranks"]), (2, 1))
@@ -223,7 +223,7 @@ class Traces(PlanTest):
 
 
 def bench_report(gpus, seconds, **changes):
-    """What `trifuse bench --device cuda --json` writes, as far as it is read."""
+    """The members of a report of `trifuse bench --device cuda --json` that `plan` reads."""
     return {"input": {"reference": "RHF", "occupied": [24, 24], "virtual": [120, 120], "irreps": 1},
             "results": [{"form": "spin-adapted", "seconds": [seconds], "load_seconds": 0.5,
                          "cuda": {"devices": [{}] * gpus, "memory_budget_bytes": 1e11, "bytes_sent": 2e9}}], **changes}

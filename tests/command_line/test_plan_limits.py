@@ -1,4 +1,4 @@
-"""Whatever `plan` is asked for, it ends soon, in bounded memory, with finite numbers or with one sentence."""
+"""For any request `plan` ends soon, in bounded memory, with finite numbers or with one sentence."""
 
 import json
 import random
@@ -16,7 +16,7 @@ MEMORY = 4_000_000 * 1024
 # code with a hundredth of the limit; the other builds check time and memory at the limit.
 MOST = 2000 if sanitized() else 200000
 NOT_FINITE = re.compile(r"(?<![a-z])(nan|inf)(?![a-z])", re.IGNORECASE)
-# What only large plans leave out.
+# Parts of the report that only large plans leave out.
 MAY_BE_NULL = {"bytes_needed"}
 NUMBERS = ("multiprocessors", "rate-zeros", "rate-spin-orbital", "rate-spin-adapted", "target-spin-orbital", "target-spin-adapted",
            "gpu-memory", "launch", "prepare-task", "gpus-per-node", "cores-per-node", "core-rate", "node-memory", "link", "fill",

@@ -1,4 +1,4 @@
-"""Reports are what drivers/docs/report.schema.json says."""
+"""Reports agree with drivers/docs/report.schema.json."""
 
 import copy
 import json

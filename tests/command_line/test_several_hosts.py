@@ -19,7 +19,7 @@ TWO_HOSTS = Path(__file__).with_name("two_hosts.sh")
 
 
 def ended(code, out, err):
-    """The outcome without what the launcher says, also of the processes that it starts."""
+    """The outcome without messages of the launcher and of the processes that it starts."""
     return checked(Outcome(code, out, re.sub(r"(?m)^\[one:\d+\] .*\n", "", without_launcher(err))))
 
 
@@ -36,9 +36,9 @@ class TwoHosts(LaunchedRun):
             self.skipTest("no hosts can be made of namespaces here for this launcher, only for Open MPI's")
 
     def on_hosts(self, one, two, *arguments):
-        """Command line and environment for so many ranks on each host."""
+        """Command line and environment for this number of ranks on each host."""
         (launcher, *ranks), variables = launched((one + two, arguments))
-        # A host that is lost takes its network with it: nobody tells the launcher, which would ask after minutes.
+        # A lost host has no network, so nothing informs the launcher. By default it notices this only after minutes.
         variables.update(OMPI_MCA_plm_rsh_agent=f"sh {TWO_HOSTS} --on", OMPI_MCA_oob_tcp_keepalive_time="2",
                          OMPI_MCA_oob_tcp_keepalive_intvl="1", OMPI_MCA_oob_tcp_keepalive_probes="3")
         return ["sh", TWO_HOSTS, self.end_of_two, launcher, "--host", f"one:{one},two:{two}", *ranks], variables
@@ -57,7 +57,7 @@ class TwoHosts(LaunchedRun):
 class Energies(TwoHosts):
     def test_they_are_those_of_one_process(self):
         report = self.folder / "report.json"
-        # One job with the sanitizers: the others run the same code.
+        # With the sanitizers only one job, because the other jobs run the same code.
         for arguments in ((UHF,),) if sanitized() else ((WATER, "--form", "spin-adapted"), (UHF,), (ROHF,)):
             arguments = (*arguments, "--omega2", "0,0.1", "--tile-size", 3, "--device", "cpu", "--threads", 1)
             self.report_of(*arguments)

@@ -49,7 +49,7 @@ class Energies(SeveralProcesses):
 
 
 class Dumps(SeveralProcesses):
-    """A dump that all ranks read is checked by all of them together."""
+    """All ranks together check a dump that all of them read."""
 
     def setUp(self):
         super().setUp()
@@ -87,7 +87,7 @@ class Dumps(SeveralProcesses):
         self.assert_told_once(outcome, 1, self.dump, "block 3 of dataset 'ovvv'", "does not match the seal")
 
     def test_ranks_that_read_different_dumps_end(self):
-        # Both are sound, have equally many numbers and one CCSD energy, to which integrals (ia|bc) add nothing.
+        # Both dumps are valid and have the same size and the same CCSD energy, which does not depend on (ia|bc).
         molecule = MadeUpMolecule(occupied=5, virtual=9)
         molecule.vvvo = {index: 1.01 * value for index, value in molecule.vvvo.items()}
         other = self.convert(molecule.write(self.folder / "other"), "other.h5")
@@ -105,7 +105,7 @@ class Dumps(SeveralProcesses):
 
 
 class SharedOperands(SeveralProcesses):
-    """Operands in Global Arrays, of which each rank has a piece."""
+    """Operands in Global Arrays. Each rank stores a part."""
 
     def setUp(self):
         super().setUp()
@@ -113,7 +113,7 @@ class SharedOperands(SeveralProcesses):
             self.skipTest("this build has no Global Arrays")
 
     def operands_of(self, ranks, *arguments):
-        """What the ranks of a run say of their operands, after a comparison of the energies with those of one process."""
+        """The reports of the ranks on their operands. Compares the energies with those of one process first."""
         report = self.folder / "report.json"
         self.report_of(*arguments, program=ALONE)
         alone = energies_as_text(report)
@@ -130,7 +130,7 @@ class SharedOperands(SeveralProcesses):
                     for rank in operands:
                         self.assertLess(abs(rank["own_bytes"] * ranks / everything - 1.0), 0.2)
                         self.assertEqual(rank["own_bytes"] + rank["bytes_of_others"], everything)
-                        # With memory for all of them each panel comes once.
+                        # With memory for all panels each panel is fetched once.
                         self.assertLessEqual(rank["fetched_bytes"], rank["bytes_of_others"])
                         self.assertLessEqual(rank["panels_hit"], rank["panels_wanted"])
                     self.assertGreater(sum(rank["fetched_bytes"] for rank in operands), 0)
@@ -301,7 +301,7 @@ class Refusals(SeveralProcesses):
 
 
 class Endings(LaunchedRun):
-    """A run that would go on for long is ended from outside, by its launcher or by what happens to one rank."""
+    """A long run is ended from outside: by its launcher, or by a signal to one rank."""
 
     RANKS = 3
 
@@ -315,7 +315,7 @@ class Endings(LaunchedRun):
         self.find_processes(self.RANKS)
 
     def end(self, process, with_signal):
-        """The outcome after the signal; nothing of the run is left."""
+        """The outcome after the signal. No process of the run is left."""
         self.assertIsNone(self.launcher.poll(), "The run ended before it could be interrupted.")
         os.kill(process, with_signal)
         outcome = self.wait_for_end()

@@ -1,4 +1,4 @@
-"""A rank that does not answer is named by the others, and the job goes on when it does."""
+"""A warning names a rank that does not answer. The job continues when the rank answers again."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ class SilentRanks(LaunchedRun):
         self.start_line(line, {**environment, "TRIFUSE_SILENCE_SECONDS": str(SILENCE), **variables})
 
     def end(self):
-        """What was said on the way to the energies, which are those of one process."""
+        """The warnings before the energies. The energies are those of one process."""
         out, err = self.launcher.communicate(timeout=TIME_LIMIT)
         checked(Outcome(self.launcher.returncode, out, err))
         self.assertEqual(self.launcher.returncode, 0, err)
@@ -39,7 +39,7 @@ class SilentRanks(LaunchedRun):
         return [line for line in without_launcher(err).splitlines() if line.startswith("trifuse: ")]
 
     def stop_for_a_while(self, rank):
-        # On a busy machine the run may come to its end before this test sees its ranks. Then it begins again.
+        # On a busy machine the run may end before this test finds its ranks. Then the test starts another run.
         for _ in range(10):
             self.begin()
             self.wait_for_table()
@@ -60,7 +60,7 @@ class SilentRanks(LaunchedRun):
         about = [line for line in said if f"Rank {rank} on host" in line and "answer" in line]
         self.assertRegex(about[0], silent)
         self.assertRegex(about[-1], back)
-        # Again after twice the time, and no sooner.
+        # The warning is repeated after twice the time, not earlier.
         self.assertLessEqual(len(about), 3, said)
         for other in set(range(self.RANKS)) - {rank}:
             self.assertEqual([line for line in said if f"Rank {other} on host" in line and "has not answered" in line], [])

@@ -1,4 +1,4 @@
-"""What appears on a terminal while the program works: it fits into the width, and nothing of it stays."""
+"""The progress on a terminal fits into its width, and is removed at the end."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ CLEARED = "\r\033[K"
 
 class Terminal(ProgramTest):
     def shown(self, widths, *arguments):
-        """The texts that one after another stood in the line of progress. With each of them the terminal changes to the next width."""
+        """The successive texts in the line of progress. With each text the terminal changes to the next width."""
         ours, terminal = pty.openpty()
 
         def set_width(columns):

@@ -1,4 +1,4 @@
-"""What the tests of the program share: running it, the dumps that it reads, and what a refusal looks like."""
+"""Code that the tests of the program share: running it, its dumps, and the check of a refusal."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ from collections import namedtuple
 from pathlib import Path
 
 PROGRAM = os.path.abspath(os.environ["TRIFUSE"])
-# Of which one process says, to the bit, what several of PROGRAM must say: where it is not the same, a build with another MPI.
+# One process of this program gives the bits that several processes of PROGRAM must give. The two differ in a build with another MPI.
 ALONE = os.path.abspath(os.environ.get("TRIFUSE_ALONE", PROGRAM))
 DATA = Path(os.environ.get("TRIFUSE_TEST_DATA", Path(__file__).resolve().parent.parent / "data")) / "nwchem"
 CASES = json.loads((DATA / "expected.json").read_text())["cases"]
@@ -26,8 +26,8 @@ BAD_CASES = [name for name, case in CASES.items() if "refuse" in case]
 TIME_LIMIT = 300
 REFUSAL_TIME_LIMIT = 60
 
-# What depends on the launcher: the number of processes and the rank of each, as Open MPI, MPICH and Slurm tell their processes, and what
-# Open MPI wants to hear before it starts more processes than there are cores, and as root in a container. MPICH asks for nothing.
+# Variables that depend on the launcher: the number of processes and the rank of each, as Open MPI, MPICH and Slurm set them; and variables
+# with which Open MPI starts more processes than there are cores, and runs as root in a container. MPICH needs no such variables.
 LAUNCHER_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
 LAUNCHED_VARIABLES = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -52,12 +52,12 @@ def openblas_kernels():
 
 
 def environment(**additions):
-    """The environment of the tests without what an MPI launcher around them may have set."""
+    """The environment of the tests without variables that an MPI launcher around them may have set."""
     variables = {name: value for name, value in os.environ.items() if name not in LAUNCHER_VARIABLES}
     return {**variables, **openblas_kernels(), **additions}
 
 
-# Folders of tests with molecules that do not exist: no physical witness passes there.
+# Folders of tests with made-up molecules, for which no physical witness passes.
 FOLDERS_OF_MADE_UP_MOLECULES = set()
 
 
@@ -79,19 +79,19 @@ def trifuse(*arguments, program=PROGRAM, limit=TIME_LIMIT, env=None, trust=True,
 
 @functools.lru_cache
 def has_mpi():
-    """Whether the program that is tested has MPI."""
+    """True if the tested program has MPI."""
     return re.search(r"\bMPI yes\b", trifuse("--version").out) is not None
 
 
 @functools.lru_cache
 def has_global_arrays():
-    """Whether the ranks of the program that is tested can share operands."""
+    """True if ranks of the tested program can share operands."""
     return re.search(r"\bGlobal Arrays yes\b", trifuse("--version").out) is not None
 
 
 @functools.lru_cache
 def expect_to_start_processes(launcher):
-    # Not processes that end at once: MPICH's launcher sometimes has still something to tell them, and dies of it.
+    # The processes must not end at once, because MPICH's launcher sometimes fails if it cannot send them a message.
     trial = subprocess.run([launcher, "-n", "2", "sleep", "0.3"], env=environment(**LAUNCHED_VARIABLES), stdin=subprocess.DEVNULL,
                            capture_output=True, text=True, timeout=REFUSAL_TIME_LIMIT)
     if trial.returncode != 0:
@@ -128,12 +128,12 @@ def mpirun(*ranks, limit=TIME_LIMIT, additions=None):
 
 
 def without_launcher(text):
-    """Open MPI puts its own words between lines of dashes."""
+    """Removes Open MPI's own messages, which stand between lines of dashes."""
     return re.sub(r"-{50,}\n.*?-{50,}\n", "", text, flags=re.DOTALL)
 
 
 def trifuse_under_file_limit(kilobytes, *arguments):
-    """Files cannot grow beyond the limit, as on a full disk. The program gets the signal that this means as shells leave it."""
+    """Files cannot grow beyond the limit, as on a full disk. The signal of this limit has its default handler, as in a shell."""
     def limit_file_sizes():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * kilobytes, 1024 * kilobytes))
 
@@ -141,7 +141,7 @@ def trifuse_under_file_limit(kilobytes, *arguments):
 
 
 def trifuse_as_nobody(*arguments):
-    """Runs the program without the superuser's right to read everything. SkipTest where nobody may run it."""
+    """Runs the program without the superuser's right to read everything. Raises SkipTest if the user nobody may not run it."""
     if os.geteuid() != 0:
         return trifuse(*arguments)
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
@@ -160,13 +160,13 @@ def checked(outcome):
 
 @functools.lru_cache
 def sanitized():
-    """Whether the program was built with the address sanitizer, which then answers to its own options."""
+    """True if the program was built with the address sanitizer. Then the options of the sanitizer have an effect."""
     return "AddressSanitizer" in subprocess.run(command("--version"), env=environment(ASAN_OPTIONS="help=1"),
                                                 capture_output=True, text=True).stderr
 
 
 def repeated():
-    """Whether another build runs the same tests in full: this is one with the sanitizers, or with another MPI."""
+    """True if another build runs the same tests in full: this build has the sanitizers, or another MPI."""
     return sanitized() or ALONE != PROGRAM
 
 
@@ -181,7 +181,7 @@ def pairs(first, second):
 
 
 def preloading(library):
-    """What the environment needs so that the program loads `library` before all others."""
+    """Variables of the environment with which the program loads `library` before all other libraries."""
     variables = {"LD_PRELOAD": library}
     if sanitized():
         variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
@@ -227,7 +227,7 @@ def resealed(sound, damaged, places):
 
 
 class ProgramTest(unittest.TestCase):
-    """Each test gets an empty folder of its own that everybody may look into."""
+    """Each test gets an empty folder of its own that all users may read."""
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="trifuse_test_"))
@@ -283,5 +283,5 @@ class ProgramTest(unittest.TestCase):
         return outcome
 
     def assert_nothing_but(self, *names):
-        """No partial or temporary file stands in the test's folder."""
+        """There is no partial or temporary file in the folder of the test."""
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(names))

@@ -20,9 +20,9 @@ SlabTable::Wanted slab(int number, std::int64_t bytes) {
 TEST(SlabTable, DropsTheSlabThatWasUsedLeastRecently) {
   SlabTable table(3 * 1024);
   const std::array<SlabTable::Wanted, 4> slabs = {slab(0, 1024), slab(1, 1024), slab(2, 1024), slab(3, 1024)};
-  for (int n = 0; n < 3; ++n) EXPECT_TRUE(table.place(std::array{slabs[static_cast<std::size_t>(n)]}).front().missing);
-  EXPECT_FALSE(table.place(std::array{slabs[0]}).front().missing);
-  EXPECT_TRUE(table.place(std::array{slabs[3]}).front().missing);
+  for (int n = 0; n < 3; ++n) EXPECT_TRUE(table.locate(std::array{slabs[static_cast<std::size_t>(n)]}).front().missing);
+  EXPECT_FALSE(table.locate(std::array{slabs[0]}).front().missing);
+  EXPECT_TRUE(table.locate(std::array{slabs[3]}).front().missing);
   EXPECT_TRUE(table.contains(slabs[0].key));
   EXPECT_FALSE(table.contains(slabs[1].key));
   EXPECT_TRUE(table.contains(slabs[2].key));
@@ -32,35 +32,35 @@ TEST(SlabTable, DropsTheSlabThatWasUsedLeastRecently) {
 TEST(SlabTable, KeepsTheSlabsOfOneList) {
   SlabTable table(3 * 1024);
   const auto a = slab(0, 1024), b = slab(1, 1024), c = slab(2, 2048);
-  table.place(std::array{a});
-  table.place(std::array{b});
+  table.locate(std::array{a});
+  table.locate(std::array{b});
   // `a` is the oldest slab, but the list uses it.
-  const auto places = table.place(std::array{c, a});
+  const auto locations = table.locate(std::array{c, a});
   EXPECT_TRUE(table.contains(a.key));
   EXPECT_TRUE(table.contains(c.key));
   EXPECT_FALSE(table.contains(b.key));
-  EXPECT_TRUE(places[0].missing);
+  EXPECT_TRUE(locations[0].missing);
 }
 
 TEST(SlabTable, ForgetsWhatCouldNotBeBrought) {
   SlabTable table(1024);
-  table.place(std::array{slab(0, 1024)});
+  table.locate(std::array{slab(0, 1024)});
   table.forget(slab(0, 1024).key);
   EXPECT_EQ(table.used(), 0);
-  EXPECT_TRUE(table.place(std::array{slab(0, 1024)}).front().missing);
+  EXPECT_TRUE(table.locate(std::array{slab(0, 1024)}).front().missing);
 }
 
 TEST(SlabTable, RefusesAListThatIsTooLarge) {
   SlabTable table(2048);
-  table.place(std::array{slab(0, 512)});
-  EXPECT_THROW(table.place(std::array{slab(1, 1024), slab(2, 1280)}), Error);
+  table.locate(std::array{slab(0, 512)});
+  EXPECT_THROW(table.locate(std::array{slab(1, 1024), slab(2, 1280)}), Error);
   // Nothing counts as present that nobody has brought.
   EXPECT_FALSE(table.contains(slab(1, 1024).key));
-  EXPECT_TRUE(table.place(std::array{slab(1, 1024), slab(2, 1024)}).front().missing);
+  EXPECT_TRUE(table.locate(std::array{slab(1, 1024), slab(2, 1024)}).front().missing);
 }
 
 // Lists of random slabs in a range that just holds the largest list, so that gaps are often in the way.
-TEST(SlabTable, FindsPlacesThatDoNotOverlap) {
+TEST(SlabTable, FindsLocationsThatDoNotOverlap) {
   std::mt19937 random(5);
   std::vector<SlabTable::Wanted> all;
   for (int n = 0; n < 12; ++n) all.push_back(slab(n, 100 + static_cast<std::int64_t>(random() % 4000)));
@@ -80,20 +80,20 @@ TEST(SlabTable, FindsPlacesThatDoNotOverlap) {
   std::map<PanelKey, std::int64_t> brought;  // where slabs were put, of those that are still there
   int found = 0;
   for (const auto& list : lists) {
-    const auto places = table.place(list);
+    const auto locations = table.locate(list);
     std::erase_if(brought, [&](const auto& entry) { return !table.contains(entry.first); });
     for (std::size_t n = 0; n < list.size(); ++n) {
-      EXPECT_LE(places[n].offset + list[n].bytes, room);
+      EXPECT_LE(locations[n].offset + list[n].bytes, room);
       for (std::size_t m = 0; m < n; ++m) {
-        EXPECT_TRUE(places[n].offset + list[n].bytes <= places[m].offset ||
-                    places[m].offset + list[m].bytes <= places[n].offset);
+        EXPECT_TRUE(locations[n].offset + list[n].bytes <= locations[m].offset ||
+                    locations[m].offset + list[m].bytes <= locations[n].offset);
       }
-      if (!places[n].missing) {
+      if (!locations[n].missing) {
         ASSERT_TRUE(brought.contains(list[n].key));
-        EXPECT_EQ(places[n].offset, brought.at(list[n].key));
+        EXPECT_EQ(locations[n].offset, brought.at(list[n].key));
         ++found;
       }
-      brought[list[n].key] = places[n].offset;
+      brought[list[n].key] = locations[n].offset;
     }
   }
   EXPECT_GT(found, 0);

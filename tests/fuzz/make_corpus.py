@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the dumps in data/, which the fuzz tests damage: small molecules in files as different as h5py writes them.
+"""Make the dumps in data/, which the fuzz tests damage: small molecules in all kinds of files that h5py writes.
 
     python3 make_corpus.py [folder]
 

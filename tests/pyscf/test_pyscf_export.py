@@ -178,7 +178,7 @@ class PySCFTriples(Dumps):
 
 
 class Seals(Dumps):
-    """What is written here is sealed, and so Trifuse finds it; the function of the format page seals as the exporter does."""
+    """The exporter seals its dumps, and Trifuse accepts the seals. The function of the format page makes the same seals."""
 
     @classmethod
     def setUpClass(cls):
@@ -292,7 +292,7 @@ class RestrictedOpenShell(Dumps):
             self.assertEqual(file.attrs["reference"], b"ROHF")
 
     def test_loose_scf(self):
-        """What f_ov is left of a loosely converged SCF counts as in PySCF."""
+        """The remaining f_ov of a loosely converged SCF enters as in PySCF."""
         for kind, spin, atom in ((scf.RHF, 0, WATER), (scf.UHF, 2, METHYLENE)):
             mol = gto.M(atom=atom, basis="6-31g", verbose=0, spin=spin)
             self.check_own_dump(solved(pyscf.cc.CCSD(kind(mol).set(conv_tol=1e-6, conv_tol_grad=1e-3).run())))
@@ -421,7 +421,7 @@ class Refusals(Dumps):
 
 
 class ExistingFiles(Dumps):
-    """A dump replaces an earlier dump of its kind, and whatever else only if that is allowed; failures leave nothing."""
+    """A dump replaces an earlier dump of its kind, and any other file only if this is allowed. A failure leaves no file."""
 
     @classmethod
     def setUpClass(cls):
@@ -568,7 +568,7 @@ class CommandLine(Dumps):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
     def test_outputs(self):
-        """Refused before anything is computed, so that the basis is not even looked at."""
+        """The input is refused before anything is computed, and before the basis is read."""
         with open(self.path("other"), "w") as file:
             file.write("precious\n")
         for outputs, words in ((["-o", "other"], "exists already"), (["-o", "molecule.xyz"], "molecule"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mistakes that people make when they write dumps: each must be refused with one sentence, or told of with a warning.
+"""Mistakes that people make when they write dumps. Each mistake must give an error of one sentence, or a warning.
 
     python3 test_wrong_inputs.py --trifuse build/release/drivers/trifuse [unittest options]
 

@@ -10,8 +10,8 @@ import weakref
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 if "MALLOC_ARENA_MAX" not in os.environ:
-    # Otherwise malloc makes an arena of 1.5 MB whenever several threads meet in it, up to eight for each core. It is read
-    # when a process starts.
+    # Otherwise malloc makes an arena of 1.5 MB if several threads call it at the same time, up to eight for each core. The variable is
+    # read when a process starts.
     os.environ["MALLOC_ARENA_MAX"] = "1"
     os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
 
@@ -73,7 +73,7 @@ class ManyCalls(unittest.TestCase):
 
 class LargeCalls(unittest.TestCase):
     def test_a_run_needs_its_operands_and_its_scratch(self):
-        """Nothing is copied besides, and memory that Python has freed is used again."""
+        """No other copies are made, and memory that Python has freed is used again."""
         done = subprocess.run([sys.executable, "-B", __file__, "large"], capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         growth, planned, freed = map(int, done.stdout.split())

@@ -124,7 +124,7 @@ class Energies(Case):
         self.assertLess(abs(float(trifuse.triples(fock_in_triples=True, trust_input=True, **single)) - CC["E"]["rhf"]), 1e-6)
 
     def test_no_copy(self):
-        """Arrays that are not touched by a copy stay where they are: read-only pages are enough."""
+        """Arrays are read in place, so read-only pages are enough."""
         arrays = {name: np.array(values) for name, values in self.arrays().items()}
         for values in arrays.values():
             values.flags.writeable = False
@@ -140,7 +140,7 @@ class Energies(Case):
                 self.assert_energy(trifuse.triples(fock_in_triples=True, **file), name)
 
     def test_arrays_of_a_gpu(self):
-        """A library without CUDA gets a copy of the host."""
+        """A library without CUDA gets a copy on the host."""
         class OnGpu:
             def __init__(self, values):
                 self.values = np.asarray(values)

@@ -71,7 +71,7 @@ class Wheel(unittest.TestCase):
         self.assertRegex(self.wheel.name, r"^trifuse-0\.1\.0-py3-none-manylinux_2_\d\d_x86_64\.whl$")
 
     def test_libraries_are_inside(self):
-        """A new library of Trifuse needs a thought: can it be copied, and what does it load?"""
+        """If Trifuse needs a new library, somebody must decide: may the wheel contain it, and what does it load?"""
         inside = {file.name for file in (self.site / "trifuse.libs").iterdir()} | {"libtrifuse.so"}
         binaries = [self.site / "trifuse" / "lib" / "libtrifuse.so", self.site / "trifuse" / "bin" / "trifuse"]
         for binary in binaries:
@@ -89,7 +89,7 @@ class Wheel(unittest.TestCase):
         self.assertIn("trifuse", licences)
 
     def test_it_computes_beside_numpy(self):
-        """The libraries of the wheel and those of NumPy and SciPy do not meet, in any order of their loading."""
+        """The libraries of the wheel do not conflict with those of NumPy and SciPy, in any order of loading."""
         script = pathlib.Path(__file__).with_name("wheel_script.py")
         for order in ("before", "after"):
             report = json.loads(run(sys.executable, script, order, PYTHONPATH=str(self.site), LD_LIBRARY_PATH=""))

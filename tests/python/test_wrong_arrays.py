@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The mistakes of tests/pyscf/test_wrong_inputs.py, in arrays: they meet the sentences and warnings that they meet in files."""
+"""The mistakes of tests/pyscf/test_wrong_inputs.py in arrays give the same sentences and warnings as in files."""
 
 import os
 import pathlib

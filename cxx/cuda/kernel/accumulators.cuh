@@ -52,8 +52,8 @@ struct Accumulators {
     return at[fragment_number(x, Config::warp_tile_b, Config::warp_tile_c, m, r, c)];
   }
 
-  /// Returns the number that holds the element of register `e` of fragment(m, r, c) of a product with lone particle
-  /// `x`, if all elements are where the products with lone particle `layout` need them.
+  /// Returns the accumulator of one element: the element that a product with lone particle `x` has in register `e` of
+  /// fragment(m, r, c). The accumulators are stored in the layout of products with lone particle `layout`.
   template <int x, int layout>
   __device__ __forceinline__ Number& element(int m, int r, int c, int e) {
     const int doubled = c * particle_pair + e % 2, half = e / 2;

@@ -131,7 +131,8 @@ class WarpEpilogue {
     }
   }
 
-  /// Offset of the 4 x 4 holes, of positions h1 and h2, of two particles in a packed vvoo block.
+  /// Offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes. `u`, `w`:
+  /// positions of the particles `particle_u` and `particle_w`, which are inside their orbital tiles.
   __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
     return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,

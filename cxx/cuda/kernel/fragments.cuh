@@ -38,7 +38,8 @@ struct Fragments<Fp64> {
 template <>
 struct Fragments<SplitHalf> {
   /// Of A: one slice of a k-step. Lane 4 r + q holds A(r, k), A(r + 8, k), A(r, k + 8), A(r + 8, k + 8) for the two k
-  /// from 2 q on. Of B: both slices of a k-step. Lane 4 n + q holds high of B(k, n), B(k + 8, n), then low of them.
+  /// from 2 q on. Of B: both slices of a k-step. Lane 4 n + q holds the high slices of B(k, n) and B(k + 8, n), then
+  /// their low slices.
   using Registers = unsigned[4];
   static constexpr int lane_bytes = 16;
   static constexpr int size = sizeof(SplitHalf::Operand);
@@ -50,8 +51,8 @@ struct Fragments<SplitHalf> {
   static constexpr int a_step = a_scale / SplitHalf::k_tile_steps, b_step = b_scale / SplitHalf::k_tile_steps;
   static constexpr int a_low = a_step / 2;
 
-  /// One 16-byte load from shared memory. The compiler must not move it: it would put it right before the numbers are
-  /// needed.
+  /// One 16-byte load from shared memory. `volatile` keeps the compiler from moving the load to the place where its
+  /// numbers are needed.
   static __device__ __forceinline__ void load(Registers& registers, unsigned address) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])

@@ -2,8 +2,8 @@
 
 #include "cxx/cuda/schedule/configuration.hpp"
 
-/// One k-step of a fragment with each instruction, C[16, 8] += A[16, 8] B[8, 8]. All of them use the lanes and
-/// registers of the instruction m16n8k8:
+/// The instructions of the kernels. A function with FP64 operands adds one k-step of a fragment, C[16, 8] += A[16, 8]
+/// B[8, 8]. It uses the lanes and registers of the instruction m16n8k8:
 ///
 ///     A  lane 4 r + q: (r, q), (r + 8, q), (r, q + 4), (r + 8, q + 4)        r = 0..7, q = 0..3
 ///     B  lane 4 n + q: (q, n), (q + 4, n)
@@ -35,7 +35,7 @@ __device__ __forceinline__ void multiply(MmaM8N8K4, double (&c)[4], const double
 }
 
 /// One FP16 matrix instruction m16n8k16 with FP32 sums. Its fragments of C have the lanes of m16n8k8, see Fragments for
-/// those of A and B. `fresh`: C is taken as 0 before. Needs compute capability 8.0.
+/// those of A and B. `fresh`: true if C counts as 0 before. Needs compute capability 8.0.
 template <bool fresh>
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #if __CUDA_ARCH__ >= 800
@@ -52,8 +52,8 @@ __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&
 #endif
 }
 
-/// Ordinary multiply-adds; lanes exchange operands by shuffles. For GPUs with few FP64 units: these limit the speed,
-/// and the shuffles cost nothing.
+/// Ordinary multiply-adds; lanes exchange operands by shuffles. For GPUs with few FP64 units. These units limit the
+/// speed, so the shuffles take no additional time.
 __device__ __forceinline__ void multiply(Fma, double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, column = lane % 4 * 2;
 #pragma unroll

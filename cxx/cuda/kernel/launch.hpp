@@ -31,7 +31,7 @@ struct Kernel {
   /// Returns the device function. `two_sided`: left and right amplitudes differ.
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
-  /// What users call the precision of the kernel's operands.
+  /// The precision of the kernel's operands, as users name it.
   Precision precision() const { return shape.format == format_of<SplitHalf>() ? Precision::mixed : Precision::fp64; }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
@@ -42,11 +42,12 @@ struct Kernel {
 template <typename Config>
 Kernel kernel_of();
 
-/// All kernels: those in double precision, then those in mixed precision, of each the best first.
+/// All kernels: first those in double precision, then those in mixed precision. In each group the best kernel comes
+/// first.
 std::span<const Kernel> kernels();
 
-/// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: the most
-/// shared memory of a CTA.
+/// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: largest
+/// shared memory of a CTA, bytes.
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Sets the kernel's dynamic shared-memory limit on the current device. Needed once before the first launch.

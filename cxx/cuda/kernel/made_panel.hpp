@@ -15,12 +15,11 @@ struct MadeRows {
   const double* of_particles;                 ///< [row, particle]
   const double* of_holes;                     ///< [row, hole]
   std::int64_t particle_stride, hole_stride;  ///< doubles between rows
-  std::int32_t first_particle, particles;     ///< numbers of contracted indices
+  std::int32_t first_particle, particles;     ///< first contracted index and number of contracted indices
 };
 
-/// Packs the part of a left or right panel that `source` holds. `rows`: its strides are those of a source with rows of
-/// one double, as of packing_of(). `format`, `packed`: as of launch_packing(). Throws Error if no kernel reads this
-/// format.
+/// Packs the part of a left or right panel that `source` holds. `rows`: the packing, with the strides of packing_of()
+/// for rows of one double. `format`, `packed`: as in launch_packing(). Throws Error if no kernel reads this format.
 void launch_packing_of_made_rows(const Packing& rows, const OperandFormat& format, const MadeRows& source, void* packed,
                                  cudaStream_t stream);
 

@@ -40,14 +40,14 @@ struct RawRows {
   }
 };
 
-/// Packs a part of a panel whose numbers are scaled. `read(packing, indices)`: a number inside the panel. `packed`: see
-/// launch_packing().
+/// Packs a part of a panel whose numbers are scaled. `read(packing, indices)`: returns the number at indices inside the
+/// panel. `packed`: see launch_packing().
 template <typename Precision, typename Read>
 __global__ void pack_scaled(Packing packing, Read read, typename Precision::Operand* packed) {
   pack_with_warps<Precision>(packing, packed, [&](const PackedIndices& indices) { return read(packing, indices); });
 }
 
-/// Packs the `elements` elements of packed_size_of_part(packing). Arguments as of pack_scaled().
+/// Packs the `elements` elements of packed_size_of_part(packing). Arguments as in pack_scaled().
 template <typename Precision, typename Read>
 __global__ void pack(Packing packing, Read read, typename Precision::Operand* packed, std::int64_t elements) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -58,7 +58,7 @@ __global__ void pack(Packing packing, Read read, typename Precision::Operand* pa
 }
 
 /// Packs a part of a panel in a precision that is known at compile time. `read`: see pack_scaled(). Other arguments as
-/// of launch_packing().
+/// in launch_packing().
 template <typename Precision, typename Read>
 void launch_packing_in(const Packing& packing, Read read, void* packed, cudaStream_t stream) {
   constexpr int threads = 256;

@@ -32,8 +32,8 @@ __device__ __forceinline__ int warp_number() {
 /// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,
 /// pair, element], where rows count the first of the other two particles and pairs count the second one in twos.
 /// Elements are those of the k-tile of one fragment. In the packed panels, the k-tile of A is contiguous, and the
-/// k-tile of B is contiguous along a row. Places of particles beyond the end of the orbital tile are not filled; what
-/// is computed from them is not used.
+/// k-tile of B is contiguous along a row. The memory of particles beyond the end of the orbital tile is not filled, and
+/// results that are computed from it are not used.
 template <typename Config>
 struct ProductSource {
   const char* a;                ///< first k-tile of A in device memory

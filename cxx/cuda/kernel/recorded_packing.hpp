@@ -27,8 +27,8 @@ struct PackingJob {
   std::int32_t first_segment, segments;
 };
 
-/// Packs all panels in one launch. `format`: of left and right panels. `jobs` [jobs_count] and `segments` (those of all
-/// jobs) lie in device memory. Throws Error if no kernel reads this format.
+/// Packs all panels in one launch. `format`: of left and right panels. `jobs` [jobs_count], and `segments` of all jobs,
+/// lie in device memory. Throws Error if no kernel reads this format.
 void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs, int jobs_count,
                              const PackingSegment* segments, cudaStream_t stream);
 

@@ -15,12 +15,13 @@ namespace trifuse::gpu {
 /// device are read in place. So the host stores no panels.
 class ArrayPanelProvider final : public PanelProvider {
  public:
-  /// The device memory that the arrays of a problem take on GPU `device`, in bytes; nullopt if the panels cannot be
-  /// packed from arrays: unless the problem is spin-adapted and one-sided, and its arrays are in memory.
+  /// Returns the bytes of device memory that the arrays of a problem take on GPU `device`. Returns nullopt if the
+  /// panels cannot be packed from arrays. The problem must be spin-adapted and one-sided, and its arrays must be in
+  /// memory.
   static std::optional<std::int64_t> device_bytes(const Problem& problem, int device);
 
-  /// Sends the arrays to GPU `device`, the current one. `problem`: device_bytes() has a value. `layout`: its panels; it
-  /// must stay valid. Throws InputError if a number that is sent is not finite.
+  /// Sends the arrays to GPU `device`, the current one. `problem`: one for which device_bytes() has a value. `layout`:
+  /// its panels; it must stay valid. Throws InputError if a number that is sent is not finite.
   ArrayPanelProvider(const Problem& problem, const PanelLayout& layout, int device);
 
   bool provides(const PanelName& name) const override { return layout_.find(name.key) != nullptr; }

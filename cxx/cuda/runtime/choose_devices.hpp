@@ -26,9 +26,9 @@ std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, 
                                         std::int64_t gpus_per_node);
 
 /// Assigns a GPU to `rank`, such that each GPU of a host belongs to one rank. Returns the index of the GPU in the
-/// rank's list. If several GPUs are possible, this is the first GPU that the fewest lower ranks have. Returns nullopt
-/// if other ranks have all GPUs of the list, unless `share` allows several ranks on one GPU. `hosts` [rank]: host
-/// names. `lists` [rank]: identities of the rank's GPUs, with spaces between them, see device_identity().
+/// rank's list. If several GPUs are possible, this is the one that the fewest lower ranks have, or the first of these.
+/// Returns nullopt if other ranks have all GPUs of the list, unless `share` allows several ranks on one GPU. `hosts`
+/// [rank]: host names. `lists` [rank]: identities of the rank's GPUs, with spaces between them, see device_identity().
 std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
                                            std::size_t rank, bool share);
 

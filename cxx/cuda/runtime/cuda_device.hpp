@@ -53,7 +53,7 @@ struct Device {
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
-  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< these four are the providers of `panels`
+  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< provider of `panels`, as the next three members
   std::shared_ptr<FactorPanelProvider> made_panels;
   std::shared_ptr<ArrayPanelProvider> array_panels;  ///< null: the host stores the panels
   std::shared_ptr<HostPanelProvider> host_panels;

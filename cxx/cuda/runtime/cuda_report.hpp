@@ -22,7 +22,7 @@ struct CudaReport {
   std::vector<Kernel> kernels;         ///< candidates, of which one is chosen for each task
   std::int64_t panels_wanted = 0;      ///< panels that tasks acquired
   std::int64_t panels_sent = 0;        ///< of these, sent from the host, or packed from arrays that it sent
-  std::int64_t panels_made = 0;        ///< of these, made on the device from factors; also those that were made again
+  std::int64_t panels_made = 0;        ///< of these, made on the device from factors, again if they were evicted
   std::int64_t panels_from_peers = 0;  ///< of these, copied from other GPUs
   std::int64_t panels_owned = 0;       ///< panels owned for all GPUs, sent from the host before all tasks
   std::int64_t panels_evicted = 0;     ///< dropped to make room

@@ -10,8 +10,8 @@ namespace trifuse {
 void wait_for_device(int device);
 
 /// Copies `to.size()` bytes from address `from` on GPU `device` to the host, through pinned memory and on several
-/// threads. Work that writes them must have ended. Waits for the copy, and for no other work. Throws DeviceError if it
-/// fails.
+/// threads. Work on the GPU that writes these bytes must have ended. Waits for the copy and for no other work. Throws
+/// DeviceError if it fails.
 void copy_from_device(int device, const void* from, std::span<std::byte> to);
 
 }  // namespace trifuse

@@ -13,8 +13,8 @@ namespace trifuse::gpu {
 DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned)
     : device_(device), panels_(panels), reserve_for_owned_(std::move(reserve_for_owned)) {}
 
-/// What the beginning of a rank's handle must be. It is the same on all ranks that have the same panels in the same
-/// orbital tiles and the same operand format.
+/// The required beginning of a rank's handle. It is the same on all ranks that have the same panels in the same orbital
+/// tiles and the same operand format.
 std::string DeviceExchange::description_of_owner(int rank) const {
   const auto [holes, particles] = largest_tiles(panels_.tiles());
   return fmt::format("{} {} {} {} ", holes, particles, device_.format().name, owners_->bytes(rank));

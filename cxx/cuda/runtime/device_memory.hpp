@@ -14,7 +14,7 @@ namespace trifuse::gpu {
 
 namespace detail {
 struct DestroyStream {
-  // Memory that work on the stream still uses may be freed next, and memory of a pool does not wait for that work.
+  // The owner may free memory after this call. A memory pool does not wait for work that still uses the memory.
   void operator()(cudaStream_t s) const {
     static_cast<void>(cudaStreamSynchronize(s));
     static_cast<void>(cudaStreamDestroy(s));

@@ -18,7 +18,7 @@ namespace trifuse::gpu {
 /// Makes right panels on the device from slabs of factors. The particles of a row are matrix products of slabs. The
 /// holes of a row are amplitudes, which come from the host. A panel that was evicted is made again.
 ///
-/// The bits of a panel depend neither on the panels that were made before nor on the memory.
+/// The bits of a panel depend neither on earlier panels nor on the amount of memory.
 class FactorPanelProvider final : public PanelProvider {
  public:
   struct Statistics {
@@ -46,7 +46,8 @@ class FactorPanelProvider final : public PanelProvider {
   struct Part {
     std::int32_t first, holes;
   };
-  /// Puts the products of a part on `stream`. `slabs`: of the products, vv and ov by turns.
+  /// Puts the products of a part on `stream`. `slabs`: for each product its slab vv, then its slab ov. `row`: length of
+  /// a made row with its padding, doubles.
   void multiply(const PanelTiles& tiles, std::span<const FactorProduct> products, std::span<const double* const> slabs,
                 const Part& part, std::int64_t row, cudaStream_t stream);
 

@@ -27,7 +27,7 @@ struct KernelTimes {
   std::string kernel;           ///< name of the kernel that was measured
   std::vector<double> seconds;  ///< of each repetition
   std::int64_t cta_tiles;
-  double modelled;           ///< time of the products in full CTA tiles for each multiprocessor, see CtaTiling
+  double modelled;           ///< modelled time of a multiprocessor, in units of a full CTA tile, see CtaTiling
   int registers;             ///< of each thread
   std::int64_t local_bytes;  ///< bytes of spilled registers of each thread
 };

@@ -47,8 +47,8 @@ struct LaunchBuffers {
   Stream stream;                 ///< destroyed first, so that no work uses the memory
 };
 
-/// Returns parameters in which only some members are set: those that depend only on the formulation and on the numbers
-/// of sides and of sets of disconnected factors.
+/// Returns parameters in which only those members are set that depend on nothing but the formulation and the numbers of
+/// sides and of sets of disconnected factors.
 KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.

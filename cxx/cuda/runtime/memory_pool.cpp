@@ -81,7 +81,7 @@ struct PinnedPool {
   std::size_t idle_bytes = 0;
 };
 
-/// The pools of this process. They are never destroyed, because at the end of a process CUDA may be gone before them.
+/// The pools of this process. They are never destroyed, because CUDA may be shut down earlier at the end of a process.
 struct Pools {
   std::mutex mutex;
   std::map<int, DevicePool> devices;  ///< by number of the GPU

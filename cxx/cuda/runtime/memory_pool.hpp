@@ -4,12 +4,12 @@
 #include <cstdint>
 
 /// Memory of GPUs and pinned memory for `DeviceArray` and `PinnedArray`. Memory that a calculation has freed stays with
-/// the process for a while, because the driver needs milliseconds to provide new memory: without this, the memory of a
-/// small molecule takes longer than its tasks.
+/// the process for a while, because the driver needs milliseconds to provide new memory. That is longer than the tasks
+/// of a small molecule take.
 namespace trifuse::gpu {
 
-/// The most idle memory that the process keeps, in bytes: device memory of each GPU, though at most one
-/// `kept_part` of the GPU's memory, and pinned memory.
+/// Limits for the idle memory that the process keeps, in bytes. On each GPU it keeps at most `kept_device_bytes`, and
+/// at most the memory of the GPU divided by `kept_part`. Of pinned memory it keeps at most `kept_pinned_bytes`.
 inline constexpr std::size_t kept_device_bytes = std::size_t{2} << 30, kept_part = 16;
 inline constexpr std::size_t kept_pinned_bytes = std::size_t{512} << 20;
 
@@ -26,7 +26,7 @@ void free_device(const DeviceBlock& block);
 /// Allocates device memory on the current GPU that other processes and other GPUs may open. It does not stay with the
 /// process when it is freed. Throws DeviceMemoryError if there is not enough.
 DeviceBlock allocate_exported(std::size_t bytes);
-/// Frees a block of allocate_exported(). As free_device().
+/// Frees a block of allocate_exported(). No work that uses it may be pending. Ignores errors.
 void free_exported(const DeviceBlock& block);
 
 /// A block of pinned memory, which all GPUs read and write directly.

@@ -152,7 +152,7 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const std
   try {
     produce_missing(names, offsets, missing, consumer);
   } catch (...) {
-    // The missing panels may hold anything. No other worker has used them yet.
+    // The memory of the missing panels has undefined contents. No other worker has used these panels yet.
     release(names);
     const std::lock_guard lock(state_);
     for (const std::size_t n : missing) arena_.release(panels_.remove(names[n]));

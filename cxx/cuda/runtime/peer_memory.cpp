@@ -23,7 +23,7 @@ bool granted(cudaError_t code) {
   return false;
 }
 
-/// What a handle consists of. The text of a handle is its bytes as hexadecimal digits.
+/// The contents of a handle. The text of a handle is these bytes as hexadecimal digits.
 struct PeerHandle {
   std::uint64_t process = 0;     ///< random: process ids are not unique across containers
   const void* memory = nullptr;  ///< address in that process

@@ -15,19 +15,19 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
     const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const auto& other) { return other.key == key; });
     if (!named) wanted.push_back({key, slab_shape(host_.tiles(), host_.layout().auxiliary(), key).bytes()});
   }
-  const std::vector<SlabTable::Place> places = table_.place(wanted);
+  const std::vector<SlabTable::Location> locations = table_.locate(wanted);
   // All work that reads the memory is on the same stream. So a slab may replace another one without a wait.
   Brought brought{};
   for (std::size_t n = 0; n < wanted.size(); ++n) {
-    if (!places[n].missing) continue;
+    if (!locations[n].missing) continue;
     const SlabShape shape = slab_shape(host_.tiles(), host_.layout().auxiliary(), wanted[n].key);
     try {
       const Panel slab = host_.acquire(wanted[n].key);
-      ring_->send_rows(reinterpret_cast<double*>(memory_.data() + places[n].offset), slab.data, shape.rows,
+      ring_->send_rows(reinterpret_cast<double*>(memory_.data() + locations[n].offset), slab.data, shape.rows,
                        shape.length, shape.stride(), stream);
     } catch (...) {
       for (std::size_t m = n; m < wanted.size(); ++m) {
-        if (places[m].missing) table_.forget(wanted[m].key);
+        if (locations[m].missing) table_.forget(wanted[m].key);
       }
       throw;
     }
@@ -38,7 +38,7 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
   }
   for (const PanelKey& key : keys) {
     const auto at = std::find_if(wanted.begin(), wanted.end(), [&](const auto& slab) { return slab.key == key; });
-    const std::int64_t offset = places[static_cast<std::size_t>(at - wanted.begin())].offset;
+    const std::int64_t offset = locations[static_cast<std::size_t>(at - wanted.begin())].offset;
     brought.slabs.push_back(reinterpret_cast<const double*>(memory_.data() + offset));
   }
   return brought;

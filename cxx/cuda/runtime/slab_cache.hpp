@@ -15,9 +15,9 @@
 namespace trifuse::gpu {
 
 /// The slabs of factors on one device, in memory of their own. A slab is sent when it is first used. It stays until its
-/// memory is needed; the least recently used slab goes first.
+/// memory is needed; the least recently used slab is dropped first.
 ///
-/// On the device the rows of a slab have an even length: [p, Q, d] and [h, p, Q], where the last index is padded.
+/// On the device a slab is [p, Q, d] or [h, p, Q]. The last index is padded to an even length.
 class SlabCache {
  public:
   /// Belongs to the current device. Takes its memory at the first bring(). `host`: has the slabs; must stay valid.
@@ -29,7 +29,7 @@ class SlabCache {
     std::int64_t bytes;                ///< sent from the host for this list
   };
   /// Makes slabs present for work that is put on `stream` before the next call. One worker at a time may call this,
-  /// always with the same stream. `keys`: with repetitions if need be.
+  /// always with the same stream. `keys`: may have repetitions.
   Brought bring(std::span<const PanelKey> keys, cudaStream_t stream);
 
   struct Statistics {

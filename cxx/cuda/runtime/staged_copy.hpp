@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-/// Copies of much memory between the host and the current GPU. They go through pinned memory in parts, on several
-/// threads: the bus is faster than one thread that copies, and than copies of the driver from memory that is not
-/// pinned.
+/// Copies of large amounts of memory between the host and the current GPU. They go through pinned memory in parts, on
+/// several threads. The bus is faster than a single copying thread, and faster than the driver's own copies of memory
+/// that is not pinned.
 namespace trifuse::gpu {
 
 /// The largest part of a copy, in doubles, if the caller has a choice.
@@ -20,11 +20,12 @@ struct UploadPart {
   std::int64_t doubles;                         ///< size of the part
   std::function<void(std::span<double>)> read;  ///< writes the numbers to host memory
 };
-/// Copies the parts to the current GPU, and waits for it. `threads`: at least 1. The functions `read` are called from
-/// several threads; their exceptions are passed on.
+/// Copies the parts to the current GPU, and waits until they are there. `threads`: at least 1. The functions `read` are
+/// called from several threads; exceptions of `read` are passed on.
 void upload(std::span<const UploadPart> parts, int threads);
 
-/// Copies device memory of the current GPU to `to`, and waits for it. `threads`: at least 1; the function starts them.
+/// Copies device memory of the current GPU to `to`, and waits for the copy. `from`: at least to.size() bytes.
+/// `threads`: at least 1; the function starts them.
 void download(const void* from, std::span<std::byte> to, int threads);
 
 }  // namespace trifuse::gpu

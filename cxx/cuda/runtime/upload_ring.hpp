@@ -9,7 +9,7 @@
 namespace trifuse::gpu {
 
 /// A ring of pinned buffers through which operands go from the host's memory to a device. Small copies share a buffer.
-/// So many of them can be on their way while the device executes a kernel, and the packing of none has begun.
+/// Packing may wait until a kernel ends. Thanks to the shared buffers, many small copies can be sent meanwhile.
 ///
 /// One worker at a time may use a ring, always with the same stream.
 class UploadRing {
@@ -22,7 +22,7 @@ class UploadRing {
   /// Puts a copy of at most room() doubles on `stream`. Returns the device memory that receives them. It belongs to the
   /// caller until release(), which must follow before the next copy.
   const double* stage(const double* from, std::int64_t doubles, cudaStream_t stream);
-  /// Ends the use of the memory that stage() returned last: the work that is on `stream` now is the last that reads it.
+  /// Ends the use of the memory that stage() returned last. Only work that is already on `stream` may read it.
   void release(cudaStream_t stream);
   /// Puts a copy of any number of rows to the device address `to` on `stream`. `from`: rows of `length` doubles without
   /// gaps. `stride`: doubles from one row to the next on the device, at most room(); the copy leaves zeros between

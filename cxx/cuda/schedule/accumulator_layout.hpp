@@ -116,8 +116,8 @@ constexpr LaneExchange lane_exchange(int from, int to) {
   for (int b = 0; b < lane_bits; ++b) {
     exchange.bit[b] = of_new[b];
     if (of_new[b] != lane_bits) continue;
-    // The source lane's bit b is the half in which the element is stored. Shuffle 0 stores in the half that the lane
-    // reads.
+    // Bit b of the source lane is the half in which the element is stored. In shuffle 0 the source lane gives the half
+    // with the same number.
     exchange.given = b;
     exchange.stored = exchange.bit[b] = of_new[lane_bits];
   }

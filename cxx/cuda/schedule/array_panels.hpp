@@ -26,7 +26,7 @@ struct ArrayRows {
   std::int32_t particles;  ///< number of contracted indices in `of_particles`; 1 for a vvoo block
 };
 
-/// The number with these indices, which are inside the panel.
+/// Returns the number at these indices. `at`: indices inside the panel.
 constexpr TRIFUSE_HOST_DEVICE double array_number(const ArrayRows& rows, const PackedIndices& at) {
   const bool particle = at.contracted < rows.particles;
   const ArrayRows::Part& part = particle ? rows.of_particles : rows.of_holes;

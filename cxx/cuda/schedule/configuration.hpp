@@ -81,11 +81,11 @@ struct Configuration {
 /// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
   int warp_tile[3];          ///< [a, b, c] particles
-  int warps;                 ///< most warp tiles of a CTA tile
-  std::int64_t stage_bytes;  ///< most bytes of one k-tile of A and B
+  int warps;                 ///< largest number of warp tiles in a CTA tile
+  std::int64_t stage_bytes;  ///< largest size of one k-tile of A and B, bytes
   OperandFormat format;      ///< of A and B
   std::int64_t vvoo_bytes;   ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
-  int cta_particles;         ///< most particles of a CTA tile, summed over a, b and c
+  int cta_particles;         ///< largest number of particles of a CTA tile, summed over a, b and c
   int cta_elements;          ///< elements of a full CTA tile, for each target
 };
 

@@ -22,8 +22,7 @@ struct CtaParticles {
   std::array<int, 3> warps;  ///< [a, b, c] number of warp tiles
 };
 
-/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product with the
-/// largest k-tiles.
+/// Returns the bytes of shared memory that one k-tile of both operands takes, for the product with the largest k-tiles.
 /// `warps` [a, b, c]: number of warp tiles.
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps);
 /// True if a kernel of this shape can compute CTA tiles of `warps` [a, b, c] warp tiles.

@@ -23,11 +23,11 @@ constexpr std::int64_t reserve_bytes = 512 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
 /// Memory for panels beyond the upper bound of all panels.
 constexpr std::int64_t spare_panel_bytes = 64 * mib;
-/// Part of the budget that the buffers of more than `fewest_workers` may take: one of so many.
+/// The buffers of more than `fewest_workers` workers may take the budget divided by this number.
 constexpr std::int64_t worker_part = 10;
 /// Memory for particles of made rows. It holds the whole panel, or a part with enough rows for fast products.
 constexpr std::int64_t usual_made_rows = 256 * mib;
-/// Part of the memory beside the fixed buffers that slabs of factors may take: one of so many.
+/// Slabs of factors may take the memory beside the fixed buffers divided by this number.
 constexpr std::int64_t slab_part = 2;
 /// Share of the memory for panels that one launch may use.
 constexpr double launch_share = 0.45;
@@ -94,7 +94,7 @@ void set_means(double left, double right, double vvoo, double hole_tiles, double
   demand.likely_all = tiles * demand.left_of_tile + tiles * tiles * (demand.right_of_pair + demand.vvoo_of_pair);
 }
 
-/// What workers and buffers leave of the budget for panels and slabs of factors.
+/// The part of the budget for panels and slabs of factors: the budget without workers and buffers.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
   return budget - workers * worker_bytes - panel_slots * demand.slot - demand.made_rows;

@@ -9,11 +9,11 @@
 #include "tce_tiles/tile_space.hpp"
 
 /// How a run divides the memory of a GPU. The executor and the prediction call these functions; tests run them without
-/// a GPU. All amounts are bytes if nothing else is said.
+/// a GPU. All amounts without a unit are bytes.
 ///
 ///     free memory = reserve + budget
 ///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
-///                   + PanelDemand::made_rows + slab_bytes                     (these only if there are factors)
+///                   + PanelDemand::made_rows + slab_bytes                     (both are 0 without factors)
 namespace trifuse::gpu {
 
 /// Limits for the number of workers of a device. With large tasks the smaller number keeps the device busy. Small tasks
@@ -42,36 +42,37 @@ std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
-/// What the packed panels of a tile space need on a device. `format`: of the operands. Of a problem with factors, the
-/// device makes right panels from slabs of factors.
+/// What the packed panels of a tile space need on a device. If the problem has factors, the device makes right panels
+/// from slabs of factors.
 struct PanelDemand {
   std::int64_t largest_task;   ///< upper bound for the panels of one task
   std::int64_t all;            ///< upper bound for all panels
   std::int64_t slot;           ///< size of each pinned buffer; every panel can be sent in parts of at most this size
-  std::int64_t made_rows = 0;  ///< for particles of the rows that the device makes; 0 without factors
+  std::int64_t made_rows = 0;  ///< buffer for the particles of rows that the device makes; 0 without factors
   std::int64_t slabs = 0;      ///< all slabs of factors; 0 without factors
   std::int64_t slabs_at_once = 0;  ///< upper bound for the slabs of one panel
-  double likely_all = 0.0;         ///< all panels, about
+  double likely_all = 0.0;         ///< estimate of all panels
   /// Means over particle tiles: left panels of a tile; right panels of an ordered pair of tiles; vvoo panels of a pair.
   double left_of_tile = 0.0, right_of_pair = 0.0, vvoo_of_pair = 0.0;
 };
+/// Computes the demand. `tiles`: of the panels. `format`: of the operands.
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
 /// Returns the memory for slabs of factors: all of them if they fit into half of the memory beside workers and buffers.
-/// Otherwise slabs come and go through this half.
+/// Otherwise this half is a cache of slabs.
 std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                         const PanelDemand& demand);
-/// Returns the memory for panels: what workers, pinned buffers and factors leave of the budget. Negative if they do not
+/// Returns the memory for panels: the budget without workers, pinned buffers and factors. Negative if these do not
 /// fit.
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                          const PanelDemand& demand);
 /// Returns the size of the panel cache: at most `panel_bytes`, and not much more than all panels need.
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
 
-/// Returns the size of the blocks of blocked_order() in particle tiles: the largest one for which the panels of two
-/// blocks and nearly those of two further tiles fit into the panel cache; at least 1. Returns 0 if all panels are
-/// likely to fit, so that the order does not matter. `capacity`: size of the cache. `owned`: size of the panels in it
-/// that the device owns for its peers. `demand`: of the tiles of the tasks.
+/// Returns the size of the blocks of blocked_order() in particle tiles, at least 1. It is the largest size for which
+/// the panel cache has room for the panels of two blocks, those of a and b, and of nearly two tiles of c. Returns 0 if
+/// all panels are likely to fit, so that the order does not matter. `capacity`: size of the cache. `owned`: size of the
+/// panels in it that the device owns for its peers. `demand`: of the tiles of the tasks.
 int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand);
 
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside

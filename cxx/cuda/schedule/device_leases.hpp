@@ -12,8 +12,8 @@
 namespace trifuse::gpu {
 
 /// The memory of GPUs, divided among the runs of one process that compute at the same time. Each run plans as if it had
-/// its GPUs to itself, so its energies do not depend on other runs. It starts when what it needs is free. Any thread
-/// may call the functions.
+/// its GPUs to itself, so its energies do not depend on other runs. A run starts when the memory that it needs is free.
+/// Any thread may call the functions.
 class DeviceLeases {
  public:
   /// Memory that a run needs on a GPU.
@@ -22,7 +22,7 @@ class DeviceLeases {
     std::int64_t bytes;  ///< the most that the run allocates
   };
 
-  /// Leased memory, which is given back at the end of this object. Movable.
+  /// A lease of memory. The destructor returns the memory. Movable.
   class Lease {
    public:
     Lease() = default;
@@ -36,8 +36,8 @@ class DeviceLeases {
     std::vector<Demand> demands_;
   };
 
-  /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask`: asks the GPU how many are
-  /// free now; called if no run uses the GPU.
+  /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask`: returns the bytes that
+  /// the GPU reports as free now; called if no run uses the GPU.
   std::int64_t free_bytes(int device, const std::function<std::int64_t()>& ask);
 
   /// Leases memory on all GPUs of a run. Waits until it is free, or until no other run uses these GPUs. Runs get memory
@@ -47,8 +47,8 @@ class DeviceLeases {
 
  private:
   struct Memory {
-    std::int64_t free = 0;    ///< when no run used the GPU
-    std::int64_t leased = 0;  ///< by all runs
+    std::int64_t free = 0;    ///< bytes that are free while no run uses the GPU
+    std::int64_t leased = 0;  ///< bytes of the leases of all runs
     int runs = 0;             ///< runs that have a lease
   };
 

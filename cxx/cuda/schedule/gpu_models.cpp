@@ -14,19 +14,15 @@ constexpr double share_of_mma = 0.6, full = 1.0;
 /// Links: measured on an H200 for PCI Express 5; half of it for PCI Express 4.
 constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
 
-// Sources, all of NVIDIA:
-// h200, h100: data sheets of H200 and H100 (SXM; PCIe); h100-pcie: NVIDIA H100 Tensor Core GPU Architecture, table 3.
-// a100: data sheet of A100 (SXM, 80 GB and 40 GB).
-// l40s: data sheet of L40S; FP64 is 1/64 of FP32 on GPUs of compute capability 8.6, 8.9 and 12.
-// rtx4090: NVIDIA Ada GPU Architecture, appendix A: 165.2 TF/s with FP32 sums, half of the rate with FP16 sums.
-// rtx5090: NVIDIA RTX Blackwell GPU Architecture, appendix A: 209.5 TF/s with FP32 sums.
-// a6000: NVIDIA Ampere GA102 GPU Architecture, appendix A (RTX A6000).
-// b200: data sheet of HGX B200, an eighth of its rates.
-// gb10: data sheet of DGX Spark and Hot Chips 2025: 31 TF/s of FP32, 1000 TF/s of FP4 with sparsity, an eighth of which
-// is the FP16 rate without; 128 GB that the host uses, too. A copy reads and writes the memory, so half of its rate is
-// that of the link.
-// Free memory was measured on an H200, an H100 and A100s; that of the others is what their drivers report, without half
-// a gigabyte.
+// Sources, all of NVIDIA: h200, h100: data sheets of H200 and H100 (SXM; PCIe); h100-pcie: NVIDIA H100 Tensor Core GPU
+// Architecture, table 3. a100: data sheet of A100 (SXM, 80 GB and 40 GB). l40s: data sheet of L40S; FP64 is 1/64 of
+// FP32 on GPUs of compute capability 8.6, 8.9 and 12. rtx4090: NVIDIA Ada GPU Architecture, appendix A: 165.2 TF/s with
+// FP32 sums, half of the rate with FP16 sums. rtx5090: NVIDIA RTX Blackwell GPU Architecture, appendix A: 209.5 TF/s
+// with FP32 sums. a6000: NVIDIA Ampere GA102 GPU Architecture, appendix A (RTX A6000). b200: data sheet of HGX B200, an
+// eighth of its rates. gb10: data sheet of DGX Spark and Hot Chips 2025: 31 TF/s of FP32, 1000 TF/s of FP4 with
+// sparsity, an eighth of which is the FP16 rate without; 128 GB that the host uses, too. A copy reads and writes the
+// memory, so half of its rate is that of the link. Free memory was measured on an H200, an H100 and A100s. For other
+// models it is the memory that their drivers report, minus half a gigabyte.
 constexpr std::array models = {
     GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, 138.5, 4.8 * tera,
              pcie5},
@@ -57,7 +53,8 @@ const GpuModel* gpu_model_of(std::string_view device_name) {
   for (const GpuModel& model : models) {
     const std::size_t at = device_name.find(model.device_name);
     if (at == std::string_view::npos) continue;
-    // A longer name is another model: "RTX 4090 D", "RTX 5090 Laptop GPU". That of a data-centre GPU tells its board.
+    // A longer name is another model: "RTX 4090 D", "RTX 5090 Laptop GPU". But the name of a data-centre GPU may end
+    // with its board.
     const std::string_view rest = device_name.substr(at + std::string_view(model.device_name).size());
     if (rest.empty() || rest.front() == '-' || rest.starts_with(" 80GB") || rest.starts_with(" HBM3")) return &model;
   }

@@ -10,15 +10,15 @@ namespace trifuse::gpu {
 struct GpuModel {
   const char* name;         ///< name for users, e.g. "h200"
   const char* device_name;  ///< a part of the name that CUDA gives to the device
-  double multiprocessors;
-  double fp64_matrix;  ///< peak of FP64 matrix instructions, or of `fp64_vector` where there are none
-  double fp64_vector;  ///< peak of ordinary FP64 instructions
-  double fp32_vector;  ///< peak of ordinary FP32 instructions
-  double half_matrix;  ///< peak of products of FP16 numbers with FP32 sums, without sparsity
-  double half_share;   ///< part of `half_matrix` that the instruction m16n8k16 reaches
-  double free_memory;  ///< of an empty GPU, GiB
-  double memory_rate;  ///< of the memory of the GPU
-  double link;         ///< from the host to the GPU
+  double multiprocessors;   ///< number of multiprocessors
+  double fp64_matrix;       ///< peak of FP64 matrix instructions; `fp64_vector` if the GPU has none
+  double fp64_vector;       ///< peak of ordinary FP64 instructions
+  double fp32_vector;       ///< peak of ordinary FP32 instructions
+  double half_matrix;       ///< peak of products of FP16 numbers with FP32 sums, without sparsity
+  double half_share;        ///< fraction of `half_matrix` that the instruction m16n8k16 reaches
+  double free_memory;       ///< free memory of a GPU that nobody uses, GiB
+  double memory_rate;       ///< of the memory of the GPU, bytes per second
+  double link;              ///< from the host to the GPU, bytes per second
 
   /// Peak of products in mixed precision: three products of FP16 numbers for each product.
   double mixed_peak() const { return half_matrix * half_share / 3.0; }
@@ -29,8 +29,8 @@ std::span<const GpuModel> gpu_models();
 /// The model of a device. `device_name`: as CUDA names it, e.g. "NVIDIA H200". Returns null if the model is not known.
 const GpuModel* gpu_model_of(std::string_view device_name);
 
-/// Rates of the kernels on a model, operations per second: the same parts of its peaks as on the H200. They were
-/// measured on the H200 only.
+/// Predicted rates of the kernels on a model, operations per second. The kernels are assumed to reach the same
+/// fractions of its peaks as on the H200, the only model on which they were measured.
 struct KernelRates {
   double in_double, mixed;
 
@@ -39,8 +39,8 @@ struct KernelRates {
 };
 KernelRates kernel_rates(const GpuModel& model);
 
-/// Rates of the kernels on the H200, operations per second: products of numbers that are not zero. Fitted to measured
-/// runs, see drivers/docs/planning.md.
+/// Rates of the kernels on the H200 for products of nonzero numbers, operations per second. Fitted to measured runs,
+/// see drivers/docs/planning.md.
 struct MeasuredRates {
   double spin_orbital, spin_adapted;
 };

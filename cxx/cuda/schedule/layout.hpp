@@ -18,7 +18,7 @@
 /// values of two hole indices. The columns of B are 4 values of one hole index times 2 values of one particle index.
 /// Every other index of an operand counts fragments. A k-tile of a fragment is its rows or columns times `k_tile_depth`
 /// contracted indices, stored in the order in which the lanes of a warp read them. So one 16-byte load gives a lane
-/// what one instruction needs, without bank conflicts and without moves.
+/// what one instruction needs, without bank conflicts and without moves between registers.
 ///
 ///     operand                      packed panel, C order                              last index
 ///     left panel  (p, h, h')       [block of h, block of h', k-tile, p, element]      k-tile of 16 rows (h, h')
@@ -261,7 +261,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   return {packed, {index[0], index[1], index[2], index[3]}, k, slice, inside};
 }
 
-/// Offset in the source of `p` of the number with these indices, which are inside the panel.
+/// Returns the offset in the source of `p` of the number at these indices. `indices`: inside the panel.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const PackedIndices& indices) {
   std::int64_t raw = indices.contracted;
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
@@ -284,7 +284,8 @@ constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std
   return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
 }
 
-/// The value of this element. `source`: of the packing. `Precision`: Fp64 for a vvoo block; its numbers are not scaled.
+/// The value of this element. `source`: source of the packing. `Precision`: Fp64 for a vvoo block; its numbers are not
+/// scaled.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE typename Precision::Operand packed_value(const PackedElement& element,
                                                                        const double* source) {

@@ -6,8 +6,8 @@
 
 #include "cxx/cuda/schedule/task_program.hpp"
 
-/// Chooses where a packed panel comes from. How a source produces panels on the device is a matter of the CUDA run
-/// time, see PanelProvider.
+/// Chooses where a packed panel comes from. PanelProvider, in the room of the CUDA runtime, produces the panels on the
+/// device.
 namespace trifuse::gpu {
 
 /// A source of packed panels. Workers may call its functions concurrently.
@@ -24,11 +24,11 @@ class PanelSource {
 
 /// What one source has produced so far.
 struct ProducedPanels {
-  std::int64_t panels = 0;  ///< for tasks; owned panels do not count
-  std::int64_t bytes = 0;   ///< brought to the device, for owned panels as well
+  std::int64_t panels = 0;  ///< number of panels for tasks, without owned panels
+  std::int64_t bytes = 0;   ///< bytes brought to the device, also for owned panels
 };
 
-/// The sources of a panel cache, in the order in which they are asked, and what each has produced.
+/// The sources of a panel cache in the order of preference, and the number of panels that each has produced.
 ///
 /// choose() and prefetches() may be called concurrently. A lock of the caller guards the other functions.
 class PanelSourceList {

@@ -9,8 +9,8 @@
 /// tests share these functions.
 namespace trifuse::gpu {
 
-/// The k-tiles of one fragment that have one scale: at most Precision::scaled_k_tiles, one behind the other along the
-/// contracted index.
+/// The k-tiles of one fragment that have one scale: at most Precision::scaled_k_tiles, in sequence along the contracted
+/// index.
 struct ScaleGroup {
   std::int64_t packed;         ///< offset in the packed panel of the first k-tile, in elements
   std::int64_t k_tile_stride;  ///< elements from one k-tile to the next
@@ -66,9 +66,9 @@ constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int6
           contracted};
 }
 
-/// Packs scale group `n` with `lanes` lanes. The caller is number `lane` of them. `packed`: begin of the whole packed
-/// panel. `read(indices)`: the number with these PackedIndices, of which `packed` and `slice` are not set; it is called
-/// for indices inside the panel only. `largest_of_lanes(x)`: the largest x of all lanes.
+/// Packs scale group `n` with `lanes` lanes. The caller is lane number `lane`. `packed`: begin of the whole packed
+/// panel. `read(indices)`: returns the number at these PackedIndices. Their `packed` and `slice` are not set. It is
+/// called only for indices inside the panel. `largest_of_lanes(x)`: returns the largest x of all lanes.
 template <typename Precision, typename Read, typename Largest>
 constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64_t n, int lane, int lanes,
                                                     typename Precision::Operand* packed, Read read,

@@ -4,16 +4,16 @@
 
 namespace trifuse::gpu {
 
-bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Place>& places) {
-  places.clear();
+bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Location>& locations) {
+  locations.clear();
   for (const Wanted& slab : slabs) {
     const std::int64_t* offset = slabs_.use(slab.key);
     if (offset != nullptr) slabs_.pin(slab.key);
-    places.push_back({offset == nullptr ? 0 : *offset, offset == nullptr});
+    locations.push_back({offset == nullptr ? 0 : *offset, offset == nullptr});
   }
   bool enough = true;
   for (std::size_t n = 0; n < slabs.size() && enough; ++n) {
-    if (!places[n].missing) continue;
+    if (!locations[n].missing) continue;
     auto offset = arena_.allocate(slabs[n].bytes);
     while (!offset && slabs_.oldest() != nullptr) {
       forget(PanelKey(*slabs_.oldest()));
@@ -21,7 +21,7 @@ bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Place>& place
     }
     enough = offset.has_value();
     if (!enough) break;
-    places[n].offset = *offset;
+    locations[n].offset = *offset;
     slabs_.add(slabs[n].key, *offset);
     slabs_.pin(slabs[n].key);
   }
@@ -31,12 +31,12 @@ bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Place>& place
   return enough;
 }
 
-std::vector<SlabTable::Place> SlabTable::place(std::span<const Wanted> slabs) {
-  std::vector<Place> places;
-  if (reserve(slabs, places)) return places;
+std::vector<SlabTable::Location> SlabTable::locate(std::span<const Wanted> slabs) {
+  std::vector<Location> locations;
+  if (reserve(slabs, locations)) return locations;
   // Either gaps between slabs of this list are in the way, or the list is too large. In empty memory there are no gaps.
   while (slabs_.oldest() != nullptr) forget(PanelKey(*slabs_.oldest()));
-  if (reserve(slabs, places)) return places;
+  if (reserve(slabs, locations)) return locations;
   for (const Wanted& slab : slabs) forget(slab.key);
   throw Error("The factors of one panel do not fit into the memory for factors on a GPU.");
 }

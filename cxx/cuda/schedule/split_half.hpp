@@ -11,12 +11,12 @@ namespace trifuse::gpu {
 /// The precision of mixed-precision kernels: a number x is scaled by a power of two and split into two FP16 numbers,
 /// x 2^shift = high + low. High has 11 bits, low the next 11 bits. For the instruction m16n8k16.
 ///
-/// The numbers of a fragment and of `scaled_k_tiles` k-tiles have one scale, see ScaleGroup. It is chosen so that the
-/// largest of them is in [2^14, 2^15), and it is stored behind the numbers of each of these k-tiles. So a scale depends
-/// on nothing but its own numbers: a panel may be packed in parts, and a range of small amplitudes beside a range of
-/// large integrals keeps its bits. The kernel multiplies the sum over these k-tiles by both scales when it adds it to
-/// the target. With a number that is smaller than the largest one by less than 2^17, the error is at most 2^-22 of the
-/// number. With smaller ones it is at most 2^-39 of the largest number, because the least FP16 number is 2^-24.
+/// All numbers of `scaled_k_tiles` k-tiles of a fragment have one scale, see ScaleGroup. The scale moves the largest of
+/// them to [2^14, 2^15). It is stored behind the numbers of each of these k-tiles. So a scale depends only on its own
+/// numbers: a panel may be packed in parts, and a range of small amplitudes beside a range of large integrals keeps its
+/// bits. The kernel multiplies the sum over these k-tiles by both scales when it adds it to the target. Let M be the
+/// largest number. The error of a number above 2^-17 M is at most 2^-22 of the number. The error of a smaller number is
+/// at most 2^-39 M, because the least FP16 number is 2^-24.
 struct SplitHalf {
   static constexpr const char* name = "fp16x2";
   using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale, half of the bits of a float
@@ -28,10 +28,11 @@ struct SplitHalf {
   static constexpr int k_tile_depth = k_step * k_tile_steps;
   static constexpr int scaled_k_tiles = 2;
   static constexpr int scale_elements = 8;  ///< one float and padding, together 16 bytes
-  /// A stored scale is the power of two times 1 + 2^-23, if the operand makes up for truncation. Matrix units cut off
-  /// the last bits of sums. So the sum over a scale group of n k-steps is too small by up to 3 n - 2 times half a unit
-  /// of its last place, 4e-7 of it if n is 4, and by about a half of this on average. The operands give most of the
-  /// average back: A in groups of more than one k-step, B in groups of more than three.
+  /// True if a stored scale is the power of two times 1 + 2^-23, to make up for truncation. Matrix units cut off the
+  /// last bits of sums, on average half a unit of the last place. In a scale group of n k-steps up to 3 n - 2
+  /// instructions do this to the whole sum. For n = 4 the sum is too small by up to 4e-7 of its value, and by about
+  /// half of this on average. The scales restore most of the average: A in groups of more than one k-step, B in groups
+  /// of more than three. `is_a`: true for A. `k_steps`: of the group.
   static constexpr TRIFUSE_HOST_DEVICE bool makes_up_for_truncation(bool is_a, int k_steps) {
     return k_steps > (is_a ? 1 : 3);
   }
@@ -94,8 +95,8 @@ struct SplitHalf {
     return bits_of(slice == 0 ? high : nearest(x - high));
   }
 
-  /// The power of two, as an exponent, by which the numbers of a scale group are multiplied. `largest`: the largest
-  /// magnitude among them. The inverse is a normal float.
+  /// Returns the exponent of the power of two by which the numbers of a scale group are multiplied. `largest`: the
+  /// largest magnitude among them. The inverse is a normal float.
   static constexpr TRIFUSE_HOST_DEVICE int shift_for(double largest) {
     return std::clamp(14 - exponent_of(largest), -127, 126);
   }
@@ -111,7 +112,7 @@ struct SplitHalf {
   static constexpr double scale_of(const Operand* elements) { return power_of_two((elements[1] >> 7) - 127); }
 
  private:
-  /// Of the leading bit; -1023 for zeros and for numbers below 2^-1022.
+  /// Exponent of the leading bit; -1023 for zeros and for numbers below 2^-1022.
   static constexpr TRIFUSE_HOST_DEVICE int exponent_of(double x) {
     return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
   }

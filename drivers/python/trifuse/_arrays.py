@@ -1,4 +1,4 @@
-"""Arrays of the caller as the library reads them: by pointer where that is possible, else through a reader of boxes."""
+"""Arrays of the caller as the library reads them: by pointer if possible, else through a reader of boxes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class HasBoxes(Protocol):
 
 
 class Amplitudes(NamedTuple):
-    """Amplitudes, integrals and orbital energies, and what belongs to them."""
+    """Amplitudes, integrals and orbital energies, and facts about them."""
 
     arrays: Mapping[str, Any]
     reference: str
@@ -211,7 +211,7 @@ def _reader(values: HasBoxes, failures: list[BaseException]) -> Any:
 
 
 def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
-    """A NumPy array of 64-bit floats, or of 64-bit integers for irreps. It is `values` itself where that is possible."""
+    """A NumPy array of 64-bit floats, or of 64-bit integers for irreps. It is `values` itself if possible."""
     if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
         values = np.from_dlpack(values)
     numbers = np.asarray(values)
@@ -231,7 +231,7 @@ def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def _delivers_boxes(values: Any) -> bool:
-    """True for an array such as an h5py.Dataset, of which only boxes should be in memory."""
+    """True for an array such as an h5py.Dataset. Only boxes of it should be in memory."""
     in_memory = isinstance(values, np.ndarray) or hasattr(values, "__array_interface__") or hasattr(values, "__dlpack__")
     return not in_memory and hasattr(values, "__getitem__") and len(getattr(values, "shape", ())) > 1
 

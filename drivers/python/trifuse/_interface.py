@@ -52,8 +52,8 @@ def triples(
 
     The arrays have the names, shapes and units of the Trifuse dump (tce_tiles/docs/dump-format.md): real orbitals,
     C order (last index fastest), hartree; o occupied and v virtual orbitals, without frozen ones. (pq|rs) is a Mulliken
-    integral. An array of 64-bit floats is used where it lies, with any strides. Other types are converted. An
-    h5py.Dataset is read box by box. CuPy arrays and other arrays with the CUDA array interface are welcome.
+    integral. An array of 64-bit floats is read in place, with any strides. Other types are converted. An h5py.Dataset
+    is read box by box. CuPy arrays and other arrays with the CUDA array interface are accepted.
 
     Arrays of an RHF reference:
 
@@ -108,7 +108,8 @@ def triples(
         auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
     precision, target_error
         double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
-        target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy.
+        target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy, or 3e-10
+        hartree if this is more.
     journal
         File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
     check

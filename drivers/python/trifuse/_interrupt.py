@@ -1,4 +1,4 @@
-"""Calls of the library that Ctrl-C stops."""
+"""Calls of the library, which Ctrl-C stops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Callable, TypeVar
 T = TypeVar("T")
 
 PATIENCE = 0.6
-"""Seconds that a cancelled call has for its end before the exception leaves it behind."""
+"""Seconds to wait for the end of a cancelled call before the exception is raised."""
 
 
 _THREADS = ThreadPoolExecutor(64, thread_name_prefix="trifuse")
@@ -21,8 +21,8 @@ def interruptible(call: Callable[[], T], cancel: Callable[[], None]) -> T:
     """Returns call(). An exception of a signal handler, such as KeyboardInterrupt, ends it within a second.
 
     Python runs signal handlers only in the main thread, and not while this thread is inside the library. So the main
-    thread waits here, and another thread calls. `cancel` asks `call` to return soon. If `call` needs longer, it ends
-    alone in its thread, where it also has to free what it uses, and the interpreter waits for it at its exit.
+    thread waits here, and another thread calls. `cancel` asks `call` to return soon. If `call` needs longer, it
+    continues in its thread after the exception, and must free there what it uses. The interpreter waits for it at exit.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()

@@ -116,7 +116,7 @@ def _collect(pending: dict[Future[Result], int], outcomes: dict[int, Outcome], r
 
 
 class _Calls:
-    """Calls of `triples` and `run` in threads, and what each of them may use."""
+    """Calls of `triples` and `run` in threads, with the threads and the GPU of each call."""
 
     def __init__(self, workers: int | None, options: Options, molecules: int) -> None:
         """`molecules`: their number; 0: not known."""

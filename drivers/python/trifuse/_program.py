@@ -18,7 +18,7 @@ _ERRORS: dict[int, type[Error]] = {1: InputError, 2: UsageError, 3: ResourceErro
 
 
 class Plan:
-    """A predicted job: memory, bytes moved, time, efficiency. It prints itself."""
+    """A predicted job: memory, bytes moved, time, efficiency. print() shows the report."""
 
     def __init__(self, text: str, report: Mapping[str, Any]) -> None:
         self._text, self._report = text, dict(report)

@@ -132,7 +132,7 @@ def energies(x: Sequence[float], curves: Mapping[str, Sequence[float | Result]],
 
 
 def _joined(spans: Sequence[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
-    """Spans (begin, length) in ascending order, of which those less than `gap` apart are one."""
+    """Spans (begin, length) in ascending order. Spans less than `gap` apart are joined."""
     joined: list[tuple[float, float]] = []
     for begin, length in spans:
         if joined and begin - sum(joined[-1]) < gap:

@@ -136,13 +136,13 @@ class patch(contextlib.AbstractContextManager["patch"]):
 
 
 def unpatch() -> None:
-    """Gives PySCF its own triples back."""
+    """Restores PySCF's own triples."""
     for name, original in _originals.items():
         setattr(importlib.import_module(name), "kernel", original)
 
 
 def _replacement(original: Callable[..., float], options: ObjectOptions) -> Callable[..., float]:
-    """A function that takes the place of a `kernel` of PySCF."""
+    """A function that replaces a `kernel` of PySCF."""
 
     def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
         try:
@@ -166,7 +166,7 @@ def solve_regularized_ccsd(mycc: Any, omega2: float, eris: Any = None) -> Any:
 
 
 class _Ordered:
-    """An array of PySCF whose orbitals the dump has in another order, or an array that PySCF unpacks."""
+    """An array of PySCF in the order of the dump's orbitals. Elements of a packed array are unpacked when they are read."""
 
     def __init__(self, array: Any, orders: list[Any]) -> None:
         self._values, self._orders = array.values, orders

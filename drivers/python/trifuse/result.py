@@ -43,7 +43,7 @@ class Check(NamedTuple):
 
 
 class Result:
-    """The result of a run. It prints itself, and float() gives E(T) in hartree.
+    """The result of a run. print() shows it, and float() gives E(T) in hartree.
 
     >>> result = Result({"energies": [{"omega2": 0.0, "E[T]": -0.0031, "E(T)": -0.0030, "method": "CCSD(T)",
     ...                                "ccsd_t_energy": None, "spin_cases": {}}]})

@@ -27,7 +27,7 @@ def declarations(header: pathlib.Path) -> str:
 
 
 def of_namespace(text: str) -> str:
-    """The text in the namespace itself, without what is in classes and functions."""
+    """The text in the namespace itself, without the contents of classes and functions."""
     kept, depth = [], 0
     for character in text:
         depth -= character == "}"

@@ -1,4 +1,4 @@
-"""Recipe for Spack, which builds the clone that it stands in:
+"""Recipe for Spack, which builds the clone that contains it:
 
     spack repo add drivers/spack
     spack install trifuse +cuda cuda_arch=90
