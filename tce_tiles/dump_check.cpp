@@ -55,7 +55,7 @@ class DumpChecker final : public SourceCheck {
  public:
   DumpChecker(const DenseInput& input, const DumpCheck& check)
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
-    if (check.integrals && input.factor_source != nullptr) input.factor_source->load();
+    if (check.integrals && input.factor_source != nullptr) input.factor_source->load(check.stop);
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
@@ -89,8 +89,8 @@ class DumpChecker final : public SourceCheck {
   }
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
-  /// The factors that make ovvv needless; null if there are none. If irreps forbid elements of ovvv, each element must
-  /// be computed and checked.
+  /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
+  /// and the factors limit their size. If irreps forbid integrals, each integral must be computed and checked.
   const FactorSource* factors(const DenseInput& input) const {
     return header_.symmetry ? nullptr : input.factor_source.get();
   }
@@ -102,7 +102,6 @@ class DumpChecker final : public SourceCheck {
   void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
-  void add_factors(const FactorSpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
@@ -219,16 +218,12 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     const ArraySpec* const ovov = ovov_of(spec);
     ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
   }
+  if (own.empty() || factors(input_) != nullptr) return;
   for (const ArraySpec& spec : own) {
     const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
-  if (own.empty()) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
-  if (factors(input_) == nullptr) return;
-  for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
-    if (spec.symmetric() && space_of(spec.p) == Space::particle) add_factors(spec);
-  }
 }
 
 /// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large
@@ -257,19 +252,6 @@ void DumpChecker::add_boxes(const ArraySpec& spec) {
   for (const BoxIndex& at : array.begins()) {
     jobs_[0].push_back(
         [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
-  }
-}
-
-/// Adds the check that no element of ovvv can be too large. The elements (ia|ia) are in ovov.
-void DumpChecker::add_factors(const FactorSpec& spec) {
-  constexpr std::int64_t step = 16;
-  const std::int64_t v = header_.size(spec.p);
-  for (std::int64_t begin = 0; begin < v; begin += step) {
-    const std::int64_t count = std::min(step, v - begin);
-    jobs_[0].push_back([this, spec, begin, count, v](ThreadBuffers&) {
-      const double largest = largest_square(*input_.factor_source, spec.p, begin, count, v);
-      check_size(largest, largest_integral, own_.label(spec.name));
-    });
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -17,9 +18,13 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/free_memory.hpp"
+#include "cxx/base/large_pages.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
+#include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_arrays.hpp"
+#include "tce_tiles/dump_boxes.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
@@ -46,9 +51,10 @@ class Factors {
         p_count_(p_count),
         q_count_(q_count) {}
 
-  /// Reads the factors if they have not been read. Thread-safe. Throws InputError if the elements are not valid.
-  void load() {
-    std::call_once(loaded_, [&] { read(*array_); });
+  /// Reads the factors if they have not been read. Thread-safe. Throws InputError if the elements are not valid, and
+  /// Interrupted if `stop` is not null and becomes true.
+  void load(const std::atomic<bool>* stop) {
+    std::call_once(loaded_, [&] { read(*array_, stop); });
   }
 
   std::int64_t auxiliary() const { return auxiliary_; }
@@ -79,41 +85,85 @@ class Factors {
     return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
   }
 
-  void read(const DenseArray& array) {
+  /// A box of the file is `auxiliary_at_once` elements along the auxiliary functions. These elements are neighbours in
+  /// a row: with few of them, threads would write into the same cache lines again and again.
+  void read(const DenseArray& array, const std::atomic<bool>* stop) {
     const std::int64_t rows = symmetric_ ? pair_count(p_count_) : p_count_ * q_count_;
     require_memory(rows, array.label());
     rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
-    const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
-    constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
-    const std::int64_t slab = std::clamp<std::int64_t>(slab_doubles / std::max<std::int64_t>(1, pairs), 1, 64);
-    const auto slabs = static_cast<std::size_t>((auxiliary_ + slab - 1) / slab);
-    share_with_turns<Buffer>(slabs, available_threads(), false, [&](std::size_t n, Buffer& buffer, auto&) {
-      const std::int64_t begin = static_cast<std::int64_t>(n) * slab, count = std::min(slab, auxiliary_ - begin);
-      buffer.reserve(static_cast<std::size_t>(count * pairs));
-      const std::span<double> read = buffer.span().first(static_cast<std::size_t>(count * pairs));
+    advise_large_pages(rows_.data(), rows_.size() * sizeof(double));
+    const bool packed = array.shape().size() == 2;
+    // A square needs whole planes for the comparison of both triangles. Other boxes have about 2^20 elements. Their
+    // rows do not begin at multiples of a page, where few lines of a cache could hold them.
+    const std::int64_t planes = array.shape()[1], width = packed ? 1 : q_count_;
+    const bool square = symmetric_ && !packed;
+    constexpr std::int64_t row_elements = (std::int64_t{1} << 15) - 8;
+    const std::int64_t auxiliary_at_once = square ? 8 : 32;
+    const std::int64_t planes_at_once =
+        square ? planes : std::clamp<std::int64_t>(row_elements / std::max<std::int64_t>(1, width), 1, planes);
+    const std::int64_t boxes = (planes + planes_at_once - 1) / planes_at_once,
+                       steps = (auxiliary_ + auxiliary_at_once - 1) / auxiliary_at_once;
+    const auto all = static_cast<std::size_t>(boxes * steps);
+    share_among_threads<Buffer>(all, available_threads(), [&](std::size_t n, Buffer& buffer) {
+      stop_reading(stop);
+      const auto number = static_cast<std::int64_t>(n);
+      const std::int64_t begin = number / boxes * auxiliary_at_once, first = number % boxes * planes_at_once;
       std::vector<std::int64_t> offset(array.shape().size(), 0), extent(array.shape().begin(), array.shape().end());
       offset[0] = begin;
-      extent[0] = count;
-      array.read(offset, extent, read);
-      check_finite(read, array.label());
-      store(read.data(), begin, count, pairs, array);
+      extent[0] = std::min(auxiliary_at_once, auxiliary_ - begin);
+      offset[1] = first;
+      extent[1] = std::min(planes_at_once, planes - first);
+      const auto size = static_cast<std::size_t>(extent[0] * extent[1] * width);
+      buffer.reserve(size);
+      const std::span<double> box = buffer.span().first(size);
+      array.read(offset, extent, box);
+      check_finite(box, array.label());
+      square ? store_square(box.data(), begin, extent[0], array)
+             : store_rows(box.data(), begin, extent[0], first * width, extent[1] * width);
     });
+    check_squares(rows, array.label());
   }
 
-  /// Stores elements for the auxiliary functions from `begin` on. `read` [count,pairs].
-  void store(const double* read, std::int64_t begin, std::int64_t count, std::int64_t pairs, const DenseArray& array) {
-    const bool packed = array.shape().size() == 2;
+  /// Stores elements of the auxiliary functions [begin, begin + count) of consecutive rows from `first` on. `box`
+  /// [count,rows].
+  void store_rows(const double* box, std::int64_t begin, std::int64_t count, std::int64_t first, std::int64_t rows) {
+    for (std::int64_t n = 0; n < rows; ++n) {
+      double* const to = rows_.data() + (first + n) * auxiliary_ + begin;
+      for (std::int64_t k = 0; k < count; ++k) to[k] = box[k * rows + n];
+    }
+  }
+
+  /// Stores the lower triangle of whole planes and compares it with the upper triangle. `planes`
+  /// [count,p_count,p_count].
+  void store_square(const double* planes, std::int64_t begin, std::int64_t count, const DenseArray& array) {
+    const std::int64_t size = p_count_ * q_count_;
     for (std::int64_t p = 0; p < p_count_; ++p) {
-      const std::int64_t q_end = symmetric_ ? p + 1 : q_count_;
-      for (std::int64_t q = 0; q < q_end; ++q) {
-        const std::int64_t from = packed ? number_of(p, q) : p * q_count_ + q;
+      for (std::int64_t q = 0; q <= p; ++q) {
         double* const to = rows_.data() + number_of(p, q) * auxiliary_ + begin;
-        for (std::int64_t k = 0; k < count; ++k) to[k] = read[k * pairs + from];
-        if (packed || !symmetric_ || p == q) continue;
-        const double* const mirrored = read + q * q_count_ + p;
-        for (std::int64_t k = 0; k < count; ++k) check_symmetry(to[k], mirrored[k * pairs], begin + k, p, q, array);
+        const double *const lower = planes + p * q_count_ + q, *const upper = planes + q * q_count_ + p;
+        for (std::int64_t k = 0; k < count; ++k) {
+          to[k] = lower[k * size];
+          check_symmetry(to[k], upper[k * size], begin + k, p, q, array);
+        }
       }
     }
+  }
+
+  /// Throws InputError if an integral (pq|pq) is beyond any reasonable size. No integral (pq|rs) is larger than the
+  /// root of (pq|pq) (rs|rs).
+  void check_squares(std::int64_t rows, const ArrayLabel& label) const {
+    constexpr std::int64_t at_once = 256;
+    const auto parts = static_cast<std::size_t>((rows + at_once - 1) / at_once);
+    share_in_turns(parts, available_threads(), [&](std::size_t n) {
+      const std::int64_t begin = static_cast<std::int64_t>(n) * at_once, end = std::min(rows, begin + at_once);
+      for (std::int64_t row = begin; row < end; ++row) {
+        const double* const factors = rows_.data() + row * auxiliary_;
+        double square = 0.0;
+#pragma omp simd reduction(+ : square)
+        for (std::int64_t x = 0; x < auxiliary_; ++x) square += factors[x] * factors[x];
+        check_size(square, largest_integral, label);
+      }
+    });
   }
 
   static void check_symmetry(double x, double y, std::int64_t auxiliary, std::int64_t p, std::int64_t q,
@@ -146,8 +196,8 @@ class ArrayOfFactors final : public DenseArray {
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
             std::span<double> out) const override {
     if (out.empty()) return;
-    left_->load();
-    right_->load();
+    left_->load(nullptr);
+    right_->load(nullptr);
     const std::int64_t auxiliary = left_->auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
     thread_local Buffer all_left, some_left, some_right;
     all_left.reserve(static_cast<std::size_t>(pairs * auxiliary));
@@ -196,14 +246,14 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   std::int64_t auxiliary() const override { return auxiliary_; }
-  void load() const override {
-    for (const auto& [pair, factors] : factors_) factors->load();
+  void load(const std::atomic<bool>* stop) const override {
+    for (const auto& [pair, factors] : factors_) factors->load(stop);
   }
 
   void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override {
     if (out.empty()) return;
     Factors& factors = *factors_of(p.orbital_class, d.orbital_class);
-    factors.load();
+    factors.load(nullptr);
     // Whole cache lines are read and written: `width` rows with `width` auxiliary functions at a time.
     constexpr std::int64_t width = 8;
     for (std::int64_t n = 0; n < p.count; ++n) {
@@ -225,7 +275,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
     if (out.empty()) return;
     Factors& factors = *factors_of(h.orbital_class, p.orbital_class);
-    factors.load();
+    factors.load(nullptr);
     double* to = out.data();
     for (std::int64_t n = 0; n < h.count; ++n) {
       for (std::int64_t k = 0; k < p.count; ++k)

@@ -99,21 +99,4 @@ std::vector<double> FactorSingles::take_residual(int u, int threads) {
   return residual;
 }
 
-double largest_square(const FactorSource& factors, OrbitalClass particles, std::int64_t begin, std::int64_t count,
-                      std::int64_t virtuals) {
-  thread_local Buffer buffer;
-  std::vector<double> squares(at(virtuals));
-  double largest = 0.0;
-  for (std::int64_t b = begin; b < begin + count; ++b) {
-    const std::span<double> of_b = doubles(buffer, factors.auxiliary() * virtuals);
-    factors.read_vv({particles, b, 1}, {particles, 0, virtuals}, of_b);
-    std::fill(squares.begin(), squares.end(), 0.0);
-    for (std::size_t q = 0; q < of_b.size(); q += squares.size()) {
-      for (std::size_t c = 0; c < squares.size(); ++c) squares[c] += of_b[q + c] * of_b[q + c];
-    }
-    largest = std::max(largest, *std::max_element(squares.begin(), squares.end()));
-  }
-  return largest;
-}
-
 }  // namespace trifuse

@@ -42,9 +42,4 @@ class FactorSingles {
   std::array<std::vector<Buffer>, 2> sums_;  ///< by spin: Y_n[f,Q] for each n; empty for orbitals without a sum
 };
 
-/// The largest (bc|bc) = sum_Q B[Q,b,c]^2 for the particles b in [begin, begin + count) of a class, which has
-/// `virtuals` orbitals, in hartree. No integral (pq|bc) is larger than the root of (pq|pq) (bc|bc).
-double largest_square(const FactorSource& factors, OrbitalClass particles, std::int64_t begin, std::int64_t count,
-                      std::int64_t virtuals);
-
 }  // namespace trifuse

@@ -4,9 +4,10 @@
 
 namespace trifuse {
 
-void InterruptibleFactors::load() const {
+void InterruptibleFactors::load(const std::atomic<bool>* stop) const {
+  stop_reading(stop);
   stop_reading(&stop_);
-  source_->load();
+  source_->load(&stop_);
 }
 void InterruptibleFactors::read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const {
   stop_reading(&stop_);

@@ -14,7 +14,8 @@ class InterruptibleFactors final : public FactorSource {
   InterruptibleFactors(const FactorSource* source, const std::atomic<bool>& stop) : source_(source), stop_(stop) {}
 
   std::int64_t auxiliary() const override { return source_->auxiliary(); }
-  void load() const override;
+  /// Looks at `*stop` once, then at the stop of this object.
+  void load(const std::atomic<bool>* stop) const override;
   void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override;
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
 

@@ -313,10 +313,7 @@ void PanelLoader::load_factors(const FactorSource& source) {
     if (factors && own_.contains(extent)) slabs.push_back({key, extent});
   });
   const TileSpace& space = layout_.tiles();
-  const auto orbitals = [&](OrbitalClass c, std::int64_t offset, std::int64_t size) {
-    return ClassOrbitals{c, offset - space[space.first(c)].offset, size};
-  };
-  const auto of_tile = [&](int t) { return orbitals(space[t].orbital_class, space[t].offset, space[t].size); };
+  const auto of_tile = [&](int t) { return orbitals_of(space, space[t]); };
   share_in_turns(slabs.size(), available_threads(), [&](std::size_t n) {
     const auto& [key, extent] = slabs[n];
     const std::span<double> out(own_.data(extent), static_cast<std::size_t>(extent.doubles));
@@ -325,7 +322,7 @@ void PanelLoader::load_factors(const FactorSource& source) {
     } else {
       const OrbitalClass particles = space[key.tiles[0]].orbital_class;
       const TileSpace::Range d = space.range(particles, key.tiles[1]);
-      source.read_vv(of_tile(key.tiles[0]), orbitals(particles, d.offset, d.size), out);
+      source.read_vv(of_tile(key.tiles[0]), {particles, d.offset - space[space.first(particles)].offset, d.size}, out);
     }
     bytes_read_ += static_cast<std::int64_t>(out.size_bytes());
   });
@@ -417,7 +414,7 @@ void PanelLoader::load_vvoo(const Problem& problem) {
 }
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
-  if (problem.right->factors() != nullptr) problem.right->factors()->load();
+  if (problem.right->factors() != nullptr) problem.right->factors()->load(nullptr);
   load_amplitudes(*problem.right, AmplitudeSide::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);

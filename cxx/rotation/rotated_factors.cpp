@@ -114,10 +114,6 @@ void RotatedFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std
   for (std::int64_t n = 0; n < h.count; ++n, from += v * auxiliary_) to = std::copy_n(from, p.count * auxiliary_, to);
 }
 
-ClassOrbitals RotatedFactors::orbitals_of(const Tile& tile) const {
-  return {tile.orbital_class, tile.offset - tiles_[tiles_.first(tile.orbital_class)].offset, tile.size};
-}
-
 void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> block) const {
   std::fill(block.begin(), block.end(), 0.0);
   const std::array<Tile, 4> tile{tiles_[tiles[0]], tiles_[tiles[1]], tiles_[tiles[2]], tiles_[tiles[3]]};
@@ -125,8 +121,8 @@ void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> 
   const std::array<std::int64_t, 2> stride{tile[1].size * nh * nd, nh * nd};
   // Adds sign * (x h|y d) to the block [g3,g4,h,d]. `x`, `y`: positions of the particles.
   const auto add = [&](std::size_t x, std::size_t y, double sign) {
-    const ClassOrbitals of_x = orbitals_of(tile[x]), of_y = orbitals_of(tile[y]), of_h = orbitals_of(tile[2]),
-                        of_d = orbitals_of(tile[3]);
+    const ClassOrbitals of_x = orbitals_of(tiles_, tile[x]), of_y = orbitals_of(tiles_, tile[y]),
+                        of_h = orbitals_of(tiles_, tile[2]), of_d = orbitals_of(tiles_, tile[3]);
     const std::int64_t vx = tiles_.orbitals(of_x.orbital_class), vd = tiles_.orbitals(of_d.orbital_class);
     for (std::int64_t q = 0; q < of_y.count; ++q) {
       const double* const vv = of_class(of_d.orbital_class).vv.data() + (of_y.begin + q) * auxiliary_ * vd + of_d.begin;

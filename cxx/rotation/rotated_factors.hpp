@@ -40,7 +40,6 @@ class RotatedFactors final : public FactorSource {
     Buffer ov;  ///< [h,p,Q]
   };
   const OfSpin& of_class(OrbitalClass c) const { return spins_.at(spin_of(c)); }
-  ClassOrbitals orbitals_of(const Tile& tile) const;
 
   TileSpace tiles_;
   const FactorSource& factors_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -150,11 +151,114 @@ TEST(FactorArrays, AreReadOnceAndOnlyWhenTheyAreUsed) {
   integrals->read_all(box);
   EXPECT_EQ(reads, 2);  // not factors_vv
   EXPECT_EQ(box, std::vector<double>(8, 0.5));
-  input.factor_source->load();
+  input.factor_source->load(nullptr);
   EXPECT_EQ(reads, 3);
-  input.factor_source->load();
+  input.factor_source->load(nullptr);
   integrals->read_all(box);
   EXPECT_EQ(reads, 3);
+}
+
+/// Made-up factors, as a caller delivers them box by box.
+struct DeliveredFactors {
+  std::int64_t auxiliary, occupied, virtuals;
+  bool vv_packed;
+  double scale = 1.0;
+  const char* scaled = "";  ///< the factors that are multiplied by `scale`
+  int reads = 0;
+  std::int64_t fewest = 1000;                    ///< auxiliary functions in a box
+  std::atomic<bool> stop{false}, stops = false;  ///< `stop` becomes true when a box is read, if `stops` is true
+
+  static double element(std::int64_t x, std::int64_t p, std::int64_t q) {
+    const double n = static_cast<double>(std::max(p, q)), m = static_cast<double>(std::min(p, q));
+    return std::sin(0.7 * static_cast<double>(x) + 0.31 * n + 0.013 * m * m);
+  }
+  CallerArray array(const char* name, std::int64_t p_count, std::int64_t q_count, bool packed) {
+    CallerArray described;
+    described.name = name;
+    described.shape = {auxiliary, p_count, q_count};
+    if (packed) described.shape = {auxiliary, p_count * (p_count + 1) / 2};
+    described.reader = [this, name = std::string(name), packed](auto offset, auto count, std::span<double> box) {
+      ++reads;
+      fewest = std::min<std::int64_t>(fewest, count[0]);
+      if (stops) stop = true;
+      std::size_t n = 0;
+      for (std::int64_t x = offset[0]; x < offset[0] + count[0]; ++x) {
+        std::int64_t row = 0, pair = offset[1];
+        while (packed && pair > row) pair -= ++row;
+        for (std::int64_t p = offset[1]; p < offset[1] + count[1]; ++p, ++pair) {
+          if (packed && pair > row) pair -= ++row;
+          for (std::int64_t k = 0; k < (packed ? 1 : count[2]); ++k) {
+            const double value = packed ? element(x, row, pair) : element(x, p, offset[2] + k);
+            box[n++] = (name == scaled ? scale : 1.0) * value;
+          }
+        }
+      }
+    };
+    return described;
+  }
+  DenseInput input() {
+    DenseInput result;
+    result.header.energies = {std::vector<double>(at(occupied), -1.0), std::vector<double>(at(occupied), -1.0),
+                              std::vector<double>(at(virtuals), 1.0), std::vector<double>(at(virtuals), 1.0)};
+    result.arrays =
+        std::make_shared<CallerArrays>("caller", std::vector{array("factors_oo", occupied, occupied, false),
+                                                             array("factors_ov", occupied, virtuals, false),
+                                                             array("factors_vv", virtuals, virtuals, vv_packed)});
+    use_factors(result);
+    return result;
+  }
+};
+
+// A row of a pair has its auxiliary functions side by side. If a box had few of them, each line of the cache would be
+// written many times.
+TEST(FactorArrays, AreReadInBoxesOfWholeCacheLines) {
+  for (const bool vv_packed : {false, true}) {
+    DeliveredFactors made{96, 130, 270, vv_packed};
+    const DenseInput input = made.input();
+    const FactorSource& factors = *input.factor_source;
+    factors.load(nullptr);
+    EXPECT_EQ(made.fewest, 8);
+    // oo: a box for 8 functions; ov: two boxes for 32; vv: two packed ones, or one for 8.
+    EXPECT_EQ(made.reads, 12 + 6 + (vv_packed ? 6 : 12));
+    std::vector<double> vv(at(made.auxiliary * made.virtuals)), ov(vv.size());
+    const ClassOrbitals all{OrbitalClass::particle_alpha, 0, made.virtuals};
+    int wrong = 0;
+    for (std::int64_t p = 0; p < made.virtuals; p += 7) {
+      factors.read_vv({OrbitalClass::particle_alpha, p, 1}, all, vv);
+      const std::int64_t h = std::min(p, made.occupied - 1);
+      factors.read_ov({OrbitalClass::hole_alpha, h, 1}, all, ov);
+      for (std::int64_t q = 0; q < made.virtuals; ++q) {
+        for (std::int64_t x = 0; x < made.auxiliary; ++x) {
+          wrong += vv[at(x * made.virtuals + q)] == DeliveredFactors::element(x, p, q) ? 0 : 1;
+          wrong += ov[at(q * made.auxiliary + x)] == DeliveredFactors::element(x, h, q) ? 0 : 1;
+        }
+      }
+    }
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(FactorArrays, OfIntegralsBeyondAnyReasonableSizeAreRefused) {
+  for (const char* const name : {"factors_oo", "factors_ov", "factors_vv"}) {
+    DeliveredFactors made{40, 3, 4, true, 100.0, name};
+    EXPECT_NO_THROW(made.input().factor_source->load(nullptr)) << name;
+    made.scale = 3000.0;
+    const DenseInput input = made.input();
+    expect_failure<InputError>([&] { input.factor_source->load(nullptr); }, std::string("in array '") + name + "' is ");
+    expect_failure<InputError>([&] { input.factor_source->load(nullptr); }, "beyond any reasonable size");
+  }
+}
+
+TEST(FactorArrays, StopBeingReadOnRequest) {
+  DeliveredFactors made{96, 130, 270, true};
+  made.stops = true;
+  const DenseInput input = made.input();
+  EXPECT_THROW(input.factor_source->load(&made.stop), Interrupted);
+  EXPECT_LT(made.reads, 12);
+  made.stops = made.stop = false;
+  made.reads = 0;
+  input.factor_source->load(&made.stop);
+  EXPECT_EQ(made.reads, 24);
 }
 
 TEST_F(ArraysFromFactors, StoredArraysStayWhatTheyAre) {

@@ -96,26 +96,5 @@ TEST(FactorSingles, AreTheSumOverTheIntegrals) {
   }
 }
 
-TEST(FactorSingles, TheLargestSquareIsFoundInAnyRange) {
-  const auto source = molecule(true);
-  const FactorSource& factors = *source->factors();
-  const std::int64_t v = virtuals[0], auxiliary = factors.auxiliary();
-  std::vector<double> all(at(v * auxiliary * v));
-  factors.read_vv({OrbitalClass::particle_alpha, 0, v}, {OrbitalClass::particle_alpha, 0, v}, all);
-  for (std::int64_t begin = 0; begin < v; ++begin) {
-    for (std::int64_t end = begin + 1; end <= v; ++end) {
-      double largest = 0.0;
-      for (std::int64_t b = begin; b < end; ++b) {
-        for (std::int64_t c = 0; c < v; ++c) {
-          double sum = 0.0;
-          for (std::int64_t x = 0; x < auxiliary; ++x) sum += std::pow(all[at((b * auxiliary + x) * v + c)], 2);
-          largest = std::max(largest, sum);
-        }
-      }
-      EXPECT_NEAR(largest_square(factors, OrbitalClass::particle_alpha, begin, end - begin, v), largest, 1e-15);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace trifuse::testing

@@ -22,7 +22,7 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   std::vector<double> ov(3 * 4 * 12), vv(4 * 12 * 4), found_ov(ov.size()), found_vv(vv.size()), block(5 * 5 * 3 * 3);
   source->factors()->read_ov(holes, particles, ov);
   source->factors()->read_vv(particles, particles, vv);
-  factors.load();
+  factors.load(nullptr);
   factors.read_ov(holes, particles, found_ov);
   factors.read_vv(particles, particles, found_vv);
   EXPECT_EQ(found_ov, ov);
@@ -30,7 +30,7 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   const int p = source->tiles().hole_tiles();
   interruptible.read_t2(p, p, 0, 0, block);
   stop = true;
-  EXPECT_THROW(factors.load(), Interrupted);
+  EXPECT_THROW(factors.load(nullptr), Interrupted);
   EXPECT_THROW(factors.read_ov(holes, particles, found_ov), Interrupted);
   EXPECT_THROW(factors.read_vv(particles, particles, found_vv), Interrupted);
   EXPECT_THROW(interruptible.read_t2(p, p, 0, 0, block), Interrupted);
