@@ -13,6 +13,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/factor_source.hpp"
 #include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
@@ -51,12 +52,13 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
 /// A block that is read and hashed separately, so that threads and ranks can share the work.
 struct HashedBlock {
   const TileSource* source;
-  enum class Tensor { t1, t2, v2 } tensor;
+  enum class Tensor { t1, t2, v2, factors_vv, factors_ov } tensor;
   std::array<int, 4> tiles;
   std::int64_t size;  ///< doubles
 
   void read(std::span<double> block) const {
     const auto [p, q, r, s] = tiles;
+    const TileSpace& space = source->tiles();
     switch (tensor) {
       case Tensor::t1:
         return source->read_t1(p, q, block);
@@ -64,21 +66,66 @@ struct HashedBlock {
         return source->read_t2(p, q, r, s, block);
       case Tensor::v2:
         return source->read_v2(p, q, r, s, block);
+      case Tensor::factors_vv:
+        return source->factors()->read_vv(orbitals_of(space, space[p]), orbitals_of(space, space[q]), block);
+      case Tensor::factors_ov:
+        return source->factors()->read_ov(orbitals_of(space, space[p]), orbitals_of(space, space[q]), block);
     }
   }
 };
 
+/// Adds the factors that give all integrals with two particles or more. They are symmetric. In a restricted space the
+/// factors of beta orbitals are those of alpha orbitals.
+void add_factors(std::vector<HashedBlock>& blocks, const TileSource& source) {
+  const TileSpace& space = source.tiles();
+  const std::int64_t auxiliary = source.factors()->auxiliary();
+  for (int p = space.hole_tiles(); p < space.size(); ++p) {
+    if (space.restricted() && space[p].spin() == Spin::beta) continue;
+    for (int q = 0; q <= p; ++q) {
+      if (space[q].spin() != space[p].spin()) continue;
+      const std::int64_t size = auxiliary * space[p].size * space[q].size;
+      if (space[q].space() == Space::hole) {
+        blocks.push_back({&source, HashedBlock::Tensor::factors_ov, {q, p}, size});
+      } else {
+        blocks.push_back({&source, HashedBlock::Tensor::factors_vv, {p, q}, size});
+      }
+    }
+  }
+}
+
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
+  const bool factors = integrals && source.factors() != nullptr;
   const auto add = [&](const BlockIndex& index, HashedBlock::Tensor tensor) {
     for (const Block& block : index.blocks()) {
       if (tensor != HashedBlock::Tensor::t1 && !tells(source, block.tiles)) continue;
+      // To compute the integrals of factors would take as many operations as to make all panels.
+      const bool of_factors = tensor == HashedBlock::Tensor::v2 && factors;
+      if (of_factors && space[block.tiles[0]].space() == Space::particle) continue;
       blocks.push_back({&source, tensor, block.tiles, block.size});
     }
   };
   add(t1_blocks(space), HashedBlock::Tensor::t1);
   add(t2_blocks(space), HashedBlock::Tensor::t2);
   if (integrals) add(triples_v2_blocks(space), HashedBlock::Tensor::v2);
+  if (factors) add_factors(blocks, source);
+}
+
+/// Divides blocks into runs: the first block of each run. Successive blocks share rows of a dump, so a thread takes up
+/// to 64 of them at a time.
+std::vector<std::size_t> runs_of(const std::vector<HashedBlock>& blocks) {
+  constexpr std::size_t most_blocks = 64;
+  constexpr std::int64_t most_doubles = std::int64_t{1} << 22;
+  std::vector<std::size_t> begins;
+  std::int64_t doubles = 0;
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    if (begins.empty() || n - begins.back() == most_blocks || doubles + blocks[n].size > most_doubles) {
+      begins.push_back(n);
+      doubles = 0;
+    }
+    doubles += blocks[n].size;
+  }
+  return begins;
 }
 
 /// Splits a hash into four doubles of 32 bits each. They stay exact when ranks add zeros.
@@ -101,9 +148,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
   constexpr std::int64_t max_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
       concurrent ? std::clamp<std::int64_t>(max_buffered / largest, 1, available_threads()) : 1;
-  // Successive blocks share rows of a dump, so a thread takes 64 of them at a time.
-  constexpr std::size_t at_once = 64;
-  const std::size_t runs = (blocks.size() + at_once - 1) / at_once;
+  const std::vector<std::size_t> begins = runs_of(blocks);
   const auto hash_block = [&](std::size_t n, Buffer& buffer) {
     const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);
@@ -115,11 +160,11 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
     std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
   };
   // One of every `ranks` runs belongs to this rank.
-  const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
+  const std::size_t mine = (begins.size() + ranks - 1 - rank) / ranks;
   share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
     const std::size_t run = rank + which * ranks;
-    const std::size_t end = std::min(blocks.size(), (run + 1) * at_once);
-    for (std::size_t n = run * at_once; n < end; ++n) hash_block(n, buffer);
+    const std::size_t end = run + 1 < begins.size() ? begins[run + 1] : blocks.size();
+    for (std::size_t n = begins[run]; n < end; ++n) hash_block(n, buffer);
   });
   return numbers;
 }
@@ -128,7 +173,9 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
 
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
+  const FactorSource* const factors = problem.right->factors();
   run_collectively(communicator, [&] {
+    if (factors != nullptr) factors->load(nullptr);
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
     if (problem.two_sided()) add_blocks(blocks, *problem.left, false);
@@ -138,6 +185,7 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;
   hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
+  if (factors != nullptr) hash.add("; factors");
   if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());
