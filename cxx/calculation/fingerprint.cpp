@@ -52,13 +52,12 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
 /// A block that is read and hashed separately, so that threads and ranks can share the work.
 struct HashedBlock {
   const TileSource* source;
-  enum class Tensor { t1, t2, v2, factors_vv, factors_ov } tensor;
+  enum class Tensor { t1, t2, v2 } tensor;
   std::array<int, 4> tiles;
   std::int64_t size;  ///< doubles
 
   void read(std::span<double> block) const {
     const auto [p, q, r, s] = tiles;
-    const TileSpace& space = source->tiles();
     switch (tensor) {
       case Tensor::t1:
         return source->read_t1(p, q, block);
@@ -66,40 +65,18 @@ struct HashedBlock {
         return source->read_t2(p, q, r, s, block);
       case Tensor::v2:
         return source->read_v2(p, q, r, s, block);
-      case Tensor::factors_vv:
-        return source->factors()->read_vv(orbitals_of(space, space[p]), orbitals_of(space, space[q]), block);
-      case Tensor::factors_ov:
-        return source->factors()->read_ov(orbitals_of(space, space[p]), orbitals_of(space, space[q]), block);
     }
   }
 };
 
-/// Adds the factors that give all integrals with two particles or more. They are symmetric. In a restricted space the
-/// factors of beta orbitals are those of alpha orbitals.
-void add_factors(std::vector<HashedBlock>& blocks, const TileSource& source) {
-  const TileSpace& space = source.tiles();
-  const std::int64_t auxiliary = source.factors()->auxiliary();
-  for (int p = space.hole_tiles(); p < space.size(); ++p) {
-    if (space.restricted() && space[p].spin() == Spin::beta) continue;
-    for (int q = 0; q <= p; ++q) {
-      if (space[q].spin() != space[p].spin()) continue;
-      const std::int64_t size = auxiliary * space[p].size * space[q].size;
-      if (space[q].space() == Space::hole) {
-        blocks.push_back({&source, HashedBlock::Tensor::factors_ov, {q, p}, size});
-      } else {
-        blocks.push_back({&source, HashedBlock::Tensor::factors_vv, {p, q}, size});
-      }
-    }
-  }
-}
-
+/// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes what makes
+/// the other ones, which would take as many operations as all panels.
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
   const bool factors = integrals && source.factors() != nullptr;
   const auto add = [&](const BlockIndex& index, HashedBlock::Tensor tensor) {
     for (const Block& block : index.blocks()) {
       if (tensor != HashedBlock::Tensor::t1 && !tells(source, block.tiles)) continue;
-      // To compute the integrals of factors would take as many operations as to make all panels.
       const bool of_factors = tensor == HashedBlock::Tensor::v2 && factors;
       if (of_factors && space[block.tiles[0]].space() == Space::particle) continue;
       blocks.push_back({&source, tensor, block.tiles, block.size});
@@ -108,7 +85,6 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
   add(t1_blocks(space), HashedBlock::Tensor::t1);
   add(t2_blocks(space), HashedBlock::Tensor::t2);
   if (integrals) add(triples_v2_blocks(space), HashedBlock::Tensor::v2);
-  if (factors) add_factors(blocks, source);
 }
 
 /// Divides blocks into runs: the first block of each run. Successive blocks share rows of a dump, so a thread takes up
@@ -136,6 +112,14 @@ std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
           static_cast<double>(hash[1] & low)};
 }
 
+/// Writes the hash of `values` to `numbers`.
+void write_hash(std::span<const double> values, double* numbers) {
+  Hash hash;
+  hash.add(values);
+  const auto found = as_numbers(hash.digest());
+  std::copy(found.begin(), found.end(), numbers);
+}
+
 /// Hashes the blocks of this rank. Returns [piece, number of hash]; the numbers of other ranks' blocks are zero.
 std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::size_t rank, std::size_t ranks) {
   std::vector<double> numbers(numbers_of_hash * blocks.size(), 0.0);
@@ -154,10 +138,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
     buffer.reserve(size);
     const std::span<double> block(buffer.data(), size);
     blocks[n].read(block);
-    Hash hash;
-    hash.add(block);
-    const auto found = as_numbers(hash.digest());
-    std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+    write_hash(block, numbers.data() + numbers_of_hash * n);
   };
   // One of every `ranks` runs belongs to this rank.
   const std::size_t mine = (begins.size() + ranks - 1 - rank) / ranks;
@@ -169,18 +150,59 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
   return numbers;
 }
 
+/// Hashes the factors of this rank that make integrals with two particles or more. Returns for each spin [holes +
+/// auxiliary functions, number of hash]; the numbers of other ranks' factors are zero.
+std::vector<double> hash_factors(const TileSource& source, std::int64_t rank, std::int64_t ranks) {
+  const FactorSource& factors = *source.factors();
+  const TileSpace& tiles = source.tiles();
+  const std::int64_t auxiliary = factors.auxiliary();
+  std::vector<double> all;
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (tiles.restricted() && spin == Spin::beta) continue;
+    const bool alpha = spin == Spin::alpha;
+    const OrbitalClass hole = alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta,
+                       particle = alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+    const std::int64_t o = tiles.orbitals(hole), v = tiles.orbitals(particle), first = o * rank / ranks;
+    std::vector<double> numbers(numbers_of_hash * static_cast<std::size_t>(o + auxiliary), 0.0);
+    const auto add = [&](std::int64_t n, const double* values, std::int64_t size) {
+      write_hash({values, static_cast<std::size_t>(size)},
+                 numbers.data() + numbers_of_hash * static_cast<std::size_t>(n));
+    };
+    share_among_threads<Buffer>(
+        static_cast<std::size_t>(o * (rank + 1) / ranks - first), available_threads(),
+        [&](std::size_t k, Buffer& buffer) {
+          const std::int64_t n = first + static_cast<std::int64_t>(k), size = v * auxiliary;
+          buffer.reserve(static_cast<std::size_t>(size));
+          factors.read_ov({hole, n, 1}, {particle, 0, v}, buffer.span().first(static_cast<std::size_t>(size)));
+          add(n, buffer.data(), size);
+        });
+    factors.visit_vv(particle, auxiliary * rank / ranks, auxiliary * (rank + 1) / ranks, available_threads(),
+                     [&](const FactorBand& band) {
+                       for (std::int64_t q = 0; q < band.count; ++q) {
+                         add(o + band.begin + q, band.planes + q * v * v, v * v);
+                       }
+                     });
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
   const FactorSource* const factors = problem.right->factors();
   run_collectively(communicator, [&] {
-    if (factors != nullptr) factors->load(nullptr);
+    const auto held = factors != nullptr ? factors->hold(nullptr) : nullptr;
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
     if (problem.two_sided()) add_blocks(blocks, *problem.left, false);
-    hashes = hash_blocks(blocks, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
-                         communicator != nullptr ? static_cast<std::size_t>(communicator->size()) : 1);
+    const int rank = communicator != nullptr ? communicator->rank() : 0;
+    const int ranks = communicator != nullptr ? communicator->size() : 1;
+    hashes = hash_blocks(blocks, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
+    if (factors == nullptr) return;
+    const std::vector<double> of_factors = hash_factors(*problem.right, rank, ranks);
+    hashes.insert(hashes.end(), of_factors.begin(), of_factors.end());
   });
   if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -46,13 +47,31 @@ std::vector<double> slab(int u, int s, std::int64_t n) {
   return tau;
 }
 
-/// The elements of the array (ie|fa) with i, e of spin s and f, a of spin u.
-std::vector<double> integrals(const TileSource& source, int s, int u) {
-  const std::string letters = "ab", suffix{'_', letters[at(s)], letters[at(s)], letters[at(u)], letters[at(u)]};
-  const auto array = dense_input_of(source)->arrays->array(source.tiles().restricted() ? "ovvv" : "ovvv" + suffix);
+/// The amplitudes of spin u, [o,v].
+std::vector<double> singles_of(int u) {
+  std::vector<double> t1;
+  for (std::int64_t k = 0; k < occupied[at(u)] * virtuals[at(u)]; ++k) {
+    t1.push_back(std::cos(static_cast<double>(5 * u + 3 * k)));
+  }
+  return t1;
+}
+
+std::vector<double> elements_of(const TileSource& source, const std::string& name) {
+  const auto array = dense_input_of(source)->arrays->array(name);
   std::vector<double> values(at(array->size()));
   array->read_all(values);
   return values;
+}
+
+/// The elements of the array (ie|fa) with i, e of spin s and f, a of spin u.
+std::vector<double> integrals(const TileSource& source, int s, int u) {
+  const std::string letters = "ab", suffix{'_', letters[at(s)], letters[at(s)], letters[at(u)], letters[at(u)]};
+  return elements_of(source, source.tiles().restricted() ? "ovvv" : "ovvv" + suffix);
+}
+
+/// The elements of the array (mn|fa) of spin u.
+std::vector<double> exchange_integrals(const TileSource& source, int u) {
+  return elements_of(source, exchange_arrays(source.tiles().restricted())[at(u)].name);
 }
 
 TEST(FactorSingles, AreTheSumOverTheIntegrals) {
@@ -60,12 +79,15 @@ TEST(FactorSingles, AreTheSumOverTheIntegrals) {
     const auto source = molecule(restricted);
     const int spins = restricted ? 1 : 2;
     for (const std::int64_t left_out : {std::int64_t{-1}, std::int64_t{1}}) {
-      FactorSingles singles(*source->factors(), occupied, virtuals);
+      FactorSingles singles(*dense_input_of(*source)->factor_source, occupied, virtuals);
       for (int u = 0; u < spins; ++u) {
         for (int s = 0; s < spins; ++s) {
           for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
             if (n != left_out) singles.add(u, s, n, slab(u, s, n).data());
           }
+        }
+        for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
+          if (n != left_out) singles.add_exchange(u, n, singles_of(u).data());
         }
       }
       for (int u = 0; u < spins; ++u) {
@@ -85,6 +107,17 @@ TEST(FactorSingles, AreTheSumOverTheIntegrals) {
                         amplitude(u, s, n, i, f, e) * ovvv[at(((i * v_s + e) * v_u + f) * v_u + a)];
                   }
                 }
+              }
+            }
+          }
+        }
+        const std::vector<double> oovv = exchange_integrals(*source, u), t1 = singles_of(u);
+        const std::int64_t o_u = occupied[at(u)];
+        for (std::int64_t n = 0; n < o_u; ++n) {
+          for (std::int64_t m = 0; n != left_out && m < o_u; ++m) {
+            for (std::int64_t f = 0; f < v_u; ++f) {
+              for (std::int64_t a = 0; a < v_u; ++a) {
+                wanted[at(n * v_u + a)] -= t1[at(m * v_u + f)] * oovv[at(((m * o_u + n) * v_u + f) * v_u + a)];
               }
             }
           }
