@@ -45,8 +45,12 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                                  p.shared_operands ? "one copy shared by all ranks" : "one copy in every rank",
                                  format_bytes(p.operand_bytes));
   if (p.factor_bytes > 0.0) {
-    text += fmt::format("             node: {} of factors of the input; each rank has {}\n",
+    text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",
                         format_bytes(p.node_factor_bytes), format_bytes(p.factor_bytes));
+    if (p.factor_check_bytes > p.factor_bytes) {
+      text += fmt::format("             rank: {} of factors while the input is checked, because of irreps\n",
+                          format_bytes(p.factor_check_bytes));
+    }
   }
   if (p.job.gpus == 0) return text + fmt::format("             peak: {} of each rank\n", format_bytes(p.peak_bytes));
   const GpuMemory& gpu = p.gpu;
@@ -316,6 +320,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                    {"node_bytes", p.node_bytes},
                                    {"factors_rank_bytes", p.factor_bytes},
                                    {"factors_node_bytes", p.node_factor_bytes},
+                                   {"factors_check_rank_bytes", p.factor_check_bytes},
                                    {"gpu", json_memory(p.gpu)}}},
                                  {"obstacles", p.obstacles}};
   if (!p.sample) return json;

@@ -21,6 +21,7 @@
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
 #include "tce_tiles/dump_slabs.hpp"
+#include "tce_tiles/factor_check.hpp"
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/small_arrays_check.hpp"
 
@@ -55,7 +56,7 @@ class DumpChecker final : public SourceCheck {
  public:
   DumpChecker(const DenseInput& input, const DumpCheck& check)
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
-    if (check.integrals && input.factor_source != nullptr) input.factor_source->load();
+    if (check.integrals) hold_factors(input);
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
@@ -89,12 +90,13 @@ class DumpChecker final : public SourceCheck {
   }
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
-  /// The factors that make ovvv needless; null if there are none. If irreps forbid elements of ovvv, each element must
-  /// be computed and checked.
-  const FactorSource* factors(const DenseInput& input) const {
+  /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
+  /// and the factors limit their size. If irreps forbid integrals, each integral must be computed and checked.
+  const DenseFactors* factors(const DenseInput& input) const {
     return header_.symmetry ? nullptr : input.factor_source.get();
   }
 
+  void hold_factors(const DenseInput& input);
   void read_small_arrays();
   bool find_equations();
   void set_up_singles();
@@ -102,7 +104,6 @@ class DumpChecker final : public SourceCheck {
   void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
-  void add_factors(const FactorSpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
@@ -113,6 +114,8 @@ class DumpChecker final : public SourceCheck {
   const DenseArrays& own_ = *input_.arrays;
   const DumpHeader& header_ = input_.header;
   DumpCheck check_;
+  std::vector<std::shared_ptr<const void>> held_;  ///< keeps the factors of holes in memory
+  std::optional<FactorCheck> factor_check_;
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
@@ -124,6 +127,13 @@ class DumpChecker final : public SourceCheck {
   std::mutex mutex_;                      ///< protects the sums in `measured_`
   Measurements measured_;
 };
+
+/// Keeps the factors that the check needs in memory, if the integrals of `input` come from factors.
+void DumpChecker::hold_factors(const DenseInput& input) {
+  if (input.factor_source == nullptr) return;
+  held_.push_back(input.factor_source->hold(check_.stop));
+  if (factors(input) == nullptr) input.factor_source->load_vv(check_.stop);
+}
 
 void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
@@ -183,11 +193,12 @@ void DumpChecker::set_up_singles() {
     virtuals[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
   }
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
+  hold_factors(input_of_integrals());
   slabs_.emplace(own_, arrays_of_integrals(), header_);
   slabs_->describe(problem);
   use_single_threaded_blas();
   singles_.emplace(std::move(problem), *slabs_, cached_slabs);
-  if (const FactorSource* const found = factors(input_of_integrals())) singles_->use_factors(*found);
+  if (const DenseFactors* const found = factors(input_of_integrals())) singles_->use_factors(*found);
 }
 
 void DumpChecker::plan() {
@@ -219,16 +230,16 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     const ArraySpec* const ovov = ovov_of(spec);
     ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
   }
+  if (own.empty()) return;
+  if (factors(input_) != nullptr) {
+    factor_check_.emplace(input_);
+    return;
+  }
   for (const ArraySpec& spec : own) {
     const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
-  if (own.empty()) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
-  if (factors(input_) == nullptr) return;
-  for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
-    if (spec.symmetric() && space_of(spec.p) == Space::particle) add_factors(spec);
-  }
 }
 
 /// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large
@@ -257,19 +268,6 @@ void DumpChecker::add_boxes(const ArraySpec& spec) {
   for (const BoxIndex& at : array.begins()) {
     jobs_[0].push_back(
         [&array, at](ThreadBuffers& buffers) { array.read(at, array.count(at), buffers[0], buffers[1]); });
-  }
-}
-
-/// Adds the check that no element of ovvv can be too large. The elements (ia|ia) are in ovov.
-void DumpChecker::add_factors(const FactorSpec& spec) {
-  constexpr std::int64_t step = 16;
-  const std::int64_t v = header_.size(spec.p);
-  for (std::int64_t begin = 0; begin < v; begin += step) {
-    const std::int64_t count = std::min(step, v - begin);
-    jobs_[0].push_back([this, spec, begin, count, v](ThreadBuffers&) {
-      const double largest = largest_square(*input_.factor_source, spec.p, begin, count, v);
-      check_size(largest, largest_integral, own_.label(spec.name));
-    });
   }
 }
 
@@ -382,19 +380,30 @@ std::vector<double> DumpChecker::run(int stage) {
     stop_reading(check_.stop);
     (*mine[n])(buffers);
   });
-  if (!singles_) return {};
   if (stage == 1) {
+    if (!singles_) return {};
     singles_->add_factors(threads);
     return singles_->second_sums();
   }
   std::vector<double> sums = energies_;
-  for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
-  const std::vector<double> of_singles = singles_->first_sums();
-  sums.insert(sums.end(), of_singles.begin(), of_singles.end());
+  if (singles_) {
+    for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
+    const std::vector<double> of_singles = singles_->first_sums();
+    sums.insert(sums.end(), of_singles.begin(), of_singles.end());
+  }
+  if (factor_check_) {
+    const std::vector<double> of_factors = factor_check_->run(check_.part, check_.parts, most, check_.stop);
+    sums.insert(sums.end(), of_factors.begin(), of_factors.end());
+  }
   return sums;
 }
 
 void DumpChecker::accept(int stage, std::span<const double> sums) {
+  if (stage == 0 && factor_check_) {
+    const std::size_t of_factors = factor_check_->size();
+    factor_check_->accept(sums.last(of_factors));
+    sums = sums.first(sums.size() - of_factors);
+  }
   if (!singles_) return;
   if (stage == 1) {
     singles_->set_second_sums(sums);

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <atomic>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,43 +18,53 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/free_memory.hpp"
-#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/large_pages.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/dump_arrays.hpp"
+#include "tce_tiles/factor_bands.hpp"
+#include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
 namespace {
-
-/// Largest difference of B[Q,p,q] and B[Q,q,p], absolute up to 1, relative above.
-constexpr double symmetry_tolerance = 1e-7;
 
 /// True if factors have elements.
 bool has_rows(const DumpHeader& header, const FactorSpec& spec) {
   return header.size(spec.p) > 0 && header.size(spec.q) > 0;
 }
 
+/// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
+void require_memory(double doubles, const ArrayLabel& label) {
+  const double need = sizeof(double) * doubles, free = free_memory();
+  if (need <= free) return;
+  throw SystemError(fmt::format("{} takes {} of memory, but {} are free; use a machine with more memory.", label.text(),
+                                format_bytes(need), format_bytes(free)));
+}
+
 /// The factors of one pair of spaces in memory: for each pair of orbitals p and q a row over the auxiliary functions Q.
 /// Symmetric factors have rows only for p >= q.
-class Factors {
+class FactorRows {
  public:
-  /// `array`: the factors, of shape [naux,p_count,q_count], or [naux,p_count(p_count+1)/2] with p >= q. `symmetric`:
-  /// true if p and q are orbitals of one space.
-  Factors(std::shared_ptr<const DenseArray> array, std::int64_t p_count, std::int64_t q_count, bool symmetric)
-      : array_(std::move(array)),
-        symmetric_(symmetric),
-        auxiliary_(array_->shape()[0]),
-        p_count_(p_count),
-        q_count_(q_count) {}
-
-  /// Reads the factors if they have not been read. Thread-safe. Throws InputError if the elements are not valid.
-  void load() {
-    std::call_once(loaded_, [&] { read(*array_); });
+  /// Reads the factors. Throws InputError if the elements are not valid. `stop`: as of FactorSource::hold().
+  FactorRows(const FactorBands& bands, const std::atomic<bool>* stop)
+      : symmetric_(bands.symmetric()), auxiliary_(bands.auxiliary()), q_count_(bands.q_count()) {
+    const std::int64_t p_count = bands.p_count(), rows = symmetric_ ? pair_count(p_count) : p_count * q_count_;
+    require_memory(static_cast<double>(rows) * static_cast<double>(auxiliary_), bands.array().label());
+    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
+    advise_large_pages(rows_.data(), rows_.size() * sizeof(double));
+    bands.visit(0, auxiliary_, available_threads(), [&](const FactorBands::Band& band) {
+      stop_reading(stop);
+      const std::int64_t plane = p_count * q_count_;
+      for (std::int64_t p = 0; p < p_count; ++p) {
+        for (std::int64_t q = 0; q < (symmetric_ ? p + 1 : q_count_); ++q) {
+          const double* const from = band.planes + p * q_count_ + q;
+          double* const to = rows_.data() + number_of(p, q) * auxiliary_ + band.begin;
+          for (std::int64_t k = 0; k < band.count; ++k) to[k] = from[k * plane];
+        }
+      }
+    });
   }
 
-  std::int64_t auxiliary() const { return auxiliary_; }
-
-  // Call load() before these functions.
   /// Returns the rows of orbital p with the orbitals q, q + 1, ..., q + count - 1: an array [count,naux]. It is in
   /// `buffer` unless the rows stand side by side in memory.
   const double* rows(std::int64_t p, std::int64_t q, std::int64_t count, Buffer& buffer) const {
@@ -63,80 +74,56 @@ class Factors {
     return buffer.data();
   }
 
-  /// Returns the row of a pair of orbitals, [naux].
-  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
-
- private:
-  /// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
-  void require_memory(std::int64_t rows, const ArrayLabel& label) const {
-    const double need = 8.0 * static_cast<double>(rows) * static_cast<double>(auxiliary_), free = free_memory();
-    if (need <= free) return;
-    throw SystemError(fmt::format("{} takes {} of memory, but {} are free; use a machine with more memory.",
-                                  label.text(), format_bytes(need), format_bytes(free)));
+  /// Copies the rows of all pairs of orbitals p and q to `out` [p,q,naux].
+  void copy(const ClassOrbitals& p, const ClassOrbitals& q, std::span<double> out) const {
+    double* to = out.data();
+    for (std::int64_t n = 0; n < p.count; ++n) {
+      for (std::int64_t k = 0; k < q.count; ++k) to = std::copy_n(row(p.begin + n, q.begin + k), auxiliary_, to);
+    }
   }
 
+ private:
+  /// Returns the row of a pair of orbitals, [naux].
+  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
   std::int64_t number_of(std::int64_t p, std::int64_t q) const {
     return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
   }
 
-  void read(const DenseArray& array) {
-    const std::int64_t rows = symmetric_ ? pair_count(p_count_) : p_count_ * q_count_;
-    require_memory(rows, array.label());
-    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
-    const std::int64_t pairs = array.size() / std::max<std::int64_t>(1, auxiliary_);
-    constexpr std::int64_t slab_doubles = std::int64_t{1} << 20;
-    const std::int64_t slab = std::clamp<std::int64_t>(slab_doubles / std::max<std::int64_t>(1, pairs), 1, 64);
-    const auto slabs = static_cast<std::size_t>((auxiliary_ + slab - 1) / slab);
-    share_with_turns<Buffer>(slabs, available_threads(), false, [&](std::size_t n, Buffer& buffer, auto&) {
-      const std::int64_t begin = static_cast<std::int64_t>(n) * slab, count = std::min(slab, auxiliary_ - begin);
-      buffer.reserve(static_cast<std::size_t>(count * pairs));
-      const std::span<double> read = buffer.span().first(static_cast<std::size_t>(count * pairs));
-      std::vector<std::int64_t> offset(array.shape().size(), 0), extent(array.shape().begin(), array.shape().end());
-      offset[0] = begin;
-      extent[0] = count;
-      array.read(offset, extent, read);
-      check_finite(read, array.label());
-      store(read.data(), begin, count, pairs, array);
-    });
-  }
-
-  /// Stores elements for the auxiliary functions from `begin` on. `read` [count,pairs].
-  void store(const double* read, std::int64_t begin, std::int64_t count, std::int64_t pairs, const DenseArray& array) {
-    const bool packed = array.shape().size() == 2;
-    for (std::int64_t p = 0; p < p_count_; ++p) {
-      const std::int64_t q_end = symmetric_ ? p + 1 : q_count_;
-      for (std::int64_t q = 0; q < q_end; ++q) {
-        const std::int64_t from = packed ? number_of(p, q) : p * q_count_ + q;
-        double* const to = rows_.data() + number_of(p, q) * auxiliary_ + begin;
-        for (std::int64_t k = 0; k < count; ++k) to[k] = read[k * pairs + from];
-        if (packed || !symmetric_ || p == q) continue;
-        const double* const mirrored = read + q * q_count_ + p;
-        for (std::int64_t k = 0; k < count; ++k) check_symmetry(to[k], mirrored[k * pairs], begin + k, p, q, array);
-      }
-    }
-  }
-
-  static void check_symmetry(double x, double y, std::int64_t auxiliary, std::int64_t p, std::int64_t q,
-                             const DenseArray& array) {
-    if (std::abs(x - y) <= symmetry_tolerance * std::max(1.0, std::abs(x))) return;
-    throw InputError(
-        fmt::format("{}: element [{},{},{}] is {:.10g}, but [{},{},{}] is {:.10g}; the factors are symmetric in their "
-                    "last two indices, {} them so.",
-                    array.label().text(), auxiliary, p, q, x, auxiliary, q, p, y, array.label().words.write));
-  }
-
-  const std::shared_ptr<const DenseArray> array_;
   const bool symmetric_;
-  const std::int64_t auxiliary_, p_count_, q_count_;
-  std::once_flag loaded_;
+  const std::int64_t auxiliary_, q_count_;
   Buffer rows_;
+};
+
+/// The factors of one pair of spaces: in bands, or in memory.
+class Factors {
+ public:
+  explicit Factors(FactorBands bands) : bands_(std::move(bands)) {}
+
+  const FactorBands& bands() const { return bands_; }
+  /// The factors in memory. Reads them if they are not there. Thread-safe. Throws InputError if the elements are not
+  /// valid. `stop`: as of FactorSource::hold().
+  std::shared_ptr<const FactorRows> rows(const std::atomic<bool>* stop) const {
+    const std::lock_guard lock(mutex_);
+    if (!rows_) rows_ = std::make_shared<const FactorRows>(bands_, stop);
+    return rows_;
+  }
+  /// Frees the memory when no thread uses it. A later call of rows() reads the factors again.
+  void forget() const {
+    const std::lock_guard lock(mutex_);
+    rows_.reset();
+  }
+
+ private:
+  const FactorBands bands_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const FactorRows> rows_;
 };
 
 /// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].
 class ArrayOfFactors final : public DenseArray {
  public:
-  ArrayOfFactors(ArrayLabel label, std::array<std::int64_t, 4> shape, std::shared_ptr<Factors> left,
-                 std::shared_ptr<Factors> right)
+  ArrayOfFactors(ArrayLabel label, std::array<std::int64_t, 4> shape, std::shared_ptr<const Factors> left,
+                 std::shared_ptr<const Factors> right)
       : DenseArray(std::move(label)), shape_(shape), left_(std::move(left)), right_(std::move(right)) {}
 
   std::span<const std::int64_t> shape() const override { return shape_; }
@@ -146,18 +133,17 @@ class ArrayOfFactors final : public DenseArray {
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
             std::span<double> out) const override {
     if (out.empty()) return;
-    left_->load();
-    right_->load();
-    const std::int64_t auxiliary = left_->auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
+    const auto lefts = left_->rows(nullptr), rights = right_->rows(nullptr);
+    const std::int64_t auxiliary = left_->bands().auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
     thread_local Buffer all_left, some_left, some_right;
     all_left.reserve(static_cast<std::size_t>(pairs * auxiliary));
     for (std::int64_t p = 0; p < count[0]; ++p) {
-      const double* const rows = left_->rows(offset[0] + p, offset[1], count[1], some_left);
+      const double* const rows = lefts->rows(offset[0] + p, offset[1], count[1], some_left);
       std::copy_n(rows, count[1] * auxiliary, all_left.data() + p * count[1] * auxiliary);
     }
     std::fill(out.begin(), out.end(), 0.0);
     for (std::int64_t r = 0; r < count[2]; ++r) {
-      const double* const rows = right_->rows(offset[2] + r, offset[3], count[3], some_right);
+      const double* const rows = rights->rows(offset[2] + r, offset[3], count[3], some_right);
       multiply_add(false, true, pairs, count[3], auxiliary, 1.0, all_left.data(), auxiliary, rows, auxiliary,
                    out.data() + r * count[3], width);
     }
@@ -165,11 +151,11 @@ class ArrayOfFactors final : public DenseArray {
 
  private:
   std::array<std::int64_t, 4> shape_;
-  std::shared_ptr<Factors> left_, right_;
+  std::shared_ptr<const Factors> left_, right_;
 };
 
 /// Arrays, and the integral arrays that their factors give.
-class ArraysOfFactors final : public DenseArrays, public FactorSource {
+class ArraysOfFactors final : public DenseArrays, public DenseFactors {
  public:
   ArraysOfFactors(std::shared_ptr<const DenseArrays> arrays, const DumpHeader& header)
       : arrays_(std::move(arrays)), header_(header) {
@@ -196,45 +182,54 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   std::int64_t auxiliary() const override { return auxiliary_; }
-  void load() const override {
-    for (const auto& [pair, factors] : factors_) factors->load();
-  }
-
-  void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override {
-    if (out.empty()) return;
-    Factors& factors = *factors_of(p.orbital_class, d.orbital_class);
-    factors.load();
-    // Whole cache lines are read and written: `width` rows with `width` auxiliary functions at a time.
-    constexpr std::int64_t width = 8;
-    for (std::int64_t n = 0; n < p.count; ++n) {
-      double* const plane = out.data() + n * auxiliary_ * d.count;
-      for (std::int64_t first = 0; first < d.count; first += width) {
-        const std::int64_t rows = std::min(width, d.count - first);
-        std::array<const double*, width> row{};
-        for (std::int64_t k = 0; k < rows; ++k) {
-          row[static_cast<std::size_t>(k)] = factors.row(p.begin + n, d.begin + first + k);
-        }
-        for (std::int64_t x = 0; x < auxiliary_; ++x) {
-          double* const to = plane + x * d.count + first;
-          for (std::int64_t k = 0; k < rows; ++k) to[k] = row[static_cast<std::size_t>(k)][x];
-        }
+  std::shared_ptr<const void> hold(const std::atomic<bool>* stop) const override {
+    // The object frees the memory of the factors, also if this source ceases to exist before.
+    const auto forget = [all = factors_](const void*) {
+      for (const auto& [pair, factors] : all) factors->forget();
+    };
+    std::shared_ptr<const void> held;
+    {
+      const std::lock_guard lock(mutex_);
+      held = held_.lock();
+      if (!held) {
+        held = std::shared_ptr<const void>(this, forget);
+        held_ = held;
       }
     }
+    for (const auto& [pair, factors] : factors_) {
+      if (space_of(pair.first) == Space::hole) factors->rows(stop);
+    }
+    return held;
+  }
+  void load_vv(const std::atomic<bool>* stop) const override {
+    for (const auto& [pair, factors] : factors_) {
+      if (space_of(pair.first) == Space::particle) factors->rows(stop);
+    }
   }
 
+  void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const override {
+    copy(i, j, out);
+  }
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
-    if (out.empty()) return;
-    Factors& factors = *factors_of(h.orbital_class, p.orbital_class);
-    factors.load();
-    double* to = out.data();
-    for (std::int64_t n = 0; n < h.count; ++n) {
-      for (std::int64_t k = 0; k < p.count; ++k)
-        to = std::copy_n(factors.row(h.begin + n, p.begin + k), auxiliary_, to);
-    }
+    copy(h, p, out);
+  }
+  void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
+                const FactorVisitor& visit) const override {
+    const auto factors = factors_of(particles, particles);
+    if (factors == nullptr) return;
+    const std::int64_t v = factors->bands().p_count();
+    factors->bands().visit(begin, end, threads, [&](const FactorBands::Band& band) {
+      visit({band.begin, band.count, v, band.planes});
+    });
   }
 
  private:
   using Pair = std::pair<OrbitalClass, OrbitalClass>;
+
+  /// Copies the factors of two ranges of orbitals to `out` [p,q,naux].
+  void copy(const ClassOrbitals& p, const ClassOrbitals& q, std::span<double> out) const {
+    if (!out.empty()) factors_of(p.orbital_class, q.orbital_class)->rows(nullptr)->copy(p, q, out);
+  }
 
   std::vector<ArraySpec> all_integrals() const {
     std::vector<ArraySpec> all = integral_arrays(header_.restricted);
@@ -243,7 +238,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   /// The factors of two classes; null if they have no elements. A restricted reference has factors of alpha orbitals.
-  std::shared_ptr<Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
+  std::shared_ptr<const Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
     const auto stored = [&](OrbitalClass c) {
       if (!header_.restricted) return c;
       return space_of(c) == Space::hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
@@ -263,7 +258,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   /// Opens the factors of a pair of spaces.
-  std::shared_ptr<Factors> open_factors(const FactorSpec& spec) {
+  std::shared_ptr<const Factors> open_factors(const FactorSpec& spec) {
     const auto array = arrays_->array(spec.name);
     const auto shape = array->shape();
     const std::int64_t p_count = header_.size(spec.p), q_count = header_.size(spec.q);
@@ -283,14 +278,16 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
                                    shape[0] != auxiliary_ ? fmt::format(", but other factors have {}", auxiliary_) : "",
                                    words().write, max_auxiliary));
     }
-    return std::make_shared<Factors>(array, p_count, q_count, spec.symmetric());
+    return std::make_shared<const Factors>(FactorBands(array, p_count, q_count, spec.symmetric()));
   }
 
   std::shared_ptr<const DenseArrays> arrays_;
   const DumpHeader header_;
   std::int64_t auxiliary_ = 0;  ///< number of auxiliary functions
-  std::map<Pair, std::shared_ptr<Factors>> factors_;
+  std::map<Pair, std::shared_ptr<const Factors>> factors_;
   std::map<std::string, ArraySpec> names_;  ///< the integral arrays
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const void> held_;  ///< what hold() has returned
 };
 
 /// The names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only some are

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "cxx/base/blas.hpp"
-#include "cxx/base/share_among_threads.hpp"
 
 namespace trifuse {
 namespace {
@@ -30,7 +30,7 @@ std::span<double> doubles(Buffer& buffer, std::int64_t count) {
 
 }  // namespace
 
-FactorSingles::FactorSingles(const FactorSource& factors, const std::array<std::int64_t, 2>& occupied,
+FactorSingles::FactorSingles(const DenseFactors& factors, const std::array<std::int64_t, 2>& occupied,
                              const std::array<std::int64_t, 2>& virtuals)
     : factors_(factors), occupied_(occupied), virtuals_(virtuals) {
   for (std::size_t s = 0; s < 2; ++s) sums_[s].resize(at(occupied[s]));
@@ -56,13 +56,29 @@ void FactorSingles::add(int u, int s, std::int64_t n, const double* tau) {
     multiply_add(false, false, v_u, auxiliary, v_s, 1.0, tau + i * v_u * v_s, v_s, of_i.data(), auxiliary, sum.data(),
                  auxiliary);
   }
+  add_to_sum(u, n, std::move(sum));
+}
+
+void FactorSingles::add_exchange(int u, std::int64_t n, const double* t1) {
+  const std::int64_t o = occupied(u), v = virtuals(u), auxiliary = factors_.auxiliary();
+  if (o * v == 0) return;
+  thread_local Buffer rows;
+  const std::span<double> of_n = doubles(rows, o * auxiliary);
+  factors_.read_oo({holes(u), 0, o}, {holes(u), n, 1}, of_n);
+  Buffer sum(at(v * auxiliary));
+  std::fill_n(sum.data(), sum.size(), 0.0);
+  multiply_add(true, false, v, auxiliary, o, -1.0, t1, v, of_n.data(), auxiliary, sum.data(), auxiliary);
+  add_to_sum(u, n, std::move(sum));
+}
+
+void FactorSingles::add_to_sum(int u, std::int64_t n, Buffer part) {
   const std::lock_guard lock(mutex_);
   Buffer& to = sums_[at(u)][at(n)];
   if (to.size() == 0) {
-    to = std::move(sum);
+    to = std::move(part);
     return;
   }
-  for (std::size_t k = 0; k < to.size(); ++k) to.data()[k] += sum.data()[k];
+  for (std::size_t k = 0; k < to.size(); ++k) to.data()[k] += part.data()[k];
 }
 
 std::vector<double> FactorSingles::take_residual(int u, int threads) {
@@ -73,47 +89,28 @@ std::vector<double> FactorSingles::take_residual(int u, int threads) {
   }
   const std::int64_t count = std::ssize(orbitals);
   std::vector<double> found(at(count * v), 0.0), residual(at(occupied(u) * v), 0.0);
-  // The buffers of one thread: the factors of f, the sums of f, and the part of the residual.
-  struct State {
-    Buffer factors, sums;
-    std::vector<double> part;
-  };
-  share_with_turns<State>(at(count > 0 ? v : 0), threads, false, [&](std::size_t n, State& state, auto& lock) {
-    const auto f = static_cast<std::int64_t>(n);
-    const std::span<double> factors = doubles(state.factors, auxiliary * v);
-    const std::span<double> sums = doubles(state.sums, count * auxiliary);
-    factors_.read_vv({particles(u), f, 1}, all_virtuals(u), factors);
-    for (std::int64_t k = 0; k < count; ++k) {
-      std::copy_n(sums_[at(u)][at(orbitals[at(k)])].data() + f * auxiliary, auxiliary, sums.data() + k * auxiliary);
-    }
-    state.part.assign(found.size(), 0.0);
-    multiply_add(false, false, count, v, auxiliary, 1.0, sums.data(), auxiliary, factors.data(), v, state.part.data(),
-                 v);
-    lock.lock();
-    for (std::size_t k = 0; k < found.size(); ++k) found[k] += state.part[k];
-  });
+  if (count > 0) {
+    factors_.visit_vv(particles(u), 0, auxiliary, threads, [&](const FactorBand& band) {
+      thread_local Buffer buffer;
+      const std::int64_t width = band.count * v;
+      const std::span<double> sums = doubles(buffer, count * width);  // [n,Q,f]
+      for (std::int64_t k = 0; k < count; ++k) {
+        const double* from = sums_[at(u)][at(orbitals[at(k)])].data() + band.begin;
+        for (std::int64_t f = 0; f < v; ++f, from += auxiliary) {
+          for (std::int64_t q = 0; q < band.count; ++q) sums[at(k * width + q * v + f)] = from[q];
+        }
+      }
+      std::vector<double> part(found.size(), 0.0);
+      multiply_add(false, false, count, v, width, 1.0, sums.data(), width, band.planes, v, part.data(), v);
+      const std::lock_guard lock(mutex_);
+      for (std::size_t k = 0; k < found.size(); ++k) found[k] += part[k];
+    });
+  }
   for (std::int64_t k = 0; k < count; ++k) {
     std::copy_n(found.begin() + k * v, v, residual.begin() + orbitals[at(k)] * v);
     sums_[at(u)][at(orbitals[at(k)])] = Buffer();
   }
   return residual;
-}
-
-double largest_square(const FactorSource& factors, OrbitalClass particles, std::int64_t begin, std::int64_t count,
-                      std::int64_t virtuals) {
-  thread_local Buffer buffer;
-  std::vector<double> squares(at(virtuals));
-  double largest = 0.0;
-  for (std::int64_t b = begin; b < begin + count; ++b) {
-    const std::span<double> of_b = doubles(buffer, factors.auxiliary() * virtuals);
-    factors.read_vv({particles, b, 1}, {particles, 0, virtuals}, of_b);
-    std::fill(squares.begin(), squares.end(), 0.0);
-    for (std::size_t q = 0; q < of_b.size(); q += squares.size()) {
-      for (std::size_t c = 0; c < squares.size(); ++c) squares[c] += of_b[q + c] * of_b[q + c];
-    }
-    largest = std::max(largest, *std::max_element(squares.begin(), squares.end()));
-  }
-  return largest;
 }
 
 }  // namespace trifuse

@@ -6,45 +6,44 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/dense_factors.hpp"
 
 namespace trifuse {
 
-/// The term of ovvv in the equation of the single excitations (singles_equation.hpp), from factors. The integrals are
-/// not made: the term takes 2 naux o^2 v^2 operations for each pair of spins instead of 2 naux o v^3. Spins are 0 for
-/// alpha and 1 for beta. With n, f of spin u and i, e of spin s:
+/// The terms of ovvv and oovv in the equation of the single excitations (singles_equation.hpp), from factors. The
+/// integrals are not made: the terms take 2 naux o^2 v^2 operations for each pair of spins instead of 2 naux o v^3.
+/// Spins are 0 for alpha and 1 for beta. With m, n, f of spin u and i, e of spin s:
 ///
-///   R_na = sum_fQ Y_n[f,Q] B[Q,f,a],   Y_n[f,Q] = sum_s sum_ie tau_ni^fe B[Q,i,e]
+///   R_na = sum_fQ Y_n[f,Q] B[Q,f,a],   Y_n[f,Q] = sum_s sum_ie tau_ni^fe B[Q,i,e] - sum_m t_mf B[Q,m,n]
 class FactorSingles {
  public:
   /// `occupied`, `virtuals`: numbers of orbitals by spin. `factors` must outlive the object.
-  FactorSingles(const FactorSource& factors, const std::array<std::int64_t, 2>& occupied,
+  FactorSingles(const DenseFactors& factors, const std::array<std::int64_t, 2>& occupied,
                 const std::array<std::int64_t, 2>& virtuals);
 
   /// Adds the amplitudes of the occupied orbital n of spin u: tau_ni^fe as `tau`[i,f,e], spins summed for a closed
   /// shell. Thread-safe.
   void add(int u, int s, std::int64_t n, const double* tau);
-  /// The term R[n,a] of spin u, shape [o,v], of the orbitals that were added. Frees the memory of their sums. Uses at
+  /// Adds the term of oovv of the occupied orbital n of spin u. `t1` [o,v]: the amplitudes of spin u. Thread-safe.
+  void add_exchange(int u, std::int64_t n, const double* t1);
+  /// The terms R[n,a] of spin u, shape [o,v], of the orbitals that were added. Frees the memory of their sums. Uses at
   /// most `threads` threads.
   std::vector<double> take_residual(int u, int threads);
 
-  /// Bytes that one thread needs in `add`.
+  /// Bytes that one thread needs in `add` and in `add_exchange`.
   std::int64_t thread_bytes() const;
 
  private:
   std::int64_t occupied(int s) const { return occupied_[static_cast<std::size_t>(s)]; }
   std::int64_t virtuals(int s) const { return virtuals_[static_cast<std::size_t>(s)]; }
   ClassOrbitals all_virtuals(int s) const;
+  /// Adds `part` to Y_n of spin u.
+  void add_to_sum(int u, std::int64_t n, Buffer part);
 
-  const FactorSource& factors_;
+  const DenseFactors& factors_;
   const std::array<std::int64_t, 2> occupied_, virtuals_;
   std::mutex mutex_;
   std::array<std::vector<Buffer>, 2> sums_;  ///< by spin: Y_n[f,Q] for each n; empty for orbitals without a sum
 };
-
-/// The largest (bc|bc) = sum_Q B[Q,b,c]^2 for the particles b in [begin, begin + count) of a class, which has
-/// `virtuals` orbitals, in hartree. No integral (pq|bc) is larger than the root of (pq|pq) (bc|bc).
-double largest_square(const FactorSource& factors, OrbitalClass particles, std::int64_t begin, std::int64_t count,
-                      std::int64_t virtuals);
 
 }  // namespace trifuse

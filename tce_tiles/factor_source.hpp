@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 
 #include "tce_tiles/tile_space.hpp"
@@ -15,21 +18,44 @@ struct ClassOrbitals {
   std::int64_t begin, count;
 };
 
+/// The orbitals of a tile of `space`.
+inline ClassOrbitals orbitals_of(const TileSpace& space, const Tile& tile) {
+  return {tile.orbital_class, tile.offset - space[space.first(tile.orbital_class)].offset, tile.size};
+}
+
+/// The factors B[Q,b,c] of consecutive auxiliary functions Q and of all particles b and c of one spin.
+struct FactorBand {
+  std::int64_t begin, count;  ///< the auxiliary functions [begin, begin + count)
+  std::int64_t particles;     ///< number of particles
+  const double* planes;       ///< [count,particles,particles]
+};
+/// Receives bands, from several threads at the same time. A band is valid during the call.
+using FactorVisitor = std::function<void(const FactorBand&)>;
+
 /// Three-index factors of integrals, (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s], from density fitting or a Cholesky
 /// decomposition. In a restricted space the factors of beta orbitals are those of alpha orbitals. Any thread may call
 /// any function. Arrays are in C order.
+///
+/// The factors of two particles are the largest ones. They pass in bands, and no process stores them all for this.
 class FactorSource {
  public:
   virtual ~FactorSource() = default;
   /// Number of auxiliary functions Q, at least 1.
   virtual std::int64_t auxiliary() const = 0;
-  /// Reads the factors into memory with all threads, if they are not there. Otherwise the first call of a function
-  /// below does it, and inside a parallel region on one thread.
-  virtual void load() const {}
-  /// Reads B[Q,p,d] of two ranges of particles of one spin into `out` [p,Q,d].
-  virtual void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const = 0;
+  /// Reads the factors of holes into memory with all threads, if they are not there. Otherwise the first call of
+  /// read_ov() does it, and inside a parallel region on one thread. They leave the memory when the last object that
+  /// this function has returned ceases to exist; a later call reads them again. Throws Interrupted soon after `*stop`
+  /// becomes true; `stop` may be null.
+  virtual std::shared_ptr<const void> hold(const std::atomic<bool>* stop) const {
+    static_cast<void>(stop);
+    return nullptr;
+  }
   /// Reads B[Q,h,p] of holes and particles of one spin into `out` [h,p,Q].
   virtual void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const = 0;
+  /// Reads B[Q,b,c] of all particles b and c of a class, for the auxiliary functions [begin, end), once. Calls `visit`
+  /// for each band. The bands do not depend on `threads`, the number of threads at most.
+  virtual void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
+                        const FactorVisitor& visit) const = 0;
 };
 
 }  // namespace trifuse

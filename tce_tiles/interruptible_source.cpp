@@ -4,13 +4,17 @@
 
 namespace trifuse {
 
-void InterruptibleFactors::load() const {
+std::shared_ptr<const void> InterruptibleFactors::hold(const std::atomic<bool>* stop) const {
+  stop_reading(stop);
   stop_reading(&stop_);
-  source_->load();
+  return source_->hold(&stop_);
 }
-void InterruptibleFactors::read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const {
-  stop_reading(&stop_);
-  source_->read_vv(p, d, out);
+void InterruptibleFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
+                                    const FactorVisitor& visit) const {
+  source_->visit_vv(particles, begin, end, threads, [&](const FactorBand& band) {
+    stop_reading(&stop_);
+    visit(band);
+  });
 }
 void InterruptibleFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const {
   stop_reading(&stop_);

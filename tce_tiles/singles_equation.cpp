@@ -178,6 +178,15 @@ double SinglesEquation::fock(int s, std::size_t p, std::size_t q) const {
   return problem_.fock[static_cast<std::size_t>(s)][p * (o(s) + v(s)) + q];
 }
 
+void SinglesEquation::add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part) {
+  const std::size_t os = o(s), vs = v(s);
+  if (factors_) return factors_->add_exchange(s, orbital, t1(s));
+  const std::span<double> oovv = memory.span().first(os * vs * vs);
+  slabs_.read_oovv(s, orbital, oovv);
+  multiply_add(false, false, signed_of(os * vs), 1, signed_of(vs), -1.0, oovv.data(), signed_of(vs),
+               t1(s) + static_cast<std::size_t>(orbital) * vs, 1, part.data(), 1);
+}
+
 void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   const std::size_t n = static_cast<std::size_t>(orbital), os = o(s), vs = v(s), vu = v(u), page = vu * vs;
   if (os * page == 0) return;
@@ -188,7 +197,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   const Slab slab = tau(u, s, orbital);
   if (factors_) factors_->add(u, s, orbital, slab->data());
   Buffer memory;
-  memory.reserve(std::max(vu * os * std::max(os, vs), os * vs * vs));
+  memory.reserve(std::max(vu * os * std::max(os, vs), factors_ ? 0 : os * vs * vs));
   std::vector<double> part(os * vs, 0.0);
 
   // - sum_fm tau_nm^fa (nf|mi)
@@ -200,11 +209,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   }
 
   // - sum_f t_nf (ni|af)
-  if (same && complete(s)) {
-    const std::span<double> oovv = memory.span().first(os * vs * vs);
-    slabs_.read_oovv(s, orbital, oovv);
-    multiply_add(false, false, o_s * v_s, 1, v_s, -1.0, oovv.data(), v_s, t1(s) + n * vs, 1, part.data(), 1);
-  }
+  if (same && complete(s)) add_exchange(s, orbital, memory, part);
 
   const std::span<double> ovov = memory.span().first(vu * os * vs);  // [f,m,e]
   slabs_.read_ovov(u, s, orbital, ovov);

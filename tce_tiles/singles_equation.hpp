@@ -80,9 +80,9 @@ class SinglesEquation {
   /// Keeps at least this many slabs from now on. Call it before the passes.
   void cache_slabs(std::size_t slabs) { max_cached_slabs_ = std::max(max_cached_slabs_, slabs); }
 
-  /// Takes the term of ovvv from factors: add_ovvv is not called. Call it before the passes. `factors` must outlive the
-  /// equation.
-  void use_factors(const FactorSource& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
+  /// Takes the terms of ovvv and oovv from factors: add_ovvv is not called. Call it before the passes. `factors` must
+  /// outlive the equation.
+  void use_factors(const DenseFactors& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
 
   const SinglesProblem& problem() const { return problem_; }
   /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.
@@ -101,8 +101,8 @@ class SinglesEquation {
   /// Second pass: adds the terms of a box of ovvv. Every element of ovvv must be in exactly one box. A box must hold
   /// the whole last axis.
   void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
-  /// Second pass: adds the term of ovvv of all orbitals of add_orbital, if factors are used. Uses at most `threads`
-  /// threads.
+  /// Second pass: adds the terms of ovvv and oovv of all orbitals of add_orbital, if factors are used. Uses at most
+  /// `threads` threads.
   void add_factors(int threads);
   /// Bytes that one thread needs for factors.
   std::int64_t thread_bytes() const { return factors_ ? factors_->thread_bytes() : 0; }
@@ -132,6 +132,9 @@ class SinglesEquation {
   /// Computes that array for `count` orbitals i from `first` on.
   void make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const;
   void add_to_residual(int s, const std::vector<double>& part);
+  /// Adds - sum_f t_nf (ni|af) to `part` [o,v], or to the sums of factors. `memory`: has room for a slab of oovv,
+  /// unless factors are used.
+  void add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part);
   /// True if the equation of spin s has its term of oovv.
   bool complete(int s) const;
   std::vector<double> whole_residual(int s) const;  ///< R[i,a], shape [o,v], hartree

@@ -13,6 +13,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/factor_source.hpp"
 #include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
@@ -68,11 +69,16 @@ struct HashedBlock {
   }
 };
 
+/// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes what makes
+/// the other ones, which would take as many operations as all panels.
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
+  const bool factors = integrals && source.factors() != nullptr;
   const auto add = [&](const BlockIndex& index, HashedBlock::Tensor tensor) {
     for (const Block& block : index.blocks()) {
       if (tensor != HashedBlock::Tensor::t1 && !tells(source, block.tiles)) continue;
+      const bool of_factors = tensor == HashedBlock::Tensor::v2 && factors;
+      if (of_factors && space[block.tiles[0]].space() == Space::particle) continue;
       blocks.push_back({&source, tensor, block.tiles, block.size});
     }
   };
@@ -81,12 +87,37 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
   if (integrals) add(triples_v2_blocks(space), HashedBlock::Tensor::v2);
 }
 
+/// Divides blocks into runs: the first block of each run. Successive blocks share rows of a dump, so a thread takes up
+/// to 64 of them at a time.
+std::vector<std::size_t> runs_of(const std::vector<HashedBlock>& blocks) {
+  constexpr std::size_t most_blocks = 64;
+  constexpr std::int64_t most_doubles = std::int64_t{1} << 22;
+  std::vector<std::size_t> begins;
+  std::int64_t doubles = 0;
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    if (begins.empty() || n - begins.back() == most_blocks || doubles + blocks[n].size > most_doubles) {
+      begins.push_back(n);
+      doubles = 0;
+    }
+    doubles += blocks[n].size;
+  }
+  return begins;
+}
+
 /// Splits a hash into four doubles of 32 bits each. They stay exact when ranks add zeros.
 constexpr std::size_t numbers_of_hash = 4;
 std::array<double, numbers_of_hash> as_numbers(const Fingerprint& hash) {
   constexpr std::uint64_t low = 0xffffffffu;
   return {static_cast<double>(hash[0] >> 32), static_cast<double>(hash[0] & low), static_cast<double>(hash[1] >> 32),
           static_cast<double>(hash[1] & low)};
+}
+
+/// Writes the hash of `values` to `numbers`.
+void write_hash(std::span<const double> values, double* numbers) {
+  Hash hash;
+  hash.add(values);
+  const auto found = as_numbers(hash.digest());
+  std::copy(found.begin(), found.end(), numbers);
 }
 
 /// Hashes the blocks of this rank. Returns [piece, number of hash]; the numbers of other ranks' blocks are zero.
@@ -101,43 +132,82 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
   constexpr std::int64_t max_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
       concurrent ? std::clamp<std::int64_t>(max_buffered / largest, 1, available_threads()) : 1;
-  // Successive blocks share rows of a dump, so a thread takes 64 of them at a time.
-  constexpr std::size_t at_once = 64;
-  const std::size_t runs = (blocks.size() + at_once - 1) / at_once;
+  const std::vector<std::size_t> begins = runs_of(blocks);
   const auto hash_block = [&](std::size_t n, Buffer& buffer) {
     const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);
     const std::span<double> block(buffer.data(), size);
     blocks[n].read(block);
-    Hash hash;
-    hash.add(block);
-    const auto found = as_numbers(hash.digest());
-    std::copy(found.begin(), found.end(), numbers.data() + numbers_of_hash * n);
+    write_hash(block, numbers.data() + numbers_of_hash * n);
   };
   // One of every `ranks` runs belongs to this rank.
-  const std::size_t mine = (runs + ranks - 1 - rank) / ranks;
+  const std::size_t mine = (begins.size() + ranks - 1 - rank) / ranks;
   share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
     const std::size_t run = rank + which * ranks;
-    const std::size_t end = std::min(blocks.size(), (run + 1) * at_once);
-    for (std::size_t n = run * at_once; n < end; ++n) hash_block(n, buffer);
+    const std::size_t end = run + 1 < begins.size() ? begins[run + 1] : blocks.size();
+    for (std::size_t n = begins[run]; n < end; ++n) hash_block(n, buffer);
   });
   return numbers;
+}
+
+/// Hashes the factors of this rank that make integrals with two particles or more. Returns for each spin [holes +
+/// auxiliary functions, number of hash]; the numbers of other ranks' factors are zero.
+std::vector<double> hash_factors(const TileSource& source, std::int64_t rank, std::int64_t ranks) {
+  const FactorSource& factors = *source.factors();
+  const TileSpace& tiles = source.tiles();
+  const std::int64_t auxiliary = factors.auxiliary();
+  std::vector<double> all;
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (tiles.restricted() && spin == Spin::beta) continue;
+    const bool alpha = spin == Spin::alpha;
+    const OrbitalClass hole = alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta,
+                       particle = alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+    const std::int64_t o = tiles.orbitals(hole), v = tiles.orbitals(particle), first = o * rank / ranks;
+    std::vector<double> numbers(numbers_of_hash * static_cast<std::size_t>(o + auxiliary), 0.0);
+    const auto add = [&](std::int64_t n, const double* values, std::int64_t size) {
+      write_hash({values, static_cast<std::size_t>(size)},
+                 numbers.data() + numbers_of_hash * static_cast<std::size_t>(n));
+    };
+    share_among_threads<Buffer>(
+        static_cast<std::size_t>(o * (rank + 1) / ranks - first), available_threads(),
+        [&](std::size_t k, Buffer& buffer) {
+          const std::int64_t n = first + static_cast<std::int64_t>(k), size = v * auxiliary;
+          buffer.reserve(static_cast<std::size_t>(size));
+          factors.read_ov({hole, n, 1}, {particle, 0, v}, buffer.span().first(static_cast<std::size_t>(size)));
+          add(n, buffer.data(), size);
+        });
+    factors.visit_vv(particle, auxiliary * rank / ranks, auxiliary * (rank + 1) / ranks, available_threads(),
+                     [&](const FactorBand& band) {
+                       for (std::int64_t q = 0; q < band.count; ++q) {
+                         add(o + band.begin + q, band.planes + q * v * v, v * v);
+                       }
+                     });
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
 }
 
 }  // namespace
 
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
+  const FactorSource* const factors = problem.right->factors();
   run_collectively(communicator, [&] {
+    const auto held = factors != nullptr ? factors->hold(nullptr) : nullptr;
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
     if (problem.two_sided()) add_blocks(blocks, *problem.left, false);
-    hashes = hash_blocks(blocks, communicator != nullptr ? static_cast<std::size_t>(communicator->rank()) : 0,
-                         communicator != nullptr ? static_cast<std::size_t>(communicator->size()) : 1);
+    const int rank = communicator != nullptr ? communicator->rank() : 0;
+    const int ranks = communicator != nullptr ? communicator->size() : 1;
+    hashes = hash_blocks(blocks, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
+    if (factors == nullptr) return;
+    const std::vector<double> of_factors = hash_factors(*problem.right, rank, ranks);
+    hashes.insert(hashes.end(), of_factors.begin(), of_factors.end());
   });
   if (communicator != nullptr) communicator->allreduce_sum(hashes);
   Hash hash;
   hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
+  if (factors != nullptr) hash.add("; factors");
   if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());

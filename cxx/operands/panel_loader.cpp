@@ -7,7 +7,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/factor_slabs.hpp"
 
 namespace trifuse {
 
@@ -305,30 +305,31 @@ void PanelLoader::load_integrals(const TileSource& source) {
 void PanelLoader::load_factors(const FactorSource& source) {
   struct Slab {
     PanelKey key;
-    PanelExtent extent;
+    std::span<double> values;
   };
-  std::vector<Slab> slabs;
-  layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
-    const bool factors = key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov;
-    if (factors && own_.contains(extent)) slabs.push_back({key, extent});
-  });
   const TileSpace& space = layout_.tiles();
-  const auto orbitals = [&](OrbitalClass c, std::int64_t offset, std::int64_t size) {
-    return ClassOrbitals{c, offset - space[space.first(c)].offset, size};
-  };
-  const auto of_tile = [&](int t) { return orbitals(space[t].orbital_class, space[t].offset, space[t].size); };
-  share_in_turns(slabs.size(), available_threads(), [&](std::size_t n) {
-    const auto& [key, extent] = slabs[n];
-    const std::span<double> out(own_.data(extent), static_cast<std::size_t>(extent.doubles));
-    if (key.kind == PanelKind::factors_ov) {
-      source.read_ov(of_tile(key.tiles[0]), of_tile(key.tiles[1]), out);
-    } else {
-      const OrbitalClass particles = space[key.tiles[0]].orbital_class;
-      const TileSpace::Range d = space.range(particles, key.tiles[1]);
-      source.read_vv(of_tile(key.tiles[0]), orbitals(particles, d.offset, d.size), out);
+  const auto of_tile = [&](int t) { return orbitals_of(space, space[t]); };
+  std::vector<Slab> of_ov;
+  std::vector<FactorSlab> of_vv;
+  layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    const bool vv = key.kind == PanelKind::factors_vv, ov = key.kind == PanelKind::factors_ov;
+    if ((!vv && !ov) || !own_.contains(extent)) return;
+    const std::span<double> values(own_.data(extent), static_cast<std::size_t>(extent.doubles));
+    bytes_read_ += static_cast<std::int64_t>(values.size_bytes());
+    if (ov) {
+      of_ov.push_back({key, values});
+      return;
     }
-    bytes_read_ += static_cast<std::int64_t>(out.size_bytes());
+    const OrbitalClass particles = space[key.tiles[0]].orbital_class;
+    const TileSpace::Range d = space.range(particles, key.tiles[1]);
+    const std::int64_t first = space[space.first(particles)].offset;
+    of_vv.push_back({of_tile(key.tiles[0]), {particles, d.offset - first, d.size}, values});
   });
+  share_in_turns(of_ov.size(), available_threads(), [&](std::size_t n) {
+    const auto& [key, values] = of_ov[n];
+    source.read_ov(of_tile(key.tiles[0]), of_tile(key.tiles[1]), values);
+  });
+  read_slabs(source, of_vv, available_threads());
 }
 
 bool PanelLoader::write_vvoo(const BlockData& block, std::size_t set) {
@@ -417,7 +418,8 @@ void PanelLoader::load_vvoo(const Problem& problem) {
 }
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
-  if (problem.right->factors() != nullptr) problem.right->factors()->load();
+  const FactorSource* const factors = problem.right->factors();
+  const auto held = factors != nullptr ? factors->hold(nullptr) : nullptr;
   load_amplitudes(*problem.right, AmplitudeSide::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);

@@ -11,6 +11,7 @@
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
@@ -101,7 +102,10 @@ double copy_rate(const Prediction& prediction, int nodes, const MachineModel& ma
 struct FactorCost {
   double check = 0.0;     ///< of the check of the input, which makes ovov and two terms of the singles equation
   double operands = 0.0;  ///< of left panels and vvoo blocks
-  double bytes = 0.0;     ///< of the factors of oo, ov and vv, packed
+  double bytes = 0.0;     ///< of the factors of oo and ov, which each rank stores while it reads operands
+  /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
+  /// needs the factors of vv, too.
+  double check_bytes = 0.0;
 };
 /// The cost for a problem. All members are 0 if its integrals have no factors.
 FactorCost factor_cost(const Problem& problem) {
@@ -119,10 +123,12 @@ FactorCost factor_cost(const Problem& problem) {
     const bool alpha = spin == Spin::alpha;
     const double o = size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
                  v = size(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
-    cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v + v * (v + 1.0) / 2.0);
+    cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v);
+    cost.check_bytes += irreps ? sizeof(double) * naux * v * (v + 1.0) / 2.0 : 0.0;
     holes += o;
     particles += v;
   }
+  cost.check_bytes += cost.bytes;
   const double pairs = holes * particles;
   cost.check = 6.0 * naux * pairs * pairs + (irreps ? 2.0 * naux * pairs * particles * particles : 0.0);
   cost.operands = 2.0 * naux * pairs * (pairs + holes * holes);
@@ -144,7 +150,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   if (prediction.sample) find_large_tasks(prediction.sample->gpu, " of the sample in double precision", prediction);
   const double needed = prediction.node_bytes + prediction.node_factor_bytes;
   if (needed > machine.node_memory) {
-    // More nodes share the operands, but each rank has all factors.
+    // More nodes share the operands, but each rank has the factors of oo and ov.
     const double room = machine.node_memory - prediction.node_factor_bytes;
     prediction.obstacles.push_back(fmt::format(
         "Operands do not fit: they take {} on each of {} node{}, and a node has {}; {}.", format_bytes(needed), nodes,
@@ -153,6 +159,14 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
             ? fmt::format("use at least {:.0f} nodes", std::ceil(prediction.node_bytes * nodes / room))
         : prediction.shared_operands ? "use fewer ranks on a node"
                                      : "share them between ranks (--operands shared), or use fewer ranks on a node"));
+  }
+  const double ranks_on_node = std::ceil(static_cast<double>(prediction.job.ranks) / nodes);
+  const double check = prediction.factor_check_bytes * ranks_on_node;
+  if (check > machine.node_memory) {
+    prediction.obstacles.push_back(fmt::format(
+        "The check of the input does not fit: with irreps each rank stores all factors, {} on a node, and a "
+        "node has {}; use fewer ranks on a node.",
+        format_bytes(check), format_bytes(machine.node_memory)));
   }
 }
 
@@ -233,8 +247,14 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const FactorCost factors = factor_cost(problem);
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
+  prediction.factor_check_bytes = factors.check_bytes;
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
-  prediction.peak_bytes = prediction.operand_bytes + factors.bytes +
+  // Panels that CPU cores make from factors.
+  const double made =
+      job.gpus > 0 ? 0.0
+                   : std::min(static_cast<double>(PanelStore::default_made_bytes),
+                              static_cast<double>(PanelLayout::made_doubles(problem, plan.tiles)) * sizeof(double));
+  prediction.peak_bytes = std::max(prediction.operand_bytes + std::max(factors.bytes, made), factors.check_bytes) +
                           (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) +
                           bytes_per_task * static_cast<double>(plan.tasks.size());
 

@@ -50,10 +50,13 @@ struct Prediction {
   bool shared_operands = false;  ///< true: ranks share the operands
   double operand_bytes = 0.0;    ///< operands on each rank that stores operands
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
-  /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands.
+  /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands, while operands
+  /// are read: those of oo and ov.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
-  double peak_bytes =
-      0.0;  ///< most memory of each rank that stores operands: these, the factors, and the process itself
+  double factor_check_bytes = 0.0;  ///< the same of each rank while the input is checked; with irreps all factors
+  /// Most memory of each rank that stores operands: these, the factors or the panels that CPU cores make from them, and
+  /// the process itself.
+  double peak_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <span>
 
 #include "cxx/base/buffer.hpp"
@@ -12,40 +13,43 @@
 
 namespace trifuse {
 
-/// Factors of integrals in rotated orbitals, all in the memory of this process: naux (v^2 + o v) doubles for each spin.
+/// Factors of integrals in rotated orbitals. The factors of holes and particles are in the memory of this process: naux
+/// o v doubles for each spin. The factors of two particles are rotated when they are read, band by band.
 class RotatedFactors final : public FactorSource {
  public:
   /// `tiles`: of an unrestricted space. `factors`: before the rotation; must outlive this.
   RotatedFactors(const TileSpace& tiles, const FactorSource& factors);
-  /// Reads the factors and rotates both orbitals of each one, on as many threads as OpenMP allows. `go_on`: called by
-  /// any thread before parts of the work; it may throw to stop the rotation. The read functions require `rotate`, and
-  /// throw std::logic_error before.
+  /// Reads the factors of holes and particles and rotates both orbitals of each one, on as many threads as OpenMP
+  /// allows. `rotation` must outlive this. `go_on`: called by any thread before parts of the work; it may throw to stop
+  /// the rotation. The read functions require `rotate`, and throw std::logic_error before.
   void rotate(const OrbitalRotation& rotation, const std::function<void()>& go_on);
 
   std::int64_t auxiliary() const override { return auxiliary_; }
-  void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override;
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
-  /// Computes a block {p p|h p} of integrals in the layout of `TileSource::read_v2`. `tiles`: {g3, g4, g1, g2}.
+  void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
+                const FactorVisitor& visit) const override;
+  /// Computes a block {p p|h p} of integrals in the layout of `TileSource::read_v2`. The first call takes the rotated
+  /// factors of two particles into memory: naux v^2 doubles for each spin. `tiles`: {g3, g4, g1, g2}.
   void read_v2(const std::array<int, 4>& tiles, std::span<double> block) const;
 
-  /// Size of the rotated factors of a space, bytes.
+  /// Size of the rotated factors of holes and particles of a space, bytes.
   static double bytes(const TileSpace& tiles, std::int64_t auxiliary);
   /// Floating-point operations of the rotation of these factors. A multiplication and an addition count as two.
   static double operations(const TileSpace& tiles, std::int64_t auxiliary);
 
  private:
-  /// Factors of the orbitals of one spin.
-  struct OfSpin {
-    Buffer vv;  ///< [p,Q,d]
-    Buffer ov;  ///< [h,p,Q]
-  };
-  const OfSpin& of_class(OrbitalClass c) const { return spins_.at(spin_of(c)); }
-  ClassOrbitals orbitals_of(const Tile& tile) const;
+  /// The rotated factors of holes and particles of one spin, [h,p,Q].
+  const Buffer& ov_of(OrbitalClass c) const { return ov_.at(spin_of(c)); }
+  /// Those of two particles, [p,Q,d].
+  const Buffer& vv_of(OrbitalClass c) const;
 
   TileSpace tiles_;
   const FactorSource& factors_;
   std::int64_t auxiliary_;
-  std::map<Spin, OfSpin> spins_;
+  const OrbitalRotation* rotation_ = nullptr;
+  std::map<Spin, Buffer> ov_;
+  mutable std::once_flag vv_read_;
+  mutable std::map<Spin, Buffer> vv_;  ///< empty before the first read_v2()
 };
 
 }  // namespace trifuse

@@ -151,7 +151,13 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   };
   RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
   std::optional<RotatedTensor> v2;
-  if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
+  std::shared_ptr<const void> held;
+  if (factors_) {
+    run_collectively(communicator, [&] {
+      held = source_.factors()->hold(stop);
+      factors_->rotate(rotation_, go_on);
+    });
+  }
   if (has_integrals()) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);

@@ -63,6 +63,18 @@ class Prediction(PlanTest):
         self.assertEqual(sizes["prediction"]["memory"], planned["prediction"]["memory"])
         self.assertEqual(sizes["prediction"]["factors"], planned["prediction"]["factors"])
 
+    def test_a_run_with_factors_takes_the_memory_of_the_plan(self):
+        dump = self.folder / "large.h5"
+        self.succeed("bench", "--occupied", 2, "--virtual", 160, "--factors", 900, "--write", dump)
+        planned, _ = self.plan(dump, "--gpus", 0)
+        memory = planned["prediction"]["memory"]
+        factors = 8 * 900 * 160 * 161 / 2
+        self.assertGreater(memory["rank_bytes"], factors)
+        self.assertLess(memory["factors_rank_bytes"], factors / 20)
+        peak = self.report_of(dump, "--device", "cpu", "--threads", 2)["memory"]["peak_bytes"]
+        self.assertLess(peak, 1.2 * memory["peak_rank_bytes"])
+        self.assertGreater(peak, memory["rank_bytes"])
+
     def test_factors_take_less_memory_and_operations_to_make_panels(self):
         stored, text = self.plan(*SIZES, "--gpus", 2)
         self.assertNotIn("slabs", text)
@@ -73,7 +85,13 @@ class Prediction(PlanTest):
         self.assertLess(factors["prediction"]["bytes_sent"], stored["prediction"]["bytes_sent"])
         memory, of_stored = (each["prediction"]["memory"] for each in (factors, stored))
         self.assertLess(memory["node_bytes"] + memory["factors_node_bytes"], of_stored["node_bytes"])
-        self.assertEqual(memory["factors_rank_bytes"], 8 * 300 * (24 * 25 / 2 + 24 * 120 + 120 * 121 / 2))
+        of_holes = 8 * 300 * (24 * 25 / 2 + 24 * 120)
+        self.assertEqual(memory["factors_rank_bytes"], of_holes)
+        self.assertEqual(memory["factors_check_rank_bytes"], of_holes)
+        self.assertNotIn("irreps", text)
+        with_irreps, text = self.plan(*SIZES, "--irreps", 2, "--gpus", 2, "--naux", 300)
+        self.assertEqual(with_irreps["prediction"]["memory"]["factors_check_rank_bytes"], of_holes + 8 * 300 * 120 * 121 / 2)
+        self.assertIn("of factors while the input is checked, because of irreps", text)
         self.assertGreaterEqual(memory["gpu"]["slabs"], memory["gpu"]["all_slabs"])
         self.assertLessEqual(memory["gpu"]["scratch"] + memory["gpu"]["slabs"] + memory["gpu"]["panels"],
                              memory["gpu"]["budget"])

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/factor_source.hpp"
 #include "tests/support/molecules.hpp"
@@ -31,13 +32,20 @@ class FactoredSource final : public TileSource, public FactorSource {
   }
 
   std::int64_t auxiliary() const override { return auxiliary_; }
-  void read_vv(const ClassOrbitals& p, const ClassOrbitals& d, std::span<double> out) const override {
-    std::size_t n = 0;
-    for (std::int64_t x = 0; x < p.count; ++x) {
-      for (std::int64_t q = 0; q < auxiliary_; ++q) {
-        for (std::int64_t y = 0; y < d.count; ++y) out[n++] = factor(q, orbital(p, x), orbital(d, y));
+  void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
+                const FactorVisitor& visit) const override {
+    const std::int64_t v = tiles().orbitals(particles);
+    if (v == 0) return;
+    share_in_turns(static_cast<std::size_t>(end - begin), threads, [&](std::size_t n) {
+      std::vector<double> plane;
+      const std::int64_t q = begin + static_cast<std::int64_t>(n);
+      for (std::int64_t x = 0; x < v; ++x) {
+        for (std::int64_t y = 0; y < v; ++y) {
+          plane.push_back(factor(q, orbital({particles, 0, v}, x), orbital({particles, 0, v}, y)));
+        }
       }
-    }
+      visit({q, 1, v, plane.data()});
+    });
   }
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
     std::size_t n = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "tce_tiles/caller_arrays.hpp"
+#include "tce_tiles/factor_check.hpp"
+#include "tce_tiles/factor_slabs.hpp"
 #include "tests/support/refusals.hpp"
 
 namespace trifuse {
@@ -82,8 +86,8 @@ class ArraysFromFactors : public ::testing::Test {
     return sum;
   }
 
-  const std::vector<double> oo_ = made_up(occupied, occupied), ov_ = made_up(occupied, virtuals),
-                            vv_ = made_up(virtuals, virtuals), vv_packed_ = packed(vv_, virtuals);
+  std::vector<double> oo_ = made_up(occupied, occupied), ov_ = made_up(occupied, virtuals),
+                      vv_ = made_up(virtuals, virtuals), vv_packed_ = packed(vv_, virtuals);
 };
 
 // Boxes of a packed array begin and end on both sides of its diagonal.
@@ -125,14 +129,154 @@ TEST_F(ArraysFromFactors, EveryBoxIsTheSumOfProducts) {
   }
 }
 
-TEST(FactorArrays, AreReadOnceAndOnlyWhenTheyAreUsed) {
-  int reads = 0;
+TEST(FactorArrays, AreReadWhenTheyAreUsedAndHeldAsLongAsTheCallerWants) {
+  std::array<int, 3> reads{};  // of oo, ov, vv
+  const auto array = [&](const char* name, std::vector<std::int64_t> shape, std::size_t number) {
+    CallerArray described;
+    described.name = name;
+    described.shape = std::move(shape);
+    described.reader = [&reads, number](auto, auto, std::span<double> box) {
+      std::fill(box.begin(), box.end(), 0.5);
+      ++reads[number];
+    };
+    return described;
+  };
+  DenseInput input;
+  input.header.energies = {std::vector{-1.0, -1.0}, std::vector{-1.0, -1.0}, std::vector{1.0}, std::vector{1.0}};
+  input.arrays = std::make_shared<CallerArrays>(
+      "caller", std::vector{array("factors_oo", {2, 2, 2}, 0), array("factors_ov", {2, 2, 1}, 1),
+                            array("factors_vv", {2, 1}, 2)});
+  use_factors(input);
+  const auto ovoo = input.arrays->array("ovoo"), ovvv = input.arrays->array("ovvv");
+  const DenseFactors& factors = *input.factor_source;
+  using Reads = std::array<int, 3>;
+  EXPECT_EQ(factors.auxiliary(), 2);
+  EXPECT_EQ(reads, (Reads{0, 0, 0}));
+  std::vector<double> box(8), small(2);
+  ovoo->read_all(box);
+  EXPECT_EQ(box, std::vector<double>(8, 0.5));
+  EXPECT_EQ(reads, (Reads{1, 1, 0}));
+  auto held = factors.hold(nullptr), also_held = factors.hold(nullptr);
+  EXPECT_EQ(reads, (Reads{1, 1, 0}));
+  ovvv->read_all(small);
+  EXPECT_EQ(reads, (Reads{1, 1, 1}));
+  factors.load_vv(nullptr);
+  held.reset();
+  ovoo->read_all(box);
+  ovvv->read_all(small);
+  EXPECT_EQ(reads, (Reads{1, 1, 1}));
+  also_held.reset();
+  ovvv->read_all(small);
+  EXPECT_EQ(reads, (Reads{1, 2, 2}));
+  held = factors.hold(nullptr);
+  EXPECT_EQ(reads, (Reads{2, 2, 2}));
+  input = {};
+  held.reset();  // the factors themselves have ceased to exist
+}
+
+TEST_F(ArraysFromFactors, PassInBands) {
+  constexpr OrbitalClass particles = OrbitalClass::particle_alpha;
+  for (const bool vv_packed : {false, true}) {
+    const DenseInput all = input(vv_packed);
+    for (const OrbitalClass c : {particles, OrbitalClass::particle_beta}) {
+      for (std::int64_t begin = 0; begin <= naux; ++begin) {
+        for (std::int64_t end = begin; end <= naux; ++end) {
+          std::vector<double> found(vv_.size(), 0.0), wanted(vv_.size(), 0.0);
+          constexpr std::int64_t plane = virtuals * virtuals;
+          std::copy(vv_.begin() + begin * plane, vv_.begin() + end * plane, wanted.begin() + begin * plane);
+          all.factor_source->visit_vv(c, begin, end, 1, [&](const FactorBand& band) {
+            EXPECT_EQ(band.particles, virtuals);
+            for (std::int64_t k = 0; k < band.count * plane; ++k) found[at(band.begin * plane + k)] += band.planes[k];
+          });
+          EXPECT_EQ(found, wanted);
+        }
+      }
+    }
+    const auto element = [&](std::int64_t p, std::int64_t q, std::int64_t d) {
+      return vv_[at((q * virtuals + p) * virtuals + d)];
+    };
+    std::vector<double> slab(at(2 * naux * 3)), other(at(naux * virtuals));
+    const std::vector<FactorSlab> slabs{{{particles, 1, 2}, {particles, 2, 3}, slab},
+                                        {{particles, 4, 1}, {particles, 0, virtuals}, other}};
+    read_slabs(*all.factor_source, slabs, 2);
+    for (std::int64_t q = 0; q < naux; ++q) {
+      for (std::int64_t p = 0; p < 2; ++p) {
+        for (std::int64_t d = 0; d < 3; ++d) EXPECT_EQ(slab[at((p * naux + q) * 3 + d)], element(1 + p, q, 2 + d));
+      }
+      for (std::int64_t d = 0; d < virtuals; ++d) EXPECT_EQ(other[at(q * virtuals + d)], element(4, q, d));
+    }
+  }
+}
+
+TEST_F(ArraysFromFactors, AreRefusedInEveryPartThatHasTheWrongElement) {
+  const std::string packed_nan = "'factors_vv' holds a value that is not finite",
+                    asymmetric = "element [5,3,2] is 9, but [5,2,3] is";
+  vv_packed_[at(5 * 15 + 8)] = std::nan("");
+  vv_[at((5 * virtuals + 3) * virtuals + 2)] = 9.0;
+  for (const bool vv_packed : {false, true}) {
+    const DenseInput all = input(vv_packed);
+    const std::string& sentence = vv_packed ? packed_nan : asymmetric;
+    for (const int parts : {1, 2, 3}) {
+      const FactorCheck check(all);
+      int refused = 0;
+      for (int part = 0; part < parts; ++part) {
+        const bool wrong = naux * part / parts <= 5 && 5 < naux * (part + 1) / parts;
+        if (wrong) {
+          expect_failure<InputError>([&] { check.run(part, parts, 2, nullptr); }, sentence);
+        } else {
+          EXPECT_NO_THROW(check.run(part, parts, 2, nullptr));
+        }
+        refused += wrong ? 1 : 0;
+      }
+      EXPECT_EQ(refused, 1);
+    }
+    std::vector<double> slab(at(naux));
+    const FactorSlab small{{OrbitalClass::particle_alpha, 0, 1}, {OrbitalClass::particle_alpha, 0, 1}, slab};
+    expect_failure<InputError>([&] { read_slabs(*all.factor_source, std::span(&small, 1), 2); }, sentence);
+    std::vector<double> box(at(occupied * virtuals * virtuals * virtuals));
+    expect_failure<InputError>([&] { all.arrays->array("ovvv")->read_all(box); }, sentence);
+  }
+}
+
+TEST_F(ArraysFromFactors, HaveNoIntegralBeyondReason) {
+  for (const int parts : {1, 3}) {
+    const DenseInput all = input(true);
+    const FactorCheck check(all);
+    std::vector<double> sums(check.size(), 0.0);
+    for (int part = 0; part < parts; ++part) {
+      const std::vector<double> found = check.run(part, parts, 1, nullptr);
+      for (std::size_t n = 0; n < sums.size(); ++n) sums[n] += found[n];
+    }
+    ASSERT_EQ(sums.size(), 15u);
+    std::size_t n = 0;
+    for (std::int64_t b = 0; b < virtuals; ++b) {
+      for (std::int64_t c = 0; c <= b; ++c, ++n) {
+        EXPECT_NEAR(sums[n], product(vv_, b * virtuals + c, vv_, b * virtuals + c), 1e-13);
+      }
+    }
+    EXPECT_NO_THROW(check.accept(sums));
+    sums[7] = 2e6;
+    expect_failure<InputError>([&] { check.accept(sums); }, "'factors_vv'");
+  }
+  for (double& b : oo_) b *= 1e4;
+  DenseInput wrong = input(true);
+  expect_failure<InputError>([&] { FactorCheck(wrong).run(0, 1, 1, nullptr); }, "'factors_oo' is ");
+  for (double& b : oo_) b *= 1e-4;
+  for (double& b : ov_) b *= 1e4;
+  wrong = input(true);
+  expect_failure<InputError>([&] { FactorCheck(wrong).run(0, 1, 1, nullptr); }, "'factors_ov' is ");
+}
+
+TEST(FactorArrays, StopBeingReadOnRequest) {
+  std::atomic<bool> stop{false}, stops{true};
+  std::atomic<int> reads{0};
   const auto array = [&](const char* name, std::vector<std::int64_t> shape) {
     CallerArray described;
     described.name = name;
     described.shape = std::move(shape);
-    described.reader = [&reads](auto, auto, std::span<double> box) {
+    described.reader = [&](auto, auto, std::span<double> box) {
       std::fill(box.begin(), box.end(), 0.5);
+      stop = stop || stops;
       ++reads;
     };
     return described;
@@ -141,20 +285,18 @@ TEST(FactorArrays, AreReadOnceAndOnlyWhenTheyAreUsed) {
   input.header.energies = {std::vector{-1.0, -1.0}, std::vector{-1.0, -1.0}, std::vector{1.0}, std::vector{1.0}};
   input.arrays = std::make_shared<CallerArrays>(
       "caller",
-      std::vector{array("factors_oo", {2, 2, 2}), array("factors_ov", {2, 2, 1}), array("factors_vv", {2, 1})});
+      std::vector{array("factors_oo", {900, 2, 2}), array("factors_ov", {900, 2, 1}), array("factors_vv", {900, 1})});
   use_factors(input);
-  const auto integrals = input.arrays->array("ovoo");
-  EXPECT_EQ(input.factor_source->auxiliary(), 2);
-  EXPECT_EQ(reads, 0);
-  std::vector<double> box(8);
-  integrals->read_all(box);
-  EXPECT_EQ(reads, 2);  // not factors_vv
-  EXPECT_EQ(box, std::vector<double>(8, 0.5));
-  input.factor_source->load();
-  EXPECT_EQ(reads, 3);
-  input.factor_source->load();
-  integrals->read_all(box);
-  EXPECT_EQ(reads, 3);
+  const DenseFactors& factors = *input.factor_source;
+  EXPECT_THROW(factors.hold(&stop), Interrupted);
+  EXPECT_LT(reads, 15);
+  stops = stop = false;
+  const auto held = factors.hold(&stop);
+  stops = true;
+  reads = 0;
+  EXPECT_THROW(factors.load_vv(&stop), Interrupted);
+  EXPECT_THROW(FactorCheck(input).run(0, 1, 1, &stop), Interrupted);
+  EXPECT_LT(reads, 15);
 }
 
 TEST_F(ArraysFromFactors, StoredArraysStayWhatTheyAre) {

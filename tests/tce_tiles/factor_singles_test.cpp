@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
@@ -46,13 +47,31 @@ std::vector<double> slab(int u, int s, std::int64_t n) {
   return tau;
 }
 
-/// The elements of the array (ie|fa) with i, e of spin s and f, a of spin u.
-std::vector<double> integrals(const TileSource& source, int s, int u) {
-  const std::string letters = "ab", suffix{'_', letters[at(s)], letters[at(s)], letters[at(u)], letters[at(u)]};
-  const auto array = dense_input_of(source)->arrays->array(source.tiles().restricted() ? "ovvv" : "ovvv" + suffix);
+/// The amplitudes of spin u, [o,v].
+std::vector<double> singles_of(int u) {
+  std::vector<double> t1;
+  for (std::int64_t k = 0; k < occupied[at(u)] * virtuals[at(u)]; ++k) {
+    t1.push_back(std::cos(static_cast<double>(5 * u + 3 * k)));
+  }
+  return t1;
+}
+
+std::vector<double> elements_of(const TileSource& source, const std::string& name) {
+  const auto array = dense_input_of(source)->arrays->array(name);
   std::vector<double> values(at(array->size()));
   array->read_all(values);
   return values;
+}
+
+/// The elements of the array (ie|fa) with i, e of spin s and f, a of spin u.
+std::vector<double> integrals(const TileSource& source, int s, int u) {
+  const std::string letters = "ab", suffix{'_', letters[at(s)], letters[at(s)], letters[at(u)], letters[at(u)]};
+  return elements_of(source, source.tiles().restricted() ? "ovvv" : "ovvv" + suffix);
+}
+
+/// The elements of the array (mn|fa) of spin u.
+std::vector<double> exchange_integrals(const TileSource& source, int u) {
+  return elements_of(source, exchange_arrays(source.tiles().restricted())[at(u)].name);
 }
 
 TEST(FactorSingles, AreTheSumOverTheIntegrals) {
@@ -60,12 +79,15 @@ TEST(FactorSingles, AreTheSumOverTheIntegrals) {
     const auto source = molecule(restricted);
     const int spins = restricted ? 1 : 2;
     for (const std::int64_t left_out : {std::int64_t{-1}, std::int64_t{1}}) {
-      FactorSingles singles(*source->factors(), occupied, virtuals);
+      FactorSingles singles(*dense_input_of(*source)->factor_source, occupied, virtuals);
       for (int u = 0; u < spins; ++u) {
         for (int s = 0; s < spins; ++s) {
           for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
             if (n != left_out) singles.add(u, s, n, slab(u, s, n).data());
           }
+        }
+        for (std::int64_t n = 0; n < occupied[at(u)]; ++n) {
+          if (n != left_out) singles.add_exchange(u, n, singles_of(u).data());
         }
       }
       for (int u = 0; u < spins; ++u) {
@@ -89,30 +111,20 @@ TEST(FactorSingles, AreTheSumOverTheIntegrals) {
             }
           }
         }
+        const std::vector<double> oovv = exchange_integrals(*source, u), t1 = singles_of(u);
+        const std::int64_t o_u = occupied[at(u)];
+        for (std::int64_t n = 0; n < o_u; ++n) {
+          for (std::int64_t m = 0; n != left_out && m < o_u; ++m) {
+            for (std::int64_t f = 0; f < v_u; ++f) {
+              for (std::int64_t a = 0; a < v_u; ++a) {
+                wanted[at(n * v_u + a)] -= t1[at(m * v_u + f)] * oovv[at(((m * o_u + n) * v_u + f) * v_u + a)];
+              }
+            }
+          }
+        }
         EXPECT_GT(std::abs(*std::max_element(wanted.begin(), wanted.end())), 1e-3);
         for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], wanted[k], 1e-13);
       }
-    }
-  }
-}
-
-TEST(FactorSingles, TheLargestSquareIsFoundInAnyRange) {
-  const auto source = molecule(true);
-  const FactorSource& factors = *source->factors();
-  const std::int64_t v = virtuals[0], auxiliary = factors.auxiliary();
-  std::vector<double> all(at(v * auxiliary * v));
-  factors.read_vv({OrbitalClass::particle_alpha, 0, v}, {OrbitalClass::particle_alpha, 0, v}, all);
-  for (std::int64_t begin = 0; begin < v; ++begin) {
-    for (std::int64_t end = begin + 1; end <= v; ++end) {
-      double largest = 0.0;
-      for (std::int64_t b = begin; b < end; ++b) {
-        for (std::int64_t c = 0; c < v; ++c) {
-          double sum = 0.0;
-          for (std::int64_t x = 0; x < auxiliary; ++x) sum += std::pow(all[at((b * auxiliary + x) * v + c)], 2);
-          largest = std::max(largest, sum);
-        }
-      }
-      EXPECT_NEAR(largest_square(factors, OrbitalClass::particle_alpha, begin, end - begin, v), largest, 1e-15);
     }
   }
 }

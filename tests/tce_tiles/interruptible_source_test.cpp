@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/factor_slabs.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::testing {
@@ -21,18 +22,22 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   const ClassOrbitals holes{OrbitalClass::hole_alpha, 0, 3}, particles{OrbitalClass::particle_alpha, 1, 4};
   std::vector<double> ov(3 * 4 * 12), vv(4 * 12 * 4), found_ov(ov.size()), found_vv(vv.size()), block(5 * 5 * 3 * 3);
   source->factors()->read_ov(holes, particles, ov);
-  source->factors()->read_vv(particles, particles, vv);
-  factors.load();
+  const auto read_vv = [&](const FactorSource& of, std::vector<double>& out) {
+    const FactorSlab slab{particles, particles, out};
+    read_slabs(of, std::span(&slab, 1), 2);
+  };
+  read_vv(*source->factors(), vv);
+  EXPECT_NE(factors.hold(nullptr), nullptr);
   factors.read_ov(holes, particles, found_ov);
-  factors.read_vv(particles, particles, found_vv);
+  read_vv(factors, found_vv);
   EXPECT_EQ(found_ov, ov);
   EXPECT_EQ(found_vv, vv);
   const int p = source->tiles().hole_tiles();
   interruptible.read_t2(p, p, 0, 0, block);
   stop = true;
-  EXPECT_THROW(factors.load(), Interrupted);
+  EXPECT_THROW(factors.hold(nullptr), Interrupted);
   EXPECT_THROW(factors.read_ov(holes, particles, found_ov), Interrupted);
-  EXPECT_THROW(factors.read_vv(particles, particles, found_vv), Interrupted);
+  EXPECT_THROW(read_vv(factors, found_vv), Interrupted);
   EXPECT_THROW(interruptible.read_t2(p, p, 0, 0, block), Interrupted);
 }
 

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tce_tiles/blocks.hpp"
+#include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/memory_source.hpp"
@@ -84,6 +86,41 @@ TEST(SyntheticFactors, PassTheChecksOfAnInput) {
   for (const SyntheticMolecule& molecule : molecules()) {
     const auto source = make_synthetic_source(molecule);
     EXPECT_NO_THROW(verify_source(*source, *source));
+  }
+}
+
+/// Counts how often arrays are opened, by name.
+class OpenedArrays final : public DenseArrays {
+ public:
+  explicit OpenedArrays(std::shared_ptr<const DenseArrays> arrays) : arrays_(std::move(arrays)) {}
+
+  const std::string& path() const override { return arrays_->path(); }
+  ArrayWords words() const override { return arrays_->words(); }
+  bool has(const std::string& name) const override { return arrays_->has(name); }
+  std::shared_ptr<const DenseArray> array(const std::string& name) const override {
+    ++opened[name];
+    return arrays_->array(name);
+  }
+
+  mutable std::map<std::string, int> opened;
+
+ private:
+  std::shared_ptr<const DenseArrays> arrays_;
+};
+
+// Boxes of (ij|ab) with few pairs i, j would cost about as much as all other steps of the check together.
+TEST(SyntheticFactors, TheCheckMakesIntegralsOnlyIfIrrepsForbidSome) {
+  for (const int irreps : {1, 2}) {
+    SyntheticMolecule molecule{Reference::rhf, 4, 4, 7, 7, irreps, 2, 3};
+    molecule.auxiliary = auxiliary;
+    const auto source = make_synthetic_source(molecule);
+    DenseInput input = *dense_input_of(*source);
+    const auto arrays = std::make_shared<OpenedArrays>(input.arrays);
+    input.arrays = arrays;
+    check_dump(input);
+    EXPECT_EQ(arrays->opened["t2"], 1);
+    for (const char* const name : {"ovov", "ovoo", "oovv"})
+      EXPECT_EQ(arrays->opened[name], irreps == 1 ? 0 : 1) << name;
   }
 }
 

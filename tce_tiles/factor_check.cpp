@@ -1,0 +1,87 @@
+#include "tce_tiles/factor_check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+
+#include "cxx/base/buffer.hpp"
+#include "tce_tiles/consistency.hpp"
+#include "tce_tiles/dump_boxes.hpp"
+#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/packed_pairs.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Number of integrals (ab|ab) of `v` particles.
+std::size_t pairs_of(std::int64_t v) {
+  return static_cast<std::size_t>(pair_count(v));
+}
+
+}  // namespace
+
+FactorCheck::FactorCheck(const DenseInput& input) : input_(input) {
+  for (const FactorSpec& spec : factor_arrays(input.header.restricted)) {
+    if (input.header.size(spec.p) == 0 || input.header.size(spec.q) == 0) continue;
+    (space_of(spec.p) == Space::hole ? holes_ : particles_).push_back(spec);
+    if (space_of(spec.p) == Space::particle) size_ += pairs_of(input.header.size(spec.p));
+  }
+}
+
+std::vector<double> FactorCheck::run(int part, int parts, int threads, const std::atomic<bool>* stop) const {
+  for (const FactorSpec& spec : holes_) check_holes(spec);
+  const DenseFactors& factors = *input_.factor_source;
+  const std::int64_t begin = factors.auxiliary() * part / parts, end = factors.auxiliary() * (part + 1) / parts;
+  std::vector<double> all(size_, 0.0);
+  std::span<double> rest = all;
+  for (const FactorSpec& spec : particles_) {
+    const std::int64_t v = input_.header.size(spec.p);
+    const std::span<double> squares = rest.first(pairs_of(v));
+    rest = rest.subspan(squares.size());
+    std::mutex mutex;
+    factors.visit_vv(spec.p, begin, end, threads, [&](const FactorBand& band) {
+      stop_reading(stop);
+      thread_local Buffer buffer;
+      buffer.reserve(squares.size());
+      std::fill_n(buffer.data(), squares.size(), 0.0);
+      for (std::int64_t q = 0; q < band.count; ++q) {
+        double* to = buffer.data();
+        for (std::int64_t b = 0; b < v; ++b, to += b) {
+          const double* const from = band.planes + (q * v + b) * v;
+          for (std::int64_t c = 0; c <= b; ++c) to[c] += from[c] * from[c];
+        }
+      }
+      const std::lock_guard lock(mutex);
+      for (std::size_t n = 0; n < squares.size(); ++n) squares[n] += buffer.data()[n];
+    });
+  }
+  return all;
+}
+
+void FactorCheck::accept(std::span<const double> sums) const {
+  for (const FactorSpec& spec : particles_) {
+    const std::span<const double> squares = sums.first(pairs_of(input_.header.size(spec.p)));
+    sums = sums.subspan(squares.size());
+    check_size(*std::max_element(squares.begin(), squares.end()), largest_integral, input_.arrays->label(spec.name));
+  }
+}
+
+void FactorCheck::check_holes(const FactorSpec& spec) const {
+  const DenseFactors& factors = *input_.factor_source;
+  const std::int64_t q_count = input_.header.size(spec.q), auxiliary = factors.auxiliary();
+  Buffer rows(static_cast<std::size_t>(q_count * auxiliary));
+  for (std::int64_t p = 0; p < input_.header.size(spec.p); ++p) {
+    const ClassOrbitals of_p{spec.p, p, 1}, of_q{spec.q, 0, q_count};
+    spec.symmetric() ? factors.read_oo(of_p, of_q, rows.span()) : factors.read_ov(of_p, of_q, rows.span());
+    for (std::int64_t q = 0; q < q_count; ++q) {
+      double square = 0.0;
+      for (std::int64_t x = 0; x < auxiliary; ++x) {
+        const double b = rows.data()[q * auxiliary + x];
+        square += b * b;
+      }
+      check_size(square, largest_integral, input_.arrays->label(spec.name));
+    }
+  }
+}
+
+}  // namespace trifuse
