@@ -45,7 +45,10 @@ TEST_F(ArraysOnGpu, GiveTheBitsOfTheHostsPanels) {
       EXPECT_EQ(numbers(problem, plan, true, of_arrays), numbers(problem, plan, false, of_host));
       EXPECT_EQ(of_arrays.panels_sent, of_host.panels_sent);
       EXPECT_GT(of_arrays.bytes_sent, 0);
-      EXPECT_LT(of_arrays.bytes_sent, of_host.bytes_sent);
+      // With symmetry the arrays also contain the numbers that vanish, and panels do not.
+      if (named.molecule.irreps == 1) {
+        EXPECT_LT(of_arrays.bytes_sent, of_host.bytes_sent);
+      }
     }
   }
 }
