@@ -9,6 +9,7 @@ Needs PySCF and the Python package of Trifuse; with --gpu, CCSD needs CuPy.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import pathlib
 import resource
@@ -25,6 +26,18 @@ import trifuse
 import df_ccsd
 
 
+def main_numbers(result: trifuse.Result) -> dict[str, Any]:
+    """Energies, times and memory from the report of a run."""
+    report = result.to_dict()
+    energy = report["energies"][0]
+    numbers: dict[str, Any] = {name: energy[name] for name in ("E[T]", "E(T)", "uncorrected", "error_bar") if name in energy}
+    numbers |= {"timings": report["timings"], "operand_bytes": report["memory"]["operand_bytes"]}
+    if "cuda" in report:
+        gpu = report["cuda"]
+        numbers |= {"gpu": gpu["devices"][0]["name"], "peak_bytes_of_the_gpu": gpu["peak_bytes"], "bytes_sent": gpu["bytes_sent"]}
+    return numbers
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("molecule", type=pathlib.Path, help="an XYZ file, angstrom")
@@ -33,12 +46,12 @@ def main() -> None:
     parser.add_argument(
         "--precision", nargs="+", default=["double"], choices=["double", "mixed"], help="of the triples, one run for each"
     )
-    parser.add_argument("--tolerance", type=float, default=1e-6, help="largest norm of the change of the amplitudes")
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-6, help="largest norm of the change of the amplitudes; a tenth of that of the SCF gradient"
+    )
     parser.add_argument("--json", type=pathlib.Path, help="write times, memory and energies")
     options = parser.parse_args()
-    xp: Any = np
-    if options.gpu:
-        import cupy as xp
+    xp: Any = importlib.import_module("cupy") if options.gpu else np
 
     facts: dict[str, Any] = {"molecule": options.molecule.stem, "basis": options.basis}
     start = time.time()
@@ -50,8 +63,10 @@ def main() -> None:
         print(f"{step}: {time.time() - start:.1f} s, peak of the host's memory so far {peak:.1f} GiB", flush=True)
         start = time.time()
 
+    # max_memory in MB: PySCF keeps the factors of larger molecules on the disk.
     mol = pyscf.gto.M(atom=str(options.molecule), basis=options.basis, verbose=0, max_memory=60000)
-    mf = pyscf.scf.RHF(mol).density_fit(auxbasis=f"{options.basis}-jkfit").run(conv_tol=1e-10)
+    mf = pyscf.scf.RHF(mol).density_fit(auxbasis=f"{options.basis}-jkfit")
+    mf.run(conv_tol=1e-10, conv_tol_grad=10 * options.tolerance)
     done("scf")
 
     frozen = sum(mol.atom_charge(a) > 2 for a in range(mol.natm))  # the 1s orbitals of the atoms Li to Ne
@@ -76,13 +91,14 @@ def main() -> None:
     facts["ccsd_correlation"] = correlation
     done("ccsd")
 
-    factors = {"factors_oo": b[:, :o, :o], "factors_ov": b[:, :o, o:], "factors_vv": b[:, o:, o:]}
     eps = np.diagonal(fock)
     for precision in options.precision:
         result = trifuse.triples(
             t1=t1,
             t2=t2,
-            **factors,
+            factors_oo=b[:, :o, :o],
+            factors_ov=b[:, :o, o:],
+            factors_vv=b[:, o:, o:],
             eps_occ=eps[:o],
             eps_vir=eps[o:],
             fock=fock,
@@ -91,10 +107,10 @@ def main() -> None:
             precision=precision,
         )
         print(result, flush=True)
-        facts[f"report_{precision}"] = result.to_dict()
+        facts[precision] = main_numbers(result)
         done(f"triples_{precision}")
     if options.json:
-        options.json.write_text(json.dumps(facts, indent=1))
+        options.json.write_text(json.dumps(facts, indent=1) + "\n")
 
 
 if __name__ == "__main__":

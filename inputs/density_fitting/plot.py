@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws results.json as aspirin.png: the time of each step, and memory beside that of stored integrals (needs matplotlib)."""
+"""Draws results.json of energy.py: the time of each step, and memory beside that of stored integrals (needs matplotlib)."""
 
 import json
 import pathlib
@@ -17,24 +17,25 @@ def main():
     facts = json.loads((HERE / "results.json").read_text())
     o, v, naux = facts["occupied"], facts["virtual"], facts["naux"]
     steps = {"SCF": "scf", "factors": "factors", "CCSD": "ccsd", "(T), double": "triples_double", "(T), mixed": "triples_mixed"}
+    seconds = {label: facts[f"{step}_seconds"] for label, step in steps.items() if f"{step}_seconds" in facts}
     memory = {
         "(ia|bc) stored": 8 * o * v**3 / GIB,
         "factors": 8 * naux * (o * o + o * v + v * (v + 1) / 2) / GIB,
         "t2": 8 * (o * v) ** 2 / GIB,
     }
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
-    for axes, numbers, label in ((left, {k: facts[f"{s}_seconds"] for k, s in steps.items()}, "seconds"), (right, memory, "GiB")):
+    for axes, numbers, label in ((left, seconds, "seconds"), (right, memory, "GiB")):
         bars = axes.barh(list(numbers), list(numbers.values()), color="#0b4f8a")
         axes.bar_label(bars, fmt="%.3g", padding=3)
         axes.invert_yaxis()
         axes.set_xlabel(label)
         axes.margins(x=0.15)
         axes.spines[["top", "right"]].set_visible(False)
-    left.set_title("16 cores and one H200")
-    right.set_title("arrays")
-    figure.suptitle(f"Aspirin, cc-pVTZ: {o} occupied, {v} virtual orbitals, {naux} auxiliary functions")
+    left.set_title("time of each step")
+    right.set_title("memory of the arrays")
+    figure.suptitle(f"{facts['molecule']}, {facts['basis']}: {o} occupied, {v} virtual orbitals, {naux} auxiliary functions")
     figure.tight_layout()
-    figure.savefig(HERE / "aspirin.png", dpi=110)
+    figure.savefig(HERE / f"{facts['molecule']}.png", dpi=110)
 
 
 if __name__ == "__main__":
