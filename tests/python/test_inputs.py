@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The Python examples in inputs/ give the energies of the programs that made the amplitudes."""
 
+import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -9,6 +11,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pyscf.cc
+from pyscf import df, gto, scf
+
+from molecules import solved
 
 INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
 
@@ -34,12 +43,39 @@ class Examples(unittest.TestCase):
         self.assertLess(float(ours[1]), -0.0005)
         self.assertAlmostEqual(float(ours[1]), float(theirs[1]), delta=1e-10)
 
+    def run_in(self, folder, script, *arguments):
+        done = subprocess.run([sys.executable, "-B", script, *arguments], capture_output=True, text=True, cwd=folder,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_the_gamma_point_has_the_triples_of_pyscf(self):
         self.assert_same_triples("gamma_point.py", "PySCF")
 
     @unittest.skipUnless(shutil.which("psi4"), "Psi4 is not installed")
     def test_psi4_has_the_same_triples(self):
         self.assert_same_triples("psi4_triples.py", "Psi4", *psi4_environment())
+
+    def test_ccsd_and_triples_from_factors_are_those_of_pyscf(self):
+        molecule = INPUTS / "water" / "water.xyz"
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(INPUTS / "density_fitting", folder, ignore=shutil.ignore_patterns("*.json", "*.png"), dirs_exist_ok=True)
+            self.run_in(folder, "energy.py", molecule, "cc-pvdz", "--tolerance", "1e-9", "--json", "results.json")
+            facts = json.loads((pathlib.Path(folder) / "results.json").read_text(encoding="utf-8"))
+            if importlib.util.find_spec("matplotlib"):
+                self.run_in(folder, "plot.py")
+                picture = (pathlib.Path(folder) / "water.png").read_bytes()
+                self.assertEqual(picture[:24], (INPUTS / "density_fitting" / "aspirin.png").read_bytes()[:24])  # PNG, size
+
+        mol = gto.M(atom=str(molecule), basis="cc-pvdz", verbose=0)
+        mf = scf.RHF(mol).density_fit(auxbasis="cc-pvdz-jkfit").run(conv_tol=1e-12, conv_tol_grad=1e-8)
+        cc = pyscf.cc.CCSD(mf, frozen=1)
+        cc.with_df = df.DF(mol, auxbasis="cc-pvdz-ri")
+        solved(cc)
+        self.assertEqual((facts["occupied"], facts["virtual"], facts["naux"]), (*cc.t1.shape, cc.with_df.get_naoaux()))
+        # The amplitudes of both are wrong by some 1e-9 in norm, where their iterations stop. The energy of CCSD is linear in this
+        # error, with integrals of a norm near 1. E(T) is quadratic in t2, whose norm is 0.2: its error is 1e-8 of E(T), 3e-11.
+        self.assertAlmostEqual(facts["ccsd_correlation"], cc.e_corr, delta=1e-9)
+        self.assertAlmostEqual(facts["double"]["E(T)"], cc.ccsd_t(), delta=1e-10)
 
 
 if __name__ == "__main__":
