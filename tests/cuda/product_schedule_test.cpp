@@ -27,8 +27,9 @@ struct NoProduct {
   static constexpr std::array<ProductAxes, 0> products = {};
 };
 
-static_assert(is_valid_schedule<StandardSchedule>() && is_valid_schedule<ReversedSchedule>() &&
-              is_valid_schedule<ShuffledSchedule>() && is_valid_schedule<ShortSchedule>());
+static_assert(is_valid_schedule<StandardSchedule>() && is_valid_schedule<RoundSchedule>() &&
+              is_valid_schedule<ReversedSchedule>() && is_valid_schedule<ShuffledSchedule>() &&
+              is_valid_schedule<ShortSchedule>());
 static_assert(!is_valid_schedule<RepeatedProduct>() && !is_valid_schedule<NoSuchHole>() &&
               !is_valid_schedule<NoProduct>());
 
@@ -193,7 +194,7 @@ void expect_sums_of_products(bool with_signs) {
 
 template <typename Schedule>
 class ProductSchedule : public ::testing::Test {};
-using Schedules = ::testing::Types<StandardSchedule, ReversedSchedule, ShuffledSchedule, ShortSchedule>;
+using Schedules = ::testing::Types<StandardSchedule, RoundSchedule, ReversedSchedule, ShuffledSchedule, ShortSchedule>;
 TYPED_TEST_SUITE(ProductSchedule, Schedules);
 
 TYPED_TEST(ProductSchedule, PutsTheProductsOfEveryElementIntoOneAccumulator) {
@@ -212,7 +213,23 @@ TYPED_TEST(ProductSchedule, IsPackedForTheProducerWarp) {
   }
 }
 
+TYPED_TEST(ProductSchedule, HasABitForEachSignThatIsNotTheLastOne) {
+  for (int n = 0; n < product_count<TypeParam>; ++n) {
+    const int sign = product_sign(product_axes<TypeParam>(n));
+    EXPECT_EQ((other_signs<TypeParam>() >> n & 1) != 0 ? -sign : sign, final_sign<TypeParam>) << "product " << n;
+  }
+  EXPECT_EQ(other_signs<TypeParam>() >> product_count<TypeParam>, 0u);
+}
+
+TEST(ProductSchedules, KnowRounds) {
+  EXPECT_TRUE(has_rounds<RoundSchedule>());
+  EXPECT_FALSE(has_rounds<StandardSchedule>());
+  EXPECT_FALSE(has_rounds<ShuffledSchedule>());
+  EXPECT_FALSE(has_rounds<ShortSchedule>());
+}
+
 TEST(ProductSchedules, CountTheExchangesBetweenLanes) {
+  EXPECT_EQ(lane_exchanges<RoundSchedule>(), 2);
   EXPECT_EQ(lane_exchanges<StandardSchedule>(), 2);
   EXPECT_EQ(lane_exchanges<ReversedSchedule>(), 2);
   EXPECT_EQ(lane_exchanges<ShuffledSchedule>(), 8);

@@ -71,12 +71,12 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   synchronise();
   const unsigned task_number = data.cta_tile.task;
   copy_words(&data.task, &parameters.tasks[task_number], sizeof(TaskData), thread, threads);
-  copy_words(
-      data.products,
-      parameters.products +
-          std::size_t{task_number} * static_cast<unsigned>(parameters.sides * parameters.targets * products_per_target),
-      parameters.sides * parameters.targets * products_per_target * static_cast<int>(sizeof(KernelProduct)), thread,
-      threads);
+  int products = parameters.sides * parameters.targets * products_per_target;
+  if constexpr (Config::Precision::scale_elements > 0) {
+    asm volatile("" : "+r"(products));  // so that no register holds it from one CTA tile to the next
+  }
+  copy_words(data.products, parameters.products + std::size_t{task_number} * static_cast<unsigned>(products),
+             products * static_cast<int>(sizeof(KernelProduct)), thread, threads);
   copy_words(
       data.vvoo,
       parameters.vvoo + std::size_t{task_number} * static_cast<unsigned>(parameters.sets * parameters.vvoo_per_set),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include "cxx/cuda/kernel/epilogue.cuh"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
@@ -84,6 +86,86 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
   };
 
+  /// Denominators of a slice, hartree: the energies of the holes minus those of the particles.
+  template <typename T = Number>
+  struct DenominatorsIn;
+  template <std::same_as<double> T>
+  struct DenominatorsIn<T> {
+    const Elements& elements;
+    double holes;
+    int first_b;
+    __device__ __forceinline__ DenominatorsIn(const Elements& of, double energy_of_holes, int b)
+        : elements(of), holes(energy_of_holes), first_b(b) {}
+    __device__ __forceinline__ double of(int a) const { return holes - elements.eps_particle(0, a); }
+    __device__ __forceinline__ double at(double of_a, int b, int c) const {
+      return of_a - elements.eps_particle(1, first_b + b) - elements.eps_particle(2, c);
+    }
+  };
+  /// In single precision each particle is subtracted from a third of the holes. The three differences have the same
+  /// sign, so their sum is as exact as they are.
+  template <std::same_as<float> T>
+  struct DenominatorsIn<T> {
+    const Elements& elements;
+    double third;
+    float of_b[slice_b], of_c[Config::warp_tile_c];
+    __device__ __forceinline__ DenominatorsIn(const Elements& of, double energy_of_holes, int first_b)
+        : elements(of), third(energy_of_holes * (1.0 / 3.0)) {
+#pragma unroll
+      for (int b = 0; b < slice_b; ++b) of_b[b] = static_cast<float>(third - elements.eps_particle(1, first_b + b));
+#pragma unroll
+      for (int c = 0; c < Config::warp_tile_c; ++c) {
+        of_c[c] = static_cast<float>(third - elements.eps_particle(2, c));
+      }
+    }
+    __device__ __forceinline__ float of(int a) const {
+      return static_cast<float>(third - elements.eps_particle(0, a));
+    }
+    __device__ __forceinline__ float at(float of_a, int b, int c) const {
+      return of_a + of_b[b] + of_c[c];
+    }
+  };
+  using Denominators = DenominatorsIn<>;
+
+  /// The factors t1 or f_ov of the particles b and c of a slice and of hole y, with their signs. Floats stay in
+  /// registers. For doubles there are not enough, so they are loaded where they are needed.
+  template <int y, typename T = Number>
+  struct OvFactors;
+  template <int y, std::same_as<double> T>
+  struct OvFactors<y, T> {
+    const Elements& elements;
+    int set, first_b, half;
+    __device__ __forceinline__ OvFactors(const Elements& of, int of_set, int of_b, int of_half)
+        : elements(of), set(of_set), first_b(of_b), half(of_half) {}
+    __device__ __forceinline__ double b(int n) const {
+      return alone_sign(1, y) * elements.ov_factor(set, 1, first_b + n, y, half);
+    }
+    __device__ __forceinline__ double c(int n) const {
+      return alone_sign(2, y) * elements.ov_factor(set, 2, n, y, half);
+    }
+  };
+  template <int y, std::same_as<float> T>
+  struct OvFactors<y, T> {
+    float of_b[slice_b], of_c[Config::warp_tile_c];
+    __device__ __forceinline__ OvFactors(const Elements& elements, int set, int first_b, int half) {
+#pragma unroll
+      for (int n = 0; n < slice_b; ++n) {
+        of_b[n] = alone_sign(1, y) * elements.ov_factor(set, 1, first_b + n, y, half);
+        asm volatile("" : "+f"(of_b[n]));  // so that it is not loaded again
+      }
+#pragma unroll
+      for (int n = 0; n < Config::warp_tile_c; ++n) {
+        of_c[n] = alone_sign(2, y) * elements.ov_factor(set, 2, n, y, half);
+        asm volatile("" : "+f"(of_c[n]));
+      }
+    }
+    __device__ __forceinline__ float b(int n) const {
+      return of_b[n];
+    }
+    __device__ __forceinline__ float c(int n) const {
+      return of_c[n];
+    }
+  };
+
   /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S are the singles.
   /// For each hole of t1, S Y is
   ///
@@ -123,15 +205,19 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 #pragma unroll 1
     for (int part = 0; part < parts; ++part) {
       const int half = part % 2, first_b = part / 2 * slice_b;
-      const double eps_holes = elements_.eps_holes(half) - shift;
+      const Denominators denominators(elements_, elements_.eps_holes(half) - shift, first_b);
       const VvooValues<1, 0> ac0(*this, vvoo, set, half);
       const VvooValues<1, 1> ac1(*this, vvoo, set, half);
       const VvooValues<1, 2> ac2(*this, vvoo, set, half);
       const VvooValues<2, 0> ab0(*this, vvoo, set, half);
       const VvooValues<2, 1> ab1(*this, vvoo, set, half);
       const VvooValues<2, 2> ab2(*this, vvoo, set, half);
+      const OvFactors<0> ov0(elements_, set, first_b, half);
+      const OvFactors<1> ov1(elements_, set, first_b, half);
+      const OvFactors<2> ov2(elements_, set, first_b, half);
       Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
-#pragma unroll 1
+      PartialSum<Number> e_of_part(e_bracket_t), singles_of_part(singles);
+#pragma unroll(masked || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
       for (int a = 0; a < Config::warp_tile_a; ++a) {
         Slice y, left;
         for_slice([&](int b, int c) {
@@ -144,27 +230,25 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         if constexpr (two_sided) load(0, next_a, next_part, next_left);
         const unsigned used = elements_.template summed_slice<slice_b>(a, first_b, half);
         if (masked && __all_sync(~0u, used == 0)) continue;
-        const double eps_a = eps_holes - elements_.eps_particle(0, a);
-        PartialSum<Number> e_of_slice(e_bracket_t), singles_of_slice(singles);
+        const auto of_a = denominators.of(a);
         for_slice([&](int b, int c) {
           // Elements that do not contribute may be NaN or infinite.
           const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
-          const Number denominator = static_cast<Number>(eps_a - elements_.eps_particle(1, first_b + b)) -
-                                     static_cast<Number>(elements_.eps_particle(2, c));
+          const Number denominator = denominators.at(of_a, b, c);
           const Number d = is_used ? y[b][c] : Number{0};
           y[b][c] = d * reciprocal(is_used ? denominator : Number{1});
           Number d_left = d;
           if constexpr (two_sided) d_left = is_used ? left[b][c] : Number{0};
-          e_of_slice += d_left * y[b][c];
+          e_of_part += d_left * y[b][c];
         });
         add_ov_a<0>(set, a, half, y, over_a[0]);
         add_ov_a<1>(set, a, half, y, over_a[1]);
         add_ov_a<2>(set, a, half, y, over_a[2]);
         Slice s = {};
-        add_ov_b_and_c<0>(ac0, ab0, set, a, first_b, half, s);
-        add_ov_b_and_c<1>(ac1, ab1, set, a, first_b, half, s);
-        add_ov_b_and_c<2>(ac2, ab2, set, a, first_b, half, s);
-        for_slice([&](int b, int c) { singles_of_slice += s[b][c] * y[b][c]; });
+        add_ov_b_and_c<0>(ac0, ab0, ov0, a, first_b, s);
+        add_ov_b_and_c<1>(ac1, ab1, ov1, a, first_b, s);
+        add_ov_b_and_c<2>(ac2, ab2, ov2, a, first_b, s);
+        for_slice([&](int b, int c) { singles_of_part += s[b][c] * y[b][c]; });
       }
       singles += ov_a<0>(vvoo, set, first_b, half, over_a[0]) + ov_a<1>(vvoo, set, first_b, half, over_a[1]) +
                  ov_a<2>(vvoo, set, first_b, half, over_a[2]);
@@ -193,18 +277,17 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     return alone_sign(0, y) * sum;
   }
   template <int y>
-  __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab, int set, int a,
-                                                 int first_b, int half, Slice& sum) const {
+  __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab,
+                                                 const OvFactors<y>& factors, int a, int first_b, Slice& sum) const {
     Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
 #pragma unroll
     for (int c = 0; c < Config::warp_tile_c; ++c) {
-      of_c[c] = alone_sign(2, y) * elements_.ov_factor(set, 2, c, y, half);
+      of_c[c] = factors.c(c);
       v_ac[c] = ac.at(a, c);
     }
 #pragma unroll
     for (int b = 0; b < slice_b; ++b) {
-      const Number of_b = alone_sign(1, y) * elements_.ov_factor(set, 1, first_b + b, y, half),
-                   v_ab = ab.at(a, first_b + b);
+      const Number of_b = factors.b(b), v_ab = ab.at(a, first_b + b);
 #pragma unroll
       for (int c = 0; c < Config::warp_tile_c; ++c) {
         sum[b][c] += of_b * v_ac[c];

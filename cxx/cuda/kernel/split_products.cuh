@@ -53,25 +53,28 @@ class SplitProduct {
     }
   }
 
-  /// Adds the sums to the target, with the scales of both operands. The elements of the target stay where products with
-  /// lone particle `layout` need them. `sign_bit`: 0x80000000 if the sums are subtracted, else 0. `stage`: holds a
-  /// k-tile of the sums.
-  template <int layout>
-  __device__ __forceinline__ void add_to(Accumulators<Config>& target, Accumulators<Config>& sums, unsigned sign_bit,
-                                         unsigned stage, int lane) const {
+  /// Loads the scales of the operands. `stage`: holds a k-tile of the sums.
+  __device__ __forceinline__ void load_scales(unsigned stage, int lane) {
     const unsigned lane_at = lane * Operands::lane_bytes;
     const unsigned a = stage + a_at_ - lane_at + Operands::a_scale, b = stage + b_at_ - lane_at + Operands::b_scale;
-    float a_scales[rows];
 #pragma unroll
-    for (int m = 0; m < rows; ++m) {
-      a_scales[m] = with_changed_sign(Operands::scale(a + m * Operands::a_bytes), sign_bit);
-    }
+    for (int m = 0; m < rows; ++m) a_scales_[m] = Operands::scale(a + m * Operands::a_bytes);
 #pragma unroll
     for (int n = 0; n < columns; ++n) {
-      const float b_scale = Operands::scale(b + n / pairs * b_row_ + n % pairs * Operands::b_bytes);
+      b_scales_[n] = Operands::scale(b + n / pairs * b_row_ + n % pairs * Operands::b_bytes);
+    }
+  }
+
+  /// Adds the sums to the target, with the scales of both operands. The elements of the target stay where products with
+  /// lone particle `layout` need them. `sign_bit`: 0x80000000 if the sums are subtracted, else 0.
+  template <int layout>
+  __device__ __forceinline__ void add_to(Accumulators<Config>& target, Accumulators<Config>& sums,
+                                         unsigned sign_bit) const {
+#pragma unroll
+    for (int n = 0; n < columns; ++n) {
 #pragma unroll
       for (int m = 0; m < rows; ++m) {
-        const float scale = a_scales[m] * b_scale;
+        const float scale = with_changed_sign(a_scales_[m], sign_bit) * b_scales_[n];
         const float(&sum)[4] = sums.template fragment<x>(m, n / pairs, n % pairs);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -142,6 +145,7 @@ class SplitProduct {
   /// are not needed any more, the high ones of the next k-step take their place.
   Registers a_[2][rows];
   Registers column_[2][batch];  ///< batches of B: the current one and the next one
+  float a_scales_[rows], b_scales_[columns];
 };
 
 }  // namespace trifuse::gpu

@@ -123,9 +123,10 @@ __device__ __forceinline__ void multiply_split_product(Accumulators<Config>& tar
   stages.for_each_k_tile_group(
       product, axes, product.k_steps, [&](unsigned stage) { operands.begin(stage); },
       [&](auto first, auto whole, unsigned stage, auto next) {
+        if (first.value) operands.load_scales(stage, lane_number());  // early, so that add_to() need not wait for them
         operands.template add<first.value, whole.value>(part, stage, next);
       },
-      [&](unsigned stage) { operands.template add_to<layout>(target, part, sign_bit, stage, lane_number()); });
+      [&](unsigned) { operands.template add_to<layout>(target, part, sign_bit); });
 }
 
 /// Exchanges elements between lanes after product `number` of the schedule, if the next one has another lone hole.
@@ -141,26 +142,23 @@ __device__ __forceinline__ void exchange_after(Accumulators<Config>& target, int
   }
 }
 
-/// As build_target(), for split operands. Products with the same lone particle share their code, because the code of
-/// all nine would not fit in the instruction cache.
+/// As build_target(), for split operands. The products of a round share their lone hole. All rounds share their code,
+/// because the code of nine products would not fit in the instruction cache.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_split_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
                                                    const KernelParameters& parameters, int first_product) {
   using Schedule = typename Config::Schedule;
+  static_assert(has_rounds<Schedule>());
   target.clear();
 #pragma unroll 1
-  for (int n = 0; n < product_count<Schedule>; ++n) {
-    asm volatile("" : "+r"(n));  // one copy of the code for all products
-    const ProductAxes axes = PackedAxes<Schedule>::at(n);
-    const unsigned sign_bit = parameters.product_sign & (other_signs<Schedule>() >> n) << 31;
-    if (axes.particle == 0) {
-      multiply_split_product<0>(target, stages, axes, first_product, sign_bit);
-    } else if (axes.particle == 1) {
-      multiply_split_product<1>(target, stages, axes, first_product, sign_bit);
-    } else {
-      multiply_split_product<2>(target, stages, axes, first_product, sign_bit);
-    }
-    exchange_after(target, n);
+  for (int n = 0; n < product_count<Schedule>; n += 3) {
+    asm volatile("" : "+r"(n));  // one copy of the code for all rounds
+    const int hole = PackedAxes<Schedule>::at(n).hole;
+    const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
+    multiply_split_product<0>(target, stages, {0, hole}, first_product, sign_bit(0));
+    multiply_split_product<1>(target, stages, {1, hole}, first_product, sign_bit(1));
+    multiply_split_product<2>(target, stages, {2, hole}, first_product, sign_bit(2));
+    exchange_after(target, n + 2);
   }
 }
 
@@ -254,7 +252,8 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
 /// must not exceed the registers at launch: a warp that asks for more waits for ever.
 template <typename Config>
 struct Registers {
-  static constexpr int math = 224, other = 56;
+  static constexpr bool split = Config::Precision::scale_elements > 0;
+  static constexpr int math = split ? 232 : 224, other = split ? 40 : 56;
   static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 

@@ -112,11 +112,30 @@ struct PackedAxes {
   }
 };
 
-/// The schedule of all kernels of the program: all products, with as few exchanges as three holes allow.
+/// The schedule of kernels in double precision: all products, with as few exchanges as three holes allow, and with few
+/// changes of the particle.
 struct StandardSchedule {
   static constexpr std::array<ProductAxes, 9> products = {
       {{0, 2}, {1, 2}, {2, 2}, {2, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {2, 0}}};
 };
 static_assert(product_count<StandardSchedule> == products_per_target && lane_exchanges<StandardSchedule>() == 2);
+
+/// The schedule of kernels in mixed precision: one round of all particles for each hole.
+struct RoundSchedule {
+  static constexpr std::array<ProductAxes, 9> products = {
+      {{0, 2}, {1, 2}, {2, 2}, {0, 1}, {1, 1}, {2, 1}, {0, 0}, {1, 0}, {2, 0}}};
+};
+static_assert(product_count<RoundSchedule> == products_per_target && lane_exchanges<RoundSchedule>() == 2);
+
+/// True if a schedule consists of rounds: the particles 0, 1, 2 with the same hole.
+template <typename Schedule>
+constexpr bool has_rounds() {
+  bool rounds = product_count<Schedule> % 3 == 0;
+  for (int n = 0; n < product_count<Schedule>; ++n) {
+    const ProductAxes axes = product_axes<Schedule>(n);
+    rounds = rounds && axes.particle == n % 3 && axes.hole == product_axes<Schedule>(n - n % 3).hole;
+  }
+  return rounds;
+}
 
 }  // namespace trifuse::gpu
