@@ -37,11 +37,12 @@ trifuse_mpich_needs=(
   "library libarmci-mpich.a|libarmci-mpi-dev|||ARMCI for MPICH"
   "library libscalapack-mpich.so|libscalapack-mpich-dev|||ScaLAPACK for MPICH"
 )
+trifuse_venv_need="python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF, the tools of the wheel"
 trifuse_test_needs=(
   "module gtest|libgtest-dev|gtest-devel|gtest|GoogleTest"
   "compiler FC gfortran|gfortran|gcc-gfortran|fortran-compiler|Fortran compiler: tests of the Fortran module"
   "command ip|iproute2|iproute|iproute2|ip: tests of several hosts, which are namespaces of this machine"
-  "python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF"
+  "$trifuse_venv_need"
   "command psi4|psi4||psi4|Psi4: test of the example with its arrays"
   "command doxygen|doxygen|doxygen|doxygen|Doxygen: test of the documentation site"
 )
