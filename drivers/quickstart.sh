@@ -17,7 +17,7 @@ if [[ -x $program ]]; then
   trifuse_build release --target trifuse_installable 2>"$messages" || { cat "$messages" >&2; exit 1; }
   rm -f "$messages"
 else
-  trifuse_say "Building Trifuse (a minute or two, once) ..."
+  trifuse_say "Building Trifuse (some minutes, once; longer with CUDA) ..."
   trifuse_build release --target trifuse_installable
 fi
 
