@@ -1,8 +1,8 @@
 # cmake -DSOURCE=<root> -DCLANG_FORMAT=<program> -P check_format.cmake
-# Fails with clang-format's complaints about any C++ or CUDA file; `clang-format -i` of that file mends it.
+# Fails with clang-format's complaints about any C, C++ or CUDA file; `clang-format -i` of that file mends it.
 set(patterns "")
 foreach(folder cxx tce_tiles drivers tests fortran_iface)
-  foreach(suffix cpp hpp h cu cuh)
+  foreach(suffix c cpp hpp h cu cuh)
     list(APPEND patterns "${SOURCE}/${folder}/*.${suffix}")
   endforeach()
 endforeach()
