@@ -51,6 +51,16 @@ bool has_value(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
+/// What follows the name of an option on the command line, in roman type: its values, or their type and limits, as in
+/// the help.
+std::string argument_of(const CLI::Option& option) {
+  if (!has_value(option) || option.get_positional()) return {};
+  const std::string type = option.get_type_name();
+  const std::string argument =
+      values_of(option).empty() ? type.substr(type.find(':') + 1) : type.substr(type.find('{'));
+  return " " + argument + (option.get_items_expected_max() > 1 ? " ..." : "");
+}
+
 std::string bash_completion(const CLI::App& app) {
   std::vector<std::string> commands;
   std::string options, values;
@@ -128,9 +138,10 @@ std::string man_page(const CLI::App& app) {
     for (const CLI::Option* option : command->get_options()) {
       const std::vector<std::string> names = names_of(*option);
       const std::string name = names.empty() ? option->get_name() : fmt::format("{}", fmt::join(names, ", "));
-      const std::string values = values_of(*option);
-      page += fmt::format(".TP\n.B {}{}\n{}.\n", roff(name), values.empty() ? "" : " {" + roff(values) + "}",
-                          roff(option->get_description()));
+      const std::string by_default = option->get_default_str();
+      page += fmt::format(".TP\n\\fB{}\\fR{}\n{}.{}\n", roff(name), roff(argument_of(*option)),
+                          roff(option->get_description()),
+                          by_default.empty() ? "" : fmt::format(" Default: {}.", roff(by_default)));
     }
   }
   return page + fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));

@@ -223,7 +223,7 @@ void add_run(CLI::App& app, Communicator* communicator) {
   run->add_option("--json", command->json,
                   "Write energies, settings and timings to this JSON file; - is standard output");
   run->add_flag("--trust-input", command->trust_input, "Continue after a failed witness; the report says so");
-  run->add_flag("-q,--quiet", command->quiet, "Print only the energies; with --json print nothing");
+  run->add_flag("-q,--quiet", command->quiet, "Print only energies, time and memory; with --json print nothing");
   add_overwrite(*run, command->overwrite);
   run->footer(
       "Examples:\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the program where that is still to be done and runs it.
+# Builds the program if that is necessary, and runs it.
 #
-#   drivers/quickstart.sh                  the (T) energy of a bundled molecule, beside NWChem's
+#   drivers/quickstart.sh                  the (T) energy of a bundled molecule, compared with NWChem's
 #   drivers/quickstart.sh run PATH ...     trifuse run PATH ...; the same for every command of trifuse, see --help
 set -euo pipefail
 # shellcheck source=drivers/setup.sh
@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 trifuse_need "${trifuse_program_needs[@]}"
 
-# The messages of the build are shown when it fails, and while there is much to build.
+# The first build shows its messages. Later builds show them only if they fail.
 program=$trifuse_root/build/release/drivers/trifuse
 if [[ -x $program ]]; then
   messages=$(mktemp)
@@ -17,7 +17,7 @@ if [[ -x $program ]]; then
   trifuse_build release --target trifuse_installable 2>"$messages" || { cat "$messages" >&2; exit 1; }
   rm -f "$messages"
 else
-  trifuse_say "Building Trifuse (a minute or two, once) ..."
+  trifuse_say "Building Trifuse (some minutes, once; longer with CUDA) ..."
   trifuse_build release --target trifuse_installable
 fi
 

@@ -1,15 +1,16 @@
-# shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# What quickstart.sh, tests/run.sh and the container have in common: the packages that Trifuse needs, and building it. To be sourced; bash.
+# shellcheck shell=bash disable=SC2034 # scripts that source this file use the lists
+# Functions and lists of quickstart.sh, tests/run.sh and the container, which source this file: they install the packages that Trifuse needs,
+# and build it.
 
 trifuse_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# how to see that it is there | Debian | Fedora, Rocky | conda-forge | what it is for
+# probe (see trifuse_is_there) | package of Debian | of Fedora, Rocky | of conda-forge | purpose
 trifuse_program_needs=(
   "compiler CXX g++|g++|gcc-c++|cxx-compiler|C++20 compiler (GCC 12 or newer)"
   "compiler CC gcc|gcc|gcc|c-compiler|C compiler"
   "command cmake|cmake|cmake|cmake|CMake 3.25 or newer"
   "command ninja|ninja-build|ninja-build|ninja|Ninja, which runs the build"
-  "command make|make|make|make|make, which runs it where a preset is built by hand"
+  "command make|make|make|make|make, which runs a build by hand without Ninja"
   "command pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkg-config, which finds libraries"
   "module openblas cblas.h|libopenblas-dev|openblas-devel|openblas|OpenBLAS: matrix products, eigenvalues"
   "module hdf5-serial hdf5 hdf5.h|libhdf5-dev|hdf5-devel|hdf5|HDF5 (C): dump files"
@@ -19,7 +20,7 @@ trifuse_program_needs=(
   "module CLI11 CLI/CLI.hpp|libcli11-dev|cli11-devel|cli11|CLI11: command line"
   "module nlohmann_json nlohmann/json.hpp|nlohmann-json3-dev|json-devel|nlohmann_json|JSON for Modern C++"
 )
-# TRIFUSE_FETCH=ON in the environment gets these, as the CMake option of this name says.
+# With TRIFUSE_FETCH=ON in the environment or as CMake option, downloads replace these packages.
 trifuse_fetched="libfmt-dev libxxhash-dev libcli11-dev nlohmann-json3-dev"
 trifuse_job_needs=(
   "command mpicxx|libopenmpi-dev|openmpi-devel|openmpi|MPI: several processes"
@@ -28,7 +29,7 @@ trifuse_job_needs=(
   "library libarmci-openmpi.a|libarmci-mpi-dev|||ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack|ScaLAPACK, which Global Arrays is linked with"
 )
-# Beside Open MPI, whose mpirun goes on to be the one without a suffix.
+# MPICH is installed beside Open MPI. `mpirun` without a suffix stays Open MPI's.
 trifuse_mpich_needs=(
   "command mpicxx.mpich|libmpich-dev|||MPICH: tests with another MPI"
   "command mpiexec.mpich|mpich|||MPICH: starting processes"
@@ -36,19 +37,20 @@ trifuse_mpich_needs=(
   "library libarmci-mpich.a|libarmci-mpi-dev|||ARMCI for MPICH"
   "library libscalapack-mpich.so|libscalapack-mpich-dev|||ScaLAPACK for MPICH"
 )
+trifuse_venv_need="python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF, the tools of the wheel"
 trifuse_test_needs=(
   "module gtest|libgtest-dev|gtest-devel|gtest|GoogleTest"
   "compiler FC gfortran|gfortran|gcc-gfortran|fortran-compiler|Fortran compiler: tests of the Fortran module"
-  "command ip|iproute2|iproute|iproute2|ip: tests of several hosts, where this machine may make them of namespaces"
-  "python venv ensurepip|python3-venv|python3|python|Python with venv: tests with PySCF"
+  "command ip|iproute2|iproute|iproute2|ip: tests of several hosts, which are namespaces of this machine"
+  "$trifuse_venv_need"
   "command psi4|psi4||psi4|Psi4: test of the example with its arrays"
   "command doxygen|doxygen|doxygen|doxygen|Doxygen: test of the documentation site"
 )
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
 
-# trifuse_is_there KIND NAME...: for modules any of the names will do, or a header in an environment of conda, where some libraries have no
-# file of pkg-config; libraries are files in the compiler's folders; compilers have a variable and a usual name.
+# trifuse_is_there KIND NAME...: true if it is installed. A module has one of these names in pkg-config, or a header in an environment of conda,
+# where some libraries have no file for pkg-config. A library is a file in the compiler's folders. A compiler has a variable and a usual name.
 trifuse_is_there() {
   local kind=$1 name
   shift
@@ -77,7 +79,7 @@ trifuse_is_there() {
   esac
 }
 
-# trifuse_find_missing LINE...: adds to the caller's `packages` (Debian), `packages_fedora`, `packages_conda` and `purposes` what is not there.
+# trifuse_find_missing LINE...: adds what is missing to the caller's `packages` (Debian), `packages_fedora`, `packages_conda` and `purposes`.
 trifuse_find_missing() {
   local line probe package fedora conda purpose
   for line in "$@"; do
@@ -85,7 +87,7 @@ trifuse_find_missing() {
     # shellcheck disable=SC2086 # the probe is several words
     trifuse_is_there $probe && continue
     [[ ${TRIFUSE_FETCH-} != ON || " $trifuse_fetched " != *" $package "* ]] || continue
-    # Without pkg-config no module is seen, though its package may be installed.
+    # Without pkg-config, modules of installed packages are not found.
     if [[ $probe == module* ]] && dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
       command -v pkg-config >/dev/null || continue
     fi
@@ -96,23 +98,23 @@ trifuse_find_missing() {
   done
 }
 
-# How to go on without the right to install packages of the system.
+# Says which ways need no root.
 trifuse_say_without_root() {
-  trifuse_say "Without root, an environment of conda-forge has them, too:"
+  trifuse_say "Without root, make an environment of conda-forge:"
   trifuse_say "  conda create -n trifuse -c conda-forge ${packages_conda[*]}"
   trifuse_say "  conda activate trifuse"
   trifuse_say "TRIFUSE_FETCH=ON in the environment downloads fmt, xxHash, CLI11 and JSON for Modern C++. drivers/docs/installing.md says more."
 }
 
-# trifuse_need LINE...: returns when all is there, having installed what was missing where that is possible.
+# trifuse_need LINE...: installs what is missing, or says how to install it and returns 1.
 trifuse_need() {
   local packages=() packages_fedora=() packages_conda=() purposes=()
   trifuse_find_missing "$@"
   ((${#packages[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
-    trifuse_say "Trifuse needs these, and this system has no apt-get to install them with:"
+    trifuse_say "Trifuse needs the following, and this system has no apt-get to install it:"
     printf '  %s\n' "${purposes[@]}" >&2
-    trifuse_say "Please install them, and start again. Fedora, Rocky (with the repositories EPEL and CRB):"
+    trifuse_say "Please install it and start again. On Fedora, or on Rocky with the repositories EPEL and CRB:"
     trifuse_say "  dnf install ${packages_fedora[*]}"
     trifuse_say_without_root
     return 1
@@ -121,7 +123,7 @@ trifuse_need() {
   local become=()
   if [[ $(id -u) != 0 ]]; then
     if ! sudo -n true 2>/dev/null; then
-      trifuse_say "Packages are missing. Please run this as root, and start again:"
+      trifuse_say "Packages are missing. Please run this command as root, and start again:"
       trifuse_say "  $install"
       trifuse_say_without_root
       return 1
@@ -131,20 +133,20 @@ trifuse_need() {
   trifuse_say "Installing ${packages[*]} ..."
   local messages status=0
   messages=$(mktemp)
-  # A list that cannot be fetched may be of no importance; whether the packages can be, is seen next.
+  # If the lists of packages cannot be fetched, the next command may still succeed.
   "${become[@]}" apt-get -qq update >"$messages" 2>&1 || true
   # shellcheck disable=SC2086 # a command line
   "${become[@]}" env DEBIAN_FRONTEND=noninteractive $install -qq >>"$messages" 2>&1 || status=1
   if ((status)); then
     cat "$messages" >&2
-    trifuse_say "The packages could not be installed (see above). What is needed: $install"
+    trifuse_say "The packages could not be installed (see above). The command was: $install"
   fi
   rm -f "$messages"
   return $status
 }
 
-# trifuse_build PRESET [--target TARGET] [-DNAME=VALUE ...]: configures build/PRESET where that was not done with these settings, and
-# builds what has changed.
+# trifuse_build PRESET [--target TARGET] [-DNAME=VALUE ...]: configures build/PRESET if it was not configured with these settings, and builds
+# what has changed.
 trifuse_build() {
   local preset=$1 target=() folder="$trifuse_root/build/$1"
   shift

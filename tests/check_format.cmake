@@ -1,8 +1,8 @@
 # cmake -DSOURCE=<root> -DCLANG_FORMAT=<program> -P check_format.cmake
-# Fails with the messages of clang-format if a C++ or CUDA file is not formatted. `clang-format -i FILE` formats it.
+# Fails with the messages of clang-format if a C, C++ or CUDA file is not formatted. `clang-format -i FILE` formats it.
 set(patterns "")
 foreach(folder cxx tce_tiles drivers tests fortran_iface)
-  foreach(suffix cpp hpp h cu cuh)
+  foreach(suffix c cpp hpp h cu cuh)
     list(APPEND patterns "${SOURCE}/${folder}/*.${suffix}")
   endforeach()
 endforeach()

@@ -19,7 +19,7 @@ case ${1-} in
 esac
 folder=${1-dist}
 build=$trifuse_root/build/wheel
-trifuse_need "${trifuse_program_needs[@]}" "python venv ensurepip|python3-venv|Python with venv: auditwheel"
+trifuse_need "${trifuse_program_needs[@]}" "$trifuse_venv_need"
 mkdir -p "$build"
 
 # fetch_hdf5: the sources of the HDF5 of this Debian release, into $build/hdf5-source.

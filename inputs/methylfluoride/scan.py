@@ -17,7 +17,8 @@ import pyscf.cc
 from pyscf import gto, scf
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "drivers"))
+# pyscf_export.py is in drivers/ of the sources, or in share/trifuse/ of an installation.
+sys.path.extend(os.path.join(HERE, "..", "..", folder) for folder in ("drivers", ""))
 
 import pyscf_export
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script needs only a copy of pyscf_export.py beside it.
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "drivers"))
+# Your own script needs only a copy of pyscf_export.py beside it. Here it is in drivers/ of the sources, or in share/trifuse/ if installed.
+sys.path.extend(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder) for folder in ("drivers", ""))
 import pyscf_export
 
 mol = gto.M(atom="C 0 0 0; H 0 0.99 0.43; H 0 -0.99 0.43", basis="cc-pvdz", spin=2)

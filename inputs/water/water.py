@@ -5,9 +5,9 @@
     trifuse run water.h5                        # CCSD(T): PySCF's number, printed below
     trifuse run water.h5 --left water_left.h5   # Reg-CCSD(T)
 
-The same without a script:
+The same without a script, with pyscf_export.py of drivers/ or of share/trifuse/:
 
-    python3 ../../drivers/pyscf_export.py water.xyz --basis cc-pvdz --frozen 1 --omega2 0.1 --triples -o water.h5
+    python3 pyscf_export.py water.xyz --basis cc-pvdz --frozen 1 --omega2 0.1 --triples -o water.h5
 """
 
 import os
@@ -16,8 +16,8 @@ import sys
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script needs only a copy of pyscf_export.py beside it.
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "drivers"))
+# Your own script needs only a copy of pyscf_export.py beside it. Here it is in drivers/ of the sources, or in share/trifuse/ if installed.
+sys.path.extend(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder) for folder in ("drivers", ""))
 import pyscf_export
 
 mol = gto.M(atom=os.path.join(os.path.dirname(os.path.abspath(__file__)), "water.xyz"), basis="cc-pvdz", symmetry=True)

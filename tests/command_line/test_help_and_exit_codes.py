@@ -7,7 +7,7 @@ import unittest
 from trifuse_program import DATA, ProgramTest, sanitized, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
-COMMANDS = ("run", "info", "convert", "bench", "selftest")
+COMMANDS = ("run", "info", "plan", "convert", "bench", "selftest")
 
 
 class Help(ProgramTest):

@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
   expect(status.code == TRIFUSE_BAD_USAGE && strstr(status.message, "ROHF") != NULL, "semicanonical for RHF");
   expect(trifuse_energy_count(&status, calculation) == 0, "no energies of a failed run");
   nothing = trifuse_open_amplitudes(&status, "no/such/file");
-  expect(nothing == NULL && status.code == TRIFUSE_BAD_INPUT && strstr(status.message, "no/such/file") != NULL, "absent file");
+  expect(nothing == NULL && status.code == TRIFUSE_BAD_INPUT && strstr(status.message, "no/such/file") != NULL,
+         "absent file");
   trifuse_run(&status, (trifuse_calculation)(void*)water);
   expect(status.code == TRIFUSE_BAD_HANDLE, "a handle of another type");
   trifuse_run(&status, NULL);
