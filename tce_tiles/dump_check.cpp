@@ -131,7 +131,7 @@ class DumpChecker final : public SourceCheck {
 /// Keeps the factors that the check needs in memory, if the integrals of `input` come from factors.
 void DumpChecker::hold_factors(const DenseInput& input) {
   if (input.factor_source == nullptr) return;
-  held_.push_back(input.factor_source->hold(check_.stop));
+  held_.push_back(input.factor_source->acquire_factors(check_.stop));
   if (factors(input) == nullptr) input.factor_source->load_vv(check_.stop);
 }
 

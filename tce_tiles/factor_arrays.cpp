@@ -45,7 +45,7 @@ void require_memory(double doubles, const ArrayLabel& label) {
 /// Symmetric factors have rows only for p >= q.
 class FactorRows {
  public:
-  /// Reads the factors. Throws InputError if the elements are not valid. `stop`: as of FactorSource::hold().
+  /// Reads the factors. Throws InputError if the elements are not valid. `stop`: as of FactorSource::acquire_factors().
   FactorRows(const FactorBands& bands, const std::atomic<bool>* stop)
       : symmetric_(bands.symmetric()), auxiliary_(bands.auxiliary()), q_count_(bands.q_count()) {
     const std::int64_t p_count = bands.p_count(), rows = symmetric_ ? pair_count(p_count) : p_count * q_count_;
@@ -101,7 +101,7 @@ class Factors {
 
   const FactorBands& bands() const { return bands_; }
   /// The factors in memory. Reads them if they are not there. Thread-safe. Throws InputError if the elements are not
-  /// valid. `stop`: as of FactorSource::hold().
+  /// valid. `stop`: as of FactorSource::acquire_factors().
   std::shared_ptr<const FactorRows> rows(const std::atomic<bool>* stop) const {
     const std::lock_guard lock(mutex_);
     if (!rows_) rows_ = std::make_shared<const FactorRows>(bands_, stop);
@@ -182,7 +182,7 @@ class ArraysOfFactors final : public DenseArrays, public DenseFactors {
   }
 
   std::int64_t auxiliary() const override { return auxiliary_; }
-  std::shared_ptr<const void> hold(const std::atomic<bool>* stop) const override {
+  std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const override {
     // The object frees the memory of the factors, also if this source ceases to exist before.
     const auto forget = [all = factors_](const void*) {
       for (const auto& [pair, factors] : all) factors->forget();
@@ -287,7 +287,7 @@ class ArraysOfFactors final : public DenseArrays, public DenseFactors {
   std::map<Pair, std::shared_ptr<const Factors>> factors_;
   std::map<std::string, ArraySpec> names_;  ///< the integral arrays
   mutable std::mutex mutex_;
-  mutable std::weak_ptr<const void> held_;  ///< what hold() has returned
+  mutable std::weak_ptr<const void> held_;  ///< what acquire_factors() has returned
 };
 
 /// The names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only some are

@@ -10,8 +10,8 @@
 namespace trifuse {
 
 /// The check of factors in place of the integrals that they give. It reads the factors of two particles once, and the
-/// processes of a job share this reading. No integral (pq|rs) is larger than the root of (pq|pq) (rs|rs), so only the
-/// integrals (pq|pq) are made.
+/// processes of a job share this reading. The absolute value of an integral (pq|rs) is at most the root of (pq|pq)
+/// (rs|rs), so only the integrals (pq|pq) are made.
 ///
 /// Order of calls: run(), sum the results of all processes, accept().
 class FactorCheck {

@@ -36,17 +36,17 @@ using FactorVisitor = std::function<void(const FactorBand&)>;
 /// decomposition. In a restricted space the factors of beta orbitals are those of alpha orbitals. Any thread may call
 /// any function. Arrays are in C order.
 ///
-/// The factors of two particles are the largest ones. They pass in bands, and no process stores them all for this.
+/// The factors of two particles are the largest ones. They are read in bands, so that no process stores all of them.
 class FactorSource {
  public:
   virtual ~FactorSource() = default;
   /// Number of auxiliary functions Q, at least 1.
   virtual std::int64_t auxiliary() const = 0;
-  /// Reads the factors of holes into memory with all threads, if they are not there. Otherwise the first call of
-  /// read_ov() does it, and inside a parallel region on one thread. They leave the memory when the last object that
-  /// this function has returned ceases to exist; a later call reads them again. Throws Interrupted soon after `*stop`
-  /// becomes true; `stop` may be null.
-  virtual std::shared_ptr<const void> hold(const std::atomic<bool>* stop) const {
+  /// Reads the factors of holes into memory with all threads, if they are not there. Without this call the
+  /// first read_ov() reads them; inside a parallel region it uses one thread. They leave the memory when the last
+  /// object that this function has returned ceases to exist; a later call reads them again. Throws Interrupted soon
+  /// after `*stop` becomes true; `stop` may be null.
+  virtual std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const {
     static_cast<void>(stop);
     return nullptr;
   }

@@ -4,10 +4,10 @@
 
 namespace trifuse {
 
-std::shared_ptr<const void> InterruptibleFactors::hold(const std::atomic<bool>* stop) const {
+std::shared_ptr<const void> InterruptibleFactors::acquire_factors(const std::atomic<bool>* stop) const {
   stop_reading(stop);
   stop_reading(&stop_);
-  return source_->hold(&stop_);
+  return source_->acquire_factors(&stop_);
 }
 void InterruptibleFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                                     const FactorVisitor& visit) const {

@@ -14,7 +14,7 @@ class InterruptibleFactors final : public FactorSource {
   InterruptibleFactors(const FactorSource* source, const std::atomic<bool>& stop) : source_(source), stop_(stop) {}
 
   std::int64_t auxiliary() const override { return source_->auxiliary(); }
-  std::shared_ptr<const void> hold(const std::atomic<bool>* stop) const override;
+  std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const override;
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
   void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                 const FactorVisitor& visit) const override;

@@ -69,8 +69,8 @@ struct HashedBlock {
   }
 };
 
-/// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes what makes
-/// the other ones, which would take as many operations as all panels.
+/// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes the
+/// factors of the other integrals, because making these integrals would take as many operations as all panels.
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
   const bool factors = integrals && source.factors() != nullptr;
@@ -193,7 +193,7 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   std::vector<double> hashes;
   const FactorSource* const factors = problem.right->factors();
   run_collectively(communicator, [&] {
-    const auto held = factors != nullptr ? factors->hold(nullptr) : nullptr;
+    const auto held = factors != nullptr ? factors->acquire_factors(nullptr) : nullptr;
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
     if (problem.two_sided()) add_blocks(blocks, *problem.left, false);

@@ -419,7 +419,7 @@ void PanelLoader::load_vvoo(const Problem& problem) {
 
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   const FactorSource* const factors = problem.right->factors();
-  const auto held = factors != nullptr ? factors->hold(nullptr) : nullptr;
+  const auto held = factors != nullptr ? factors->acquire_factors(nullptr) : nullptr;
   load_amplitudes(*problem.right, AmplitudeSide::right);
   if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
   load_integrals(*problem.right);

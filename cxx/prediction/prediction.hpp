@@ -53,9 +53,9 @@ struct Prediction {
   /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands, while operands
   /// are read: those of oo and ov.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
-  double factor_check_bytes = 0.0;  ///< the same of each rank while the input is checked; with irreps all factors
-  /// Most memory of each rank that stores operands: these, the factors or the panels that CPU cores make from them, and
-  /// the process itself.
+  double factor_check_bytes = 0.0;  ///< in the memory of each rank while the input is checked; with irreps all factors
+  /// Peak memory of each rank that stores operands, bytes: the operands, the factors or the panels that CPU cores make
+  /// from them, and the process itself.
   double peak_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none

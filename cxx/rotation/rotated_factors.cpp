@@ -100,7 +100,7 @@ void RotatedFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::i
     const std::int64_t v = band.particles, plane = v * v;
     Buffer planes(static_cast<std::size_t>(band.count * plane)), scratch;
     std::copy_n(band.planes, band.count * plane, planes.data());
-    // Each plane for itself, so that its bits do not depend on the band.
+    // Each plane is rotated by its own call, so that its bits do not depend on the band.
     for (std::int64_t k = 0; k < band.count; ++k) {
       rotate_columns(*rotation_, tiles_, particles, v, planes.data() + k * plane, scratch);
       rotate_rows(*rotation_, tiles_, particles, v, 0, v, planes.data() + k * plane, scratch);

@@ -21,7 +21,7 @@ class RotatedFactors final : public FactorSource {
   RotatedFactors(const TileSpace& tiles, const FactorSource& factors);
   /// Reads the factors of holes and particles and rotates both orbitals of each one, on as many threads as OpenMP
   /// allows. `rotation` must outlive this. `go_on`: called by any thread before parts of the work; it may throw to stop
-  /// the rotation. The read functions require `rotate`, and throw std::logic_error before.
+  /// the rotation. The read functions throw std::logic_error if `rotate` was not called before.
   void rotate(const OrbitalRotation& rotation, const std::function<void()>& go_on);
 
   std::int64_t auxiliary() const override { return auxiliary_; }
@@ -40,7 +40,7 @@ class RotatedFactors final : public FactorSource {
  private:
   /// The rotated factors of holes and particles of one spin, [h,p,Q].
   const Buffer& ov_of(OrbitalClass c) const { return ov_.at(spin_of(c)); }
-  /// Those of two particles, [p,Q,d].
+  /// The rotated factors of two particles, [p,Q,d].
   const Buffer& vv_of(OrbitalClass c) const;
 
   TileSpace tiles_;

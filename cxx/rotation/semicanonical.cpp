@@ -154,7 +154,7 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   std::shared_ptr<const void> held;
   if (factors_) {
     run_collectively(communicator, [&] {
-      held = source_.factors()->hold(stop);
+      held = source_.factors()->acquire_factors(stop);
       factors_->rotate(rotation_, go_on);
     });
   }

@@ -15,11 +15,11 @@ PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "input
 # Options of other programs, which pages name beside ours.
 FOREIGN = {"--target", "--preset", "--prefix", "--build", "--install", "--gtest_filter", "--shm-size", "--mem", "--requeue", "--mpi",
            "--map-by", "--bind-to", "--gpus-per-task", "--gpus-per-node", "--gpu-bind", "--cpu-bind", "--cpus-per-task", "--cpu", "--wrap",
-           "--launch-count", "--version"}
+           "--launch-count", "--version", "--gpu"}
 
 
 def options_of(help_text):
-    """Of a help text: each option with the values that it may have, None if any."""
+    """Returns each option of a help text with its allowed values, or None if every value is allowed."""
     found = {}
     for match in re.finditer(r"^ +((?:-\w,)?--[\w-]+|-\w)(?: \w+(?::(?:\{([^}]*)\})?)?)?", help_text, re.MULTILINE):
         for name in match[1].split(","):

@@ -98,12 +98,12 @@ TEST(MixedPrediction, IsThatOfMeasuredRuns) {
 }
 
 TEST(MixedPrediction, SaysIfTheSampleDoesNotFit) {
-  const PlannedMolecule molecule(SpinFormulation::spin_adapted, 300);
+  const PlannedMolecule molecule(SpinFormulation::spin_adapted, 120);
   JobShape job = PredictedTasks::job_of(1, 1);
   const Prediction ample = molecule.predict(Precision::mixed, job);
   EXPECT_TRUE(ample.obstacles.empty());
   // A limit that is enough for a task in mixed precision and not in double precision.
-  for (job.gpu_memory = ample.gpu.scratch / 8;; job.gpu_memory *= 1.02) {
+  for (job.gpu_memory = ample.gpu.scratch / 8;; job.gpu_memory *= 1.05) {
     ASSERT_LT(job.gpu_memory, ample.gpu.budget);
     const Prediction narrow = molecule.predict(Precision::mixed, job);
     if (narrow.gpu.task_bound > narrow.gpu.launch) continue;

@@ -156,7 +156,7 @@ TEST(FactorArrays, AreReadWhenTheyAreUsedAndHeldAsLongAsTheCallerWants) {
   ovoo->read_all(box);
   EXPECT_EQ(box, std::vector<double>(8, 0.5));
   EXPECT_EQ(reads, (Reads{1, 1, 0}));
-  auto held = factors.hold(nullptr), also_held = factors.hold(nullptr);
+  auto held = factors.acquire_factors(nullptr), also_held = factors.acquire_factors(nullptr);
   EXPECT_EQ(reads, (Reads{1, 1, 0}));
   ovvv->read_all(small);
   EXPECT_EQ(reads, (Reads{1, 1, 1}));
@@ -168,7 +168,7 @@ TEST(FactorArrays, AreReadWhenTheyAreUsedAndHeldAsLongAsTheCallerWants) {
   also_held.reset();
   ovvv->read_all(small);
   EXPECT_EQ(reads, (Reads{1, 2, 2}));
-  held = factors.hold(nullptr);
+  held = factors.acquire_factors(nullptr);
   EXPECT_EQ(reads, (Reads{2, 2, 2}));
   input = {};
   held.reset();  // the factors themselves have ceased to exist
@@ -288,10 +288,10 @@ TEST(FactorArrays, StopBeingReadOnRequest) {
       std::vector{array("factors_oo", {900, 2, 2}), array("factors_ov", {900, 2, 1}), array("factors_vv", {900, 1})});
   use_factors(input);
   const DenseFactors& factors = *input.factor_source;
-  EXPECT_THROW(factors.hold(&stop), Interrupted);
+  EXPECT_THROW(factors.acquire_factors(&stop), Interrupted);
   EXPECT_LT(reads, 15);
   stops = stop = false;
-  const auto held = factors.hold(&stop);
+  const auto held = factors.acquire_factors(&stop);
   stops = true;
   reads = 0;
   EXPECT_THROW(factors.load_vv(&stop), Interrupted);

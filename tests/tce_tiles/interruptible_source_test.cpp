@@ -27,7 +27,7 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
     read_slabs(of, std::span(&slab, 1), 2);
   };
   read_vv(*source->factors(), vv);
-  EXPECT_NE(factors.hold(nullptr), nullptr);
+  EXPECT_NE(factors.acquire_factors(nullptr), nullptr);
   factors.read_ov(holes, particles, found_ov);
   read_vv(factors, found_vv);
   EXPECT_EQ(found_ov, ov);
@@ -35,7 +35,7 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   const int p = source->tiles().hole_tiles();
   interruptible.read_t2(p, p, 0, 0, block);
   stop = true;
-  EXPECT_THROW(factors.hold(nullptr), Interrupted);
+  EXPECT_THROW(factors.acquire_factors(nullptr), Interrupted);
   EXPECT_THROW(factors.read_ov(holes, particles, found_ov), Interrupted);
   EXPECT_THROW(read_vv(factors, found_vv), Interrupted);
   EXPECT_THROW(interruptible.read_t2(p, p, 0, 0, block), Interrupted);

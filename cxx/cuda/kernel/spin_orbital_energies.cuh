@@ -39,7 +39,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
  private:
   static constexpr int sums_count = spin_orbital_sums;
   /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
-  /// all c. There are registers for so many elements.
+  /// all c. The registers suffice for this many elements.
   static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
                                                          ? Config::warp_tile_b
                                                          : slice_elements / Config::warp_tile_c;

@@ -13,7 +13,7 @@ namespace trifuse::gpu {
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
 ///
 /// Each k-step is three products: high low, low high, high high. The matrix units cut off the low bits of FP32 sums, so
-/// a sum gets smaller and smaller than the true one. Therefore no sum runs over more contracted indices than those of
+/// a long sum becomes smaller than the true one. Therefore no sum runs over more contracted indices than those of
 /// one scale group. It begins at 0, and add_to() adds it to the target with ordinary FP32 instructions, which round.
 ///
 /// The fragments of B come in batches, so that enough independent instructions follow each other. The operands of the

@@ -55,7 +55,7 @@ class Stages<formulation, Config, Staging::bulk> {
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
     if constexpr (formulation == SpinFormulation::spin_orbital) {
-      // Places beyond the end of an orbital tile are never filled. They must hold numbers, because they are multiplied
+      // Memory beyond the end of an orbital tile is never filled. It must hold numbers, because they are multiplied
       // by 0.
       for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
         reinterpret_cast<double*>(storage + vvoo_at)[n] = 0.0;
@@ -158,7 +158,7 @@ class Stages<formulation, Config, Staging::bulk> {
     at(shared_.tile_empty[tile_slot()]).arrive();
     ++cta_tiles_;
   }
-  /// The current CTA tile. To call this again costs less than a register.
+  /// The current CTA tile. Calling this again costs less than keeping the reference in a register.
   __device__ __forceinline__ const Data& tile_data() const {
     return shared_.cta_tiles[tile_slot()];
   }
@@ -192,7 +192,7 @@ class Stages<formulation, Config, Staging::bulk> {
   /// `begin(stage)` is called before the first k-tile of the product, if there is any. `stage`: address in shared
   /// memory.
   ///
-  /// `next()` waits for the k-tile after this one and returns its stage. Its loads can so be under way while this
+  /// `next()` waits for the k-tile after this one and returns its stage. So its loads can be under way while this
   /// k-tile is computed. After the last k-tile it returns a stage whose numbers are not used.
   template <typename Begin, typename Use, typename Finish>
   __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_steps,
@@ -283,7 +283,7 @@ class Stages<formulation, Config, Staging::bulk> {
       }
     }
   }
-  /// Turns the vvoo blocks in shared memory into floats, with one warp. Places beyond the end of an orbital tile hold
+  /// Turns the vvoo blocks in shared memory into floats, with one warp. Memory beyond the end of an orbital tile holds
   /// bits of older numbers. They become finite numbers, because they are multiplied by 0.
   __device__ __forceinline__ void convert_vvoo() {
     constexpr int at_once = 8, doubles = Config::vvoo_bytes / static_cast<int>(sizeof(double));
@@ -301,7 +301,7 @@ class Stages<formulation, Config, Staging::bulk> {
       for (int n = 0; n < at_once; ++n) to[first + n * 32] = isfinite(x[n]) ? x[n] : 0.0f;
       __syncwarp();
     }
-    // The next blocks come by bulk copies to the same places.
+    // The next blocks arrive by bulk copies at the same addresses.
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
@@ -389,7 +389,7 @@ class Stages<formulation, Config, Staging::cooperative> {
   }
 
   /// As with bulk staging. But warps wait for k-tiles together, so `begin(stage)` is called for each k-tile, and
-  /// `next()` returns this one.
+  /// `next()` returns the current k-tile.
   template <typename Begin, typename Use, typename Finish>
   __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct& product, const ProductAxes& axes,
                                                         int k_steps, Begin begin, Use use, Finish finish) {

@@ -229,7 +229,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
         Accumulators<Config> sums;
         const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
         if constexpr (Config::Precision::scale_elements > 0) {
-          // Inside of the products the question would make the compiler spill registers.
+          // Inside the products this test would make the compiler spill registers.
           if (stages.tile_data().views[warp_number()].active == 0) {
             sums.clear();
             skip_target(stages, first_product);
@@ -243,7 +243,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       }
     }
     __syncwarp();  // lanes read what other lanes of the warp spilled
-    // The epilogue computes everything it needs itself, so that it takes no registers while products are computed.
+    // The epilogue recomputes everything that it needs, so that it takes no registers while products are computed.
     Epilogue::finish_cta_tile(parameters, stages);
   }
 }
