@@ -41,7 +41,7 @@ case $case in
   ilp64)
     "${CC:-cc}" -shared -fPIC -o "$folder/libilp64.so" "$here/ilp64.c"
     ! configure "-DBLAS_LIBRARIES=$folder/libilp64.so" || fail "A BLAS with 64-bit integers was accepted."
-    tr -s ' \n' ' ' <"$folder/log" | grep -q "has 64-bit integers (ILP64): $folder/libilp64.so[.] Trifuse needs" ||
+    grep -q "has 64-bit integers (ILP64): $folder/libilp64.so[.] Trifuse needs" <(tr -s ' \n' ' ' <"$folder/log") ||
       { cat "$folder/log" >&2; fail "The refusal does not say why."; }
     ;;
   blis)
@@ -78,11 +78,12 @@ case $case in
       hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$name=ON")
     done
     ! configure "${hidden[@]}" || fail "Trifuse was configured without its libraries."
-    tr -s ' \n' ' ' <"$folder/log" | grep -q "fmt.*JSON.*xxHash.*CLI11.*TRIFUSE_FETCH=ON downloads" || { cat "$folder/log" >&2; fail "Nothing says that TRIFUSE_FETCH helps."; }
+    grep -q "fmt.*JSON.*xxHash.*CLI11.*TRIFUSE_FETCH=ON downloads" <(tr -s ' \n' ' ' <"$folder/log") || { cat "$folder/log" >&2; fail "Nothing says that TRIFUSE_FETCH helps."; }
     fetch=("${hidden[@]}" -DTRIFUSE_FETCH=ON "-DTRIFUSE_FETCH_ARCHIVES=$archives" "-DTRIFUSE_FETCH_LIST=$archives/list")
     configure "${fetch[@]}" || { cat "$folder/log" >&2; fail "The libraries were not fetched from archives."; }
     compile CMakeFiles/trifuse.dir/cxx/parallel/journal_file.cpp.o drivers/CMakeFiles/trifuse_program_parts.dir/source_options.cpp.o
-    ninja -C "$folder/build" -t deps CMakeFiles/trifuse.dir/cxx/parallel/journal_file.cpp.o | grep -q "_deps/xxhash-src/xxhash.h" || fail "The header of xxHash is not the fetched one."
+    grep -q "_deps/xxhash-src/xxhash.h" <(ninja -C "$folder/build" -t deps CMakeFiles/trifuse.dir/cxx/parallel/journal_file.cpp.o) ||
+      fail "The header of xxHash is not the fetched one."
     echo damage >>"$archives/fmt-1.0.tar.gz"
     ! configure "${fetch[@]}" || fail "An archive with a wrong checksum was accepted."
     grep -qi "does not match expected value\|hash mismatch" "$folder/log" || { cat "$folder/log" >&2; fail "Nothing says that the checksum is wrong."; }
