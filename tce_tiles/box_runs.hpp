@@ -39,7 +39,7 @@ class BoxRuns {
   std::int64_t count() const { return count_; }    ///< number of runs
   std::int64_t first() const { return first_; }    ///< index of the current run's first element in the array, from 0
 
-  /// Goes to the next run. Of the axes outside a run, the last one advances first.
+  /// Goes to the next run. The last axis outside a run advances first.
   void next() {
     std::int64_t inside = 1, apart = 1;
     for (std::size_t k = shape_.size(); k-- > 0;) {

@@ -5,7 +5,7 @@
 
 namespace trifuse {
 
-/// A source whose blocks are parts of dense arrays: of a dump, or of a caller.
+/// A source whose blocks are parts of dense arrays. The arrays are in a dump, or a calling program has them.
 class DenseSource : public TileSource {
  public:
   virtual const DenseInput& input() const = 0;

@@ -45,15 +45,15 @@ inline constexpr double irrep_tolerance = 1e-7;
 /// An array of a dump, cut into boxes. Every element is in exactly one box. Thread-safe.
 class CheckedArray {
  public:
-  /// Opens the array `spec`, of rank 4. `box_doubles` is the approximate number of elements in a box. A box is never
-  /// smaller than one index along the axes that boxes cut and the whole array along the others. Throws InputError if
-  /// the array is missing or has a wrong shape.
+  /// Opens the array `spec`, of rank 4. `box_doubles` is the approximate number of elements in a box. Boxes cut some of
+  /// the axes. A box has at least one index along each of these axes, and all indices along the other axes. Throws
+  /// InputError if the array is missing or has a wrong shape.
   CheckedArray(const DenseArrays& arrays, const DumpHeader& header, const ArraySpec& spec, std::int64_t box_doubles);
 
   const ArraySpec& spec() const { return spec_; }
 
-  /// The first elements of the boxes to read. Of two symmetry-related boxes the list holds one, because `read` reads
-  /// both.
+  /// The first elements of the boxes to read. The list has only one box of two symmetry-related boxes, because `read`
+  /// reads both.
   std::vector<BoxIndex> begins() const;
   /// Number of elements along each axis of the box that begins at `begin`.
   BoxIndex count(const BoxIndex& begin) const;

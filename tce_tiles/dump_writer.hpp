@@ -17,8 +17,8 @@ struct WriteOptions {
 
   bool overwrite = false;  ///< replace an existing file
   Layout layout = Layout::automatic;
-  /// True: write the integrals that the factors of the source give, instead of the factors. Of a source without factors
-  /// `write_dump` writes the integrals in any case.
+  /// True: write the integrals that the factors of the source give, instead of the factors. If the source has no
+  /// factors, `write_dump` always writes its integrals.
   bool multiply_factors = false;
   /// Called from time to time with the fraction that is done, 0 to 1. An exception from it ends the conversion.
   std::function<void(double)> progress = {};

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-/// Packed symmetric arrays: of the elements [p,q] and [q,p] they have one, for p >= q, row by row of the lower
-/// triangle.
+/// Packed symmetric arrays. They contain only the elements [p,q] with p >= q, row by row of the lower triangle.
 namespace trifuse {
 
 /// Number of pairs of `count` orbitals.

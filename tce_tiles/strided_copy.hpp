@@ -82,8 +82,8 @@ void copy_strided(const Number* from, const StridedBox& box, double* out) {
     if (count[k] > 1 && (count[fast] == 1 || std::abs(stride[k]) < std::abs(stride[fast]))) fast = k;
   }
   if (fast == 3) fast = 2;
-  // Of the other axes the one with the smaller stride comes last, so that the elements of a few rows of the last axis
-  // are read in the order of the memory.
+  // The other axis with the smaller stride comes last. So the elements of a few rows of the last axis are read in the
+  // order of the memory.
   std::array<std::size_t, 2> outer{};
   for (std::size_t k = 0, n = 0; k < 3; ++k) {
     if (k != fast) outer[n++] = k;

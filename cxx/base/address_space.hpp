@@ -10,9 +10,9 @@ bool address_space_is_limited();
 /// thread could allocate a large array. Call this before the process starts threads.
 void share_malloc_memory_if_limited();
 
-/// Returns freed memory that malloc keeps for later allocations to the system, tens of megabytes after arrays of a
-/// calling program or checks of the input. Takes milliseconds. Call this before a large allocation that malloc does not
-/// serve.
+/// Returns freed memory to the system. malloc keeps freed memory for later allocations: tens of megabytes after a check
+/// of the input or of the arrays of a calling program. Takes milliseconds. Call this before a large allocation that
+/// malloc does not serve.
 void return_freed_memory();
 
 }  // namespace trifuse

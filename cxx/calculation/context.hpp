@@ -84,8 +84,8 @@ class CalculationContext {
   /// GPUs; null: reads them.
   std::unique_ptr<Executor> make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const;
   /// Reads the operands and returns the panels of this rank. Collective if there is a communicator. `reader`: the
-  /// executor that will use the panels; null: none on this rank. `shared`: set if ranks share the operands; must then
-  /// outlive the panels.
+  /// executor that will use the panels; null if this rank has no such executor. `shared`: this function sets it if
+  /// ranks share the operands; then it must outlive the panels.
   std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
                                                   std::optional<DistributedOperands>& shared) const;
   /// Number of threads of the executor that replaces failed GPUs.
@@ -104,8 +104,8 @@ class CalculationContext {
                               std::function<void(const RunProgress&)> progress,
                               std::function<void(const std::string&)> warn) const;
   /// Compares the energies with other energies of the input and adds warnings to the result. `warn`: gets each of them;
-  /// may be empty. Collective if there is a communicator. `ccsd_energy`: of the right amplitudes, hartree, if it is
-  /// known.
+  /// may be empty. Collective if there is a communicator. `ccsd_energy`: the CCSD energy of the right amplitudes in
+  /// hartree, if it is known.
   void check_energies(CalculationResult& result, std::optional<double> ccsd_energy,
                       const std::function<void(const std::string&)>& warn) const;
   /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].

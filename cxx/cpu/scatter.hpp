@@ -15,8 +15,8 @@ constexpr Six dense_strides(const Six& extent) {
   return stride;
 }
 
-/// Strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: of a, b, c, i, j, k. `run`: doubles from one b to
-/// the next, at least the extent of c.
+/// Strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: the extents of a, b, c, i, j, k. `run`: doubles
+/// from one b to the next, at least the extent of c.
 constexpr Six target_strides(const Six& extent, std::int64_t run) {
   const auto [a, b, c, i, j, k] = extent;
   return {b * run, run, 1, a * b * run * k * j, a * b * run * k, a * b * run};

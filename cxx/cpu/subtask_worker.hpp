@@ -22,7 +22,8 @@ namespace trifuse {
 /// energies.
 class SubtaskWorker {
  public:
-  /// `problem` and `panels` must outlive the worker. `precision`: of the matrix products; `mixed` is emulated.
+  /// `problem` and `panels` must outlive the worker. `precision`: how matrix products are computed; `mixed` is
+  /// emulated.
   SubtaskWorker(const Problem& problem, const PanelParts& panels, Precision precision);
 
   /// Computes the subtasks number `first`, `first` + `step`, `first` + 2 `step`, ... of the list and writes their

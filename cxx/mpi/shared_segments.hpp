@@ -45,7 +45,8 @@ std::pair<double*, std::int64_t> first_cache_line(double* data, std::int64_t dou
 void check_room(Communicator& communicator, std::span<const SharedSegment> segments);
 
 /// Throws SystemError on all ranks if a rank does not read from a segment what its owner wrote. Collective. Overwrites
-/// elements of the segments. `library`, `cure`: what makes the array, and what the user can do, for the message.
+/// elements of the segments. For the message: `library` is the name of the library that makes the array, `cure` says
+/// what the user can do.
 void expect_one_memory(Communicator& communicator, SharedArray& array, std::span<const SharedSegment> segments,
                        const char* library, const char* cure);
 

@@ -81,8 +81,8 @@ class PanelStore {
   /// Orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
   std::span<const double> orbital_energies() const { return eps_; }
 
-  /// Sizes in bytes: of the sections that this rank owns, of the sections that other ranks own, and of the blocks that
-  /// this rank read from its tile sources.
+  /// Bytes of the sections that this rank owns, bytes of the sections that other ranks own, and bytes of the blocks
+  /// that this rank read from its tile sources.
   std::int64_t own_bytes() const { return own_.bytes(); }
   std::int64_t bytes_of_others() const;
   std::int64_t bytes_read() const { return bytes_read_; }

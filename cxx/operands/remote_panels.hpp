@@ -38,7 +38,7 @@ class RemotePanels {
   PanelTraffic traffic() const { return cache_.traffic(); }
 
  private:
-  /// Fetches a panel, whose announcement is no longer of use.
+  /// Fetches a panel and removes its announcement.
   void fetch(std::int64_t at, std::span<double> values);
   /// Fetches announced panels; the body of the background thread.
   void read_ahead();

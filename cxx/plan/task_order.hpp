@@ -17,7 +17,7 @@ namespace trifuse {
 /// stay on the GPU while the panels of c come and go. Each inner loop runs forward and backward in turn, so that it
 /// begins with the tiles that it used last. Tasks of the same pair and the same c stay in the order of `tasks`.
 ///
-/// `block` 0 or less: the order of `tasks`. `tasks`: of `tiles`, in the order of a plan, or in an order that this
+/// `block` 0 or less: the order of `tasks`. `tasks`: tasks of `tiles`, in the order of a plan or in an order that this
 /// function returned. A subset of the tasks has the same relative order as in the whole set.
 std::vector<std::size_t> blocked_order(std::span<const Task> tasks, const TileSpace& tiles, int block);
 

@@ -16,9 +16,9 @@ namespace trifuse {
 /// each task.
 class Inspection {
  public:
-  /// Inspects all tasks of `plan`. Of `problem` it uses only the formulation, the number of sides and the sets of
-  /// disconnected factors; it reads no amplitudes. `shapes`: of the kernels among which a run chooses; not empty. The
-  /// kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
+  /// Inspects all tasks of `plan`. It uses only the formulation of `problem`, the number of its sides and its sets of
+  /// disconnected factors; it reads no amplitudes. `shapes`: the shapes of the kernels among which a run chooses; not
+  /// empty. The kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
   Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes);
   /// The same for a run in this precision. In mixed precision it also inspects the sample in double precision. The run
   /// chooses the sample by energies; here the energies of tasks are in proportion to their operations.
@@ -47,8 +47,8 @@ class Inspection {
 
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  /// Bytes of a panel from host to device, and on the device with padding. Of a panel that the device makes from
-  /// factors, only the holes of its rows are sent.
+  /// Bytes of a panel from host to device, and on the device with padding. If the device makes the panel from factors,
+  /// only the holes of its rows are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
   /// Sums of bytes_sent() and of bytes_on_device() over all panels. all_bytes_sent() also counts all slabs of factors.

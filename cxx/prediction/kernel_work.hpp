@@ -32,7 +32,7 @@ std::span<const gpu::Shape> kernel_shapes(Precision precision);
 /// for tasks of the same shape.
 class KernelWorkModel {
  public:
-  /// `shapes`: of the kernels among which a run chooses.
+  /// `shapes`: the shapes of the kernels among which a run chooses.
   explicit KernelWorkModel(SpinFormulation formulation, std::vector<gpu::Shape> shapes);
   /// Work of a task, given by its program. The reference stays valid. Throws UsageError if the task is so large, or if
   /// there are so many shapes, that the tiling would take minutes, or if a tile is too large for a kernel.

@@ -6,7 +6,7 @@
 
 #include "cxx/calculation/distributed_calculation.hpp"
 
-/// Reports of the work of the ranks of a job: of each rank, and of each kind of worker.
+/// Reports of the work of each rank of a job, and of each kind of worker.
 namespace trifuse {
 
 /// A table with a row for each kind of worker: GPUs, cores, and ranks that only wait. It gives the share of the
@@ -15,7 +15,7 @@ std::string describe_workers(const std::vector<RankWork>& ranks);
 
 /// The same table as JSON.
 nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
-/// The role of each rank and its work, as JSON. `result`: of the run of `job`.
+/// The role of each rank and its work, as JSON. `result`: the result of `job`.
 nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const CalculationResult& result);
 
 }  // namespace trifuse

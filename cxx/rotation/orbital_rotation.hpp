@@ -40,8 +40,9 @@ class OrbitalRotation {
 
 /// Rotates one index of a tensor: to[outer,new,inner] = sum_old from[outer,old,inner] vectors[new,old].
 ///
-/// `run`: the run of the rotated index. `inner`: product of the extents of all faster indices, `outer`: of all slower
-/// ones. `to` and `from` must not overlap. The bits of the result depend only on the arguments.
+/// `run`: the run of the rotated index. `inner`: product of the extents of all faster indices. `outer`: product of the
+/// extents of all slower indices. `to` and `from` must not overlap. The bits of the result depend only on the
+/// arguments.
 void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to);
 

@@ -17,7 +17,7 @@ namespace trifuse {
 /// o v doubles for each spin. The factors of two particles are rotated when they are read, band by band.
 class RotatedFactors final : public FactorSource {
  public:
-  /// `tiles`: of an unrestricted space. `factors`: before the rotation; must outlive this.
+  /// `tiles`: the tiles of an unrestricted space. `factors`: the factors before the rotation; must outlive this.
   RotatedFactors(const TileSpace& tiles, const FactorSource& factors);
   /// Reads the factors of holes and particles and rotates both orbitals of each one, on as many threads as OpenMP
   /// allows. `rotation` must outlive this. `go_on`: called by any thread before parts of the work; it may throw to stop

@@ -57,8 +57,8 @@ constexpr int energy_sums(SpinFormulation formulation) {
   return formulation == SpinFormulation::spin_adapted ? 2 * energies : energies;
 }
 
-/// Adds the sums of a task to its energies. `spin_case`: of the task. `sums`: sums[energy_sums(formulation)], hartree,
-/// already multiplied by the factor of the task.
+/// Adds the sums of a task to its energies. `spin_case`: that of the task. `sums`: sums[energy_sums(formulation)],
+/// hartree, already multiplied by the factor of the task.
 void add_energy_sums(SpinFormulation formulation, SpinCase spin_case, std::span<const double> sums, TaskEnergy& energy);
 
 /// A triples method. A value: problems contain a copy.

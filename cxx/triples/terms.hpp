@@ -6,9 +6,9 @@
 /// The 27 terms of the spin-orbital triples correction.
 ///
 /// T2 and V2 are antisymmetrised. In x[u,u',l,l'] u and u' are upper (bra) indices, l and l' lower (ket) indices. One
-/// of the particles a, b, c is the lone particle p. The two others, in ascending order, are p' and p''. Likewise, one
-/// of the holes i, j, k is the lone hole h, and the two others are h' and h''. Sums run over all holes l and all
-/// particles d:
+/// of the particles a, b, c is the lone particle p. The other two particles, in ascending order, are p' and p''.
+/// Likewise, one of the holes i, j, k is the lone hole h, and the other two holes are h' and h''. Sums run over all
+/// holes l and all particles d:
 ///
 ///     singles           S += sign *       t1[p,h]         v2[p',p'',h',h'']
 ///     hole doubles      D += sign * sum_l t2[p',p'',h,l]  v2[l,p,h',h'']

@@ -59,7 +59,7 @@ struct Device {
   std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
-  /// Of the operands that the kernels read. It is the same for all candidates.
+  /// The format of the operands that the kernels read. All candidates read the same format.
   const OperandFormat& format() const { return kernels.front()->shape.format; }
 };
 
@@ -74,20 +74,21 @@ std::vector<const Kernel*> choose_kernels(const std::string& wanted, Precision p
 /// The shapes of these kernels, in the same order.
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
-/// Doubles of scratch that a launch of any of these kernels needs. `targets`: of all sides, as in Problem::targets().
+/// Doubles of scratch that a launch of any of these kernels needs. `targets`: number of targets of all sides together,
+/// as Problem::targets() returns it.
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device);
 
 /// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both
-/// in hartree, by more than self_test_limit(precision) times `scale`. `number`: of the device. `scale`: the size of the
-/// terms of the energy.
+/// in hartree, by more than self_test_limit(precision) times `scale`. `number`: the number of the device. `scale`: the
+/// size of the terms of the energy.
 void check_self_test(int number, Precision precision, double found, double expected, double scale);
 double self_test_limit(Precision precision);
 
 /// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);
 
-/// Adds what the device has done in a run to its report. `array_bytes`: of the arrays from which the device packs
-/// panels, beside its budget. Throws DeviceError if the device has failed.
+/// Adds what the device has done in a run to its report. `array_bytes`: size of the arrays from which the device packs
+/// panels; its budget does not contain them. Throws DeviceError if the device has failed.
 void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report);
 
 }  // namespace trifuse::gpu

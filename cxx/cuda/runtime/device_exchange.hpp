@@ -12,7 +12,8 @@
 
 namespace trifuse::gpu {
 
-/// Reserves memory of a device for owned panels. Returns false if there is not enough. `bytes`: of all owned panels.
+/// Reserves memory of a device for owned panels. Returns false if there is not enough. `bytes`: size of all owned
+/// panels.
 using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 
 /// The exchange of panels between the GPUs of several ranks, one GPU for each rank. GPUs of the same process do not

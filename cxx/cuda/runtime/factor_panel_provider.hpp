@@ -28,8 +28,8 @@ class FactorPanelProvider final : public PanelProvider {
   };
 
   /// Belongs to the current device. Provides nothing if the layout of `host` has no factors. `host`: must stay valid.
-  /// `ring`: of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for the particles of
-  /// rows, PanelDemand::made_rows.
+  /// `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for the
+  /// particles of rows, PanelDemand::made_rows.
   FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
                       std::int64_t row_bytes);
 

@@ -13,7 +13,7 @@ namespace trifuse::gpu {
 /// Sends the panels of the host's store. They go through pinned buffers and are packed on the device.
 class HostPanelProvider final : public PanelProvider {
  public:
-  /// `host`: must stay valid. `ring`: of the device; other providers of the same panel cache may use it, too.
+  /// `host`: must stay valid. `ring`: the ring of the device; other providers of the same panel cache may use it, too.
   HostPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring) : host_(host), ring_(std::move(ring)) {}
 
   bool provides(const PanelName& name) const override;

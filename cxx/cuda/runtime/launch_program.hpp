@@ -43,19 +43,19 @@ struct LaunchBuffers {
   DeviceArray<char> device_program;
   PinnedArray<char> host_program;
   PinnedArray<double> host_sums;
-  double seconds_waiting = 0.0;  ///< that the host has waited for the device so far
+  double seconds_waiting = 0.0;  ///< time that the host has waited for the device so far
   Stream stream;                 ///< destroyed first, so that no work uses the memory
 };
 
-/// Returns parameters in which only those members are set that depend on nothing but the formulation and the numbers of
-/// sides and of sets of disconnected factors.
+/// Returns parameters in which some members are set: those that depend only on the formulation, the number of sides and
+/// the number of sets of disconnected factors.
 KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.
 ///
-/// `multiprocessors`: of the device. `parameters`: orbital energies, omega2, t1 and f_ov factors, and the numbers of
-/// base_parameters(); the program and the buffers provide the other members. Returns the energies [task, omega2, sum]
-/// in hartree; the span is valid until the next launch with these buffers.
+/// `multiprocessors`: their number on the device. `parameters`: orbital energies, omega2, t1 and f_ov factors, and the
+/// numbers of base_parameters(); the program and the buffers provide the other members. Returns the energies [task,
+/// omega2, sum] in hartree; the span is valid until the next launch with these buffers.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
                                     bool two_sided, int multiprocessors, KernelParameters parameters,
                                     LaunchBuffers& buffers);

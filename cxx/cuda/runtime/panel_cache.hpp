@@ -36,9 +36,9 @@ class PanelCache {
     double seconds_copies = 0.0;  ///< production of panels for tasks, on the device
   };
 
-  /// Belongs to the current device. Takes memory for panels at the first load_owned() or acquire(). `tiles`: of the
-  /// panels; must stay valid. `bytes`: budget for panels. `providers`: in the order in which they are asked; together
-  /// they provide every panel.
+  /// Belongs to the current device. Takes memory for panels at the first load_owned() or acquire(). `tiles`: the tiles
+  /// of the panels; must stay valid. `bytes`: budget for panels. `providers`: in the order in which they are asked;
+  /// together they provide every panel.
   PanelCache(const TileSpace& tiles, SpinFormulation formulation, std::int64_t bytes, Providers providers);
 
   /// Loads the owned panels into an allocation of their own, in the order of `names` and without gaps, and keeps them

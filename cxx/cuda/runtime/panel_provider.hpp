@@ -15,7 +15,7 @@ class PanelProvider : public PanelSource {
   /// Puts work on `stream` that writes the packed panel to `to`. Called by one worker at a time, only for panels that
   /// this source provides.
   ///
-  /// `packing`: of the whole panel. Its strides are those of packing_of() for rows of one double; see
+  /// `packing`: the packing of the whole panel. Its strides are those of packing_of() for rows of one double; see
   /// with_row_stride(). `to`: room for the packed panel, memory of the current device. Returns the number of bytes that
   /// come from outside the device.
   virtual std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) = 0;

@@ -47,7 +47,7 @@ inline bool has_array_panels(const Problem& problem) {
 }
 
 /// The numbers of a left, right or vvoo panel in `arrays`. `space`: the tiles of the panels. `name`: a panel of a
-/// problem with has_array_panels(). `factor`: of a vvoo block, the factor of its set; else not used.
+/// problem with has_array_panels(). `factor`: for a vvoo block, the factor of its set; not used for other panels.
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
 
 }  // namespace trifuse::gpu

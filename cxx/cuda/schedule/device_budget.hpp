@@ -34,10 +34,10 @@ inline constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64
 /// `free`: the free memory. `allowed`: the limit of the user; 0: none. Negative if the reserve does not fit.
 std::int64_t device_budget(std::int64_t free, std::int64_t allowed);
 
-/// Returns the doubles of scratch that a launch needs. `targets`: of all sides, as in Problem::targets().
-/// `cta_elements`: as in Shape.
+/// Returns the doubles of scratch that a launch needs. `targets`: number of targets of all sides together, as
+/// Problem::targets() returns it. `cta_elements`: as in Shape.
 std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements);
-/// Returns the memory of a worker. `scratch_doubles`: of a launch.
+/// Returns the memory of a worker. `scratch_doubles`: scratch of a launch.
 std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
@@ -55,7 +55,7 @@ struct PanelDemand {
   /// Means over particle tiles: left panels of a tile; right panels of an ordered pair of tiles; vvoo panels of a pair.
   double left_of_tile = 0.0, right_of_pair = 0.0, vvoo_of_pair = 0.0;
 };
-/// Computes the demand. `tiles`: of the panels. `format`: of the operands.
+/// Computes the demand. `tiles`: the tiles of the panels. `format`: the format of the operands.
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
 /// Returns the memory for slabs of factors: all of them if they fit into half of the memory beside workers and buffers.
@@ -72,7 +72,7 @@ std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
 /// Returns the size of the blocks of blocked_order() in particle tiles, at least 1. It is the largest size for which
 /// the panel cache has room for the panels of two blocks, those of a and b, and of nearly two tiles of c. Returns 0 if
 /// all panels are likely to fit, so that the order does not matter. `capacity`: size of the cache. `owned`: size of the
-/// panels in it that the device owns for its peers. `demand`: of the tiles of the tasks.
+/// panels in it that the device owns for its peers. `demand`: the demand of the tiles of the tasks.
 int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand);
 
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
@@ -84,9 +84,9 @@ std::int64_t launch_limit(std::int64_t panel_bytes);
 std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
                                                       const PanelDemand& demand);
 
-/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: of the
-/// operands. `budget`, `workers`, `worker_bytes`: of the device. Throws UsageError if the panels of the smallest tiles
-/// do not fit.
+/// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: the format of
+/// the operands. `budget`, `workers`, `worker_bytes`: those of the device. Throws UsageError if the panels of the
+/// smallest tiles do not fit.
 TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
                          std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
 

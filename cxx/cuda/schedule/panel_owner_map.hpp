@@ -18,8 +18,8 @@ namespace trifuse::gpu {
 /// that have the same panels in the same orbital tiles compute the same map, without communication.
 class PanelOwnerMap {
  public:
-  /// `panels`: the panels of the host. `format`: of the operands. `owner_of`: returns the number of the GPU that owns
-  /// all packed panels of a host panel with this extent; -1 if no GPU owns them.
+  /// `panels`: the panels of the host. `format`: the format of the operands. `owner_of`: returns the number of the GPU
+  /// that owns all packed panels of a host panel with this extent; -1 if no GPU owns them.
   PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                 const std::function<int(const PanelExtent&)>& owner_of);
 

@@ -40,8 +40,8 @@ class PanelSourceList {
   std::size_t choose(const PanelName& name) const;
   /// True if prefetch() can make the production of a panel faster for any source.
   bool prefetches() const;
-  /// Counts a panel. `index`: of its source. `bytes`: brought to the device. `owned`: true if the panel was not
-  /// produced for a task, but is owned by this device.
+  /// Counts a panel. `index`: the index of its source. `bytes`: the bytes that came to the device. `owned`: true if the
+  /// panel was not produced for a task, but is owned by this device.
   void count(std::size_t index, std::int64_t bytes, bool owned);
   /// Returns zeros for a source that is not in the list.
   ProducedPanels produced_by(const PanelSource& source) const;

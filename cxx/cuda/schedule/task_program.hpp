@@ -24,7 +24,7 @@ struct PanelName {
   OperandFormat format{};  ///< vvoo_format for vvoo blocks
 
   PanelName() = default;
-  /// `operand_format`: of left and right panels; not used for vvoo blocks.
+  /// `operand_format`: the format of left and right panels; not used for vvoo blocks.
   PanelName(const PanelKey& panel, bool is_swapped, const OperandFormat& operand_format)
       : key(panel), swapped(is_swapped), format(panel.kind == PanelKind::vvoo ? vvoo_format : operand_format) {}
   auto operator<=>(const PanelName&) const = default;
@@ -51,8 +51,8 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
-/// Writes the program of `task` into `program`. `format`: of the operands. `contractions`: storage that is reused from
-/// call to call; holds the task's contraction list afterwards.
+/// Writes the program of `task` into `program`. `format`: the format of the operands. `contractions`: storage that is
+/// reused from call to call; holds the task's contraction list afterwards.
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,
                    ContractionList& contractions, TaskProgram& program);
 
