@@ -65,6 +65,16 @@ class Sizes(MadeUpTreeTest):
         self.assertEqual(self.problems({"drivers/a.py": "def f():\n" + "    pass\n" * 79}), [])
         self.expect(self.problems({"drivers/a.py": "def f():\n" + "    pass\n" * 80}), "drivers/a.py:1", "f has 81 lines")
 
+    def test_a_procedure_of_fortran_counts_without_those_inside(self):
+        body = "  x = x + 1\n"
+        inner = "  real(dp) function g(x)\n" + body * 78 + "  end function g\n"
+        self.assertEqual(self.problems({"tests/a.F90": "program f\n" + body * 77 + "contains\n" + inner + "end program f\n"}), [])
+        self.expect(self.problems({"tests/a.F90": "program f\n" + body * 78 + "contains\n" + inner + "end program f\n"}), "tests/a.F90:1",
+                    "f has 81 lines")
+        self.expect(self.problems({"tests/a.F90": "contains\n" + inner.replace(body, body * 2, 1)}), "tests/a.F90:2", "g has 81 lines")
+        fixed = "c     of a function that is long\n      SUBROUTINE f(x)\n" + "      x = x + 1\n" * 79 + "      END SUBROUTINE\n"
+        self.expect(self.problems({"fortran_iface/nwchem/a.F": fixed}), "fortran_iface/nwchem/a.F:2", "f has 81 lines")
+
 
 if __name__ == "__main__":
     unittest.main()

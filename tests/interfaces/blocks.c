@@ -8,6 +8,13 @@
 
 static int failures = 0;
 
+/* The amplitudes of the file, which this program holds, and their description. */
+static trifuse_amplitudes held;
+static trifuse_description description;
+static trifuse_tile* tiles;
+static double* energies;
+static double expected; /* E(T) of `held`, hartree */
+
 static void expect(int condition, const char* what) {
   if (condition) return;
   printf("FAILED: %s\n", what);
@@ -33,12 +40,12 @@ struct program_data {
   double add;                     /* to the numbers of V2 from now on */
 };
 
-static int32_t read_block(void* context, int32_t tensor, const int64_t* tiles, int64_t size, double* block) {
+static int32_t read_block(void* context, int32_t tensor, const int64_t* block_tiles, int64_t size, double* block) {
   struct program_data* data = (struct program_data*)context;
   trifuse_status status;
   ++data->calls;
   if (tensor == data->refuse_tensor) return data->refusal;
-  trifuse_get_block(&status, data->held, tensor, tiles, size, block);
+  trifuse_get_block(&status, data->held, tensor, block_tiles, size, block);
   if (data->spoil && tensor == TRIFUSE_T2) block[size / 2] = nan("");
   if (tensor == TRIFUSE_V2) block[0] += data->add;
   return status.code;
@@ -55,26 +62,10 @@ static double paren_energy(trifuse_status* status, trifuse_amplitudes amplitudes
   return energy;
 }
 
-int main(int argc, char** argv) {
-  const double nwchem = -0.00306002229317;
+/* Describes the amplitudes that are held. */
+static void describe(void) {
   trifuse_status status;
-  trifuse_description description;
-  trifuse_amplitudes held, read, filled, nothing;
-  trifuse_calculation calculation;
-  trifuse_tile* tiles;
-  double *energies, *block;
-  double expected;
-  int64_t n, orbitals = 0, largest = 0, block_tiles[4], size, missing = -1;
-  int32_t tensor, gpu = 0;
-  struct program_data data = {NULL, 0, -1, 0, 0, 0.0};
-  if (argc != 2) return 2;
-
-  held = trifuse_open_amplitudes(&status, argv[1]);
-  expect_success(&status, "open");
-  expected = paren_energy(&status, held);
-  expect_success(&status, "energy from the files");
-  expect(fabs(expected - nwchem) < 1e-10, "NWChem's energy");
-
+  int64_t n, orbitals = 0;
   memset(&description, 0, sizeof description);
   description.tile_count = trifuse_tile_count(&status, held);
   tiles = (trifuse_tile*)malloc((size_t)description.tile_count * sizeof *tiles);
@@ -95,8 +86,14 @@ int main(int argc, char** argv) {
   description.reference = TRIFUSE_RHF;
   description.has_integrals = 1;
   description.correlation_energy = trifuse_correlation_energy(&status, held);
+}
 
-  /* A reader. */
+/* Amplitudes with a reader. */
+static void test_reader(void) {
+  trifuse_status status;
+  trifuse_amplitudes read;
+  struct program_data data = {NULL, 0, -1, 0, 0, 0.0};
+  int64_t block_tiles[4] = {0, 0, 0, 0};
   data.held = held;
   read = trifuse_new_amplitudes(&status, &description, read_block, &data);
   expect_success(&status, "amplitudes with a reader");
@@ -127,8 +124,15 @@ int main(int argc, char** argv) {
   expect_failure(&status, TRIFUSE_BAD_INPUT, "CCSD", "amplitudes of another run");
   trifuse_delete_amplitudes(&read);
   description.correlation_energy = 0.0;
+}
 
-  /* Block by block. */
+/* Amplitudes that get every block of `held` except one of T2, number `missing`. `*block`: room for the largest block.
+ */
+static trifuse_amplitudes fill(double** block, int64_t* missing) {
+  trifuse_status status;
+  trifuse_amplitudes filled;
+  int64_t n, largest = 0, block_tiles[4], size;
+  int32_t tensor;
   filled = trifuse_new_amplitudes(&status, &description, NULL, NULL);
   expect_success(&status, "amplitudes to be filled");
   for (tensor = TRIFUSE_T1; tensor <= TRIFUSE_V2; ++tensor) {
@@ -137,21 +141,30 @@ int main(int argc, char** argv) {
       if (size > largest) largest = size;
     }
   }
-  block = (double*)malloc((size_t)largest * sizeof *block);
+  *block = (double*)malloc((size_t)largest * sizeof **block);
   for (tensor = TRIFUSE_T1; tensor <= TRIFUSE_V2; ++tensor) {
     expect(trifuse_block_count(&status, filled, tensor) == trifuse_block_count(&status, held, tensor),
            "the same blocks");
     for (n = 0; n < trifuse_block_count(&status, filled, tensor); ++n) {
       trifuse_get_block_tiles(&status, filled, tensor, n, block_tiles, &size);
-      trifuse_get_block(&status, held, tensor, block_tiles, size, block);
+      trifuse_get_block(&status, held, tensor, block_tiles, size, *block);
       if (tensor == TRIFUSE_T2 && n == 1) {
-        missing = n;
+        *missing = n;
         continue;
       }
-      trifuse_set_block(&status, filled, tensor, block_tiles, size, block);
+      trifuse_set_block(&status, filled, tensor, block_tiles, size, *block);
       expect_success(&status, "a block");
     }
   }
+  return filled;
+}
+
+/* Amplitudes that are set block by block. */
+static void test_blocks(void) {
+  trifuse_status status;
+  double* block = NULL;
+  int64_t missing = -1, block_tiles[4], size;
+  trifuse_amplitudes filled = fill(&block, &missing);
   paren_energy(&status, filled);
   expect_failure(&status, TRIFUSE_BAD_USAGE, "1 of the", "a block that was not set");
   trifuse_get_block_tiles(&status, filled, TRIFUSE_T2, missing, block_tiles, &size);
@@ -167,8 +180,15 @@ int main(int argc, char** argv) {
   trifuse_set_block(&status, filled, TRIFUSE_T2, block_tiles, size, block);
   expect_success(&status, "the missing block");
   expect(paren_energy(&status, filled) == expected, "the same energy from blocks");
+  trifuse_delete_amplitudes(&filled);
+  free(block);
+}
 
-  /* Descriptions that describe nothing. */
+/* Descriptions that describe nothing. */
+static void test_descriptions(void) {
+  trifuse_status status;
+  trifuse_amplitudes nothing;
+  struct program_data data = {NULL, 0, -1, 0, 0, 0.0};
   nothing = trifuse_new_amplitudes(&status, NULL, NULL, NULL);
   expect(nothing == NULL && status.code == TRIFUSE_BAD_USAGE, "no description");
   tiles[0].orbital_class = 4;
@@ -185,8 +205,12 @@ int main(int argc, char** argv) {
   description.reference = 3;
   trifuse_new_amplitudes(&status, &description, read_block, &data);
   expect_failure(&status, TRIFUSE_BAD_USAGE, "trifuse_reference", "a reference that is none");
+}
 
-  /* Devices. */
+static void test_devices(void) {
+  trifuse_status status;
+  trifuse_calculation calculation;
+  int32_t gpu = 0;
   calculation = trifuse_new_calculation(&status, held, NULL);
   trifuse_set_device(&status, calculation, 3);
   expect_failure(&status, TRIFUSE_BAD_USAGE, "trifuse_device", "a device that is none");
@@ -196,10 +220,25 @@ int main(int argc, char** argv) {
   trifuse_set_gpus(&status, calculation, 1, &gpu);
   expect(status.code == TRIFUSE_BAD_USAGE && strlen(status.message) > 20, "a GPU that is not there");
   trifuse_delete_calculation(&calculation);
+}
 
-  trifuse_delete_amplitudes(&filled);
+int main(int argc, char** argv) {
+  const double nwchem = -0.00306002229317;
+  trifuse_status status;
+  if (argc != 2) return 2;
+  held = trifuse_open_amplitudes(&status, argv[1]);
+  expect_success(&status, "open");
+  expected = paren_energy(&status, held);
+  expect_success(&status, "energy from the files");
+  expect(fabs(expected - nwchem) < 1e-10, "NWChem's energy");
+
+  describe();
+  test_reader();
+  test_blocks();
+  test_descriptions();
+  test_devices();
+
   trifuse_delete_amplitudes(&held);
-  free(block);
   free(energies);
   free(tiles);
   return failures == 0 ? 0 : 1;
