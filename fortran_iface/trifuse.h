@@ -40,6 +40,7 @@ enum trifuse_code {
   TRIFUSE_CANCELLED = 6   /* a function of the caller cancelled the run, see trifuse_set_progress */
 };
 
+/* Size of the message of a status, with its null character. */
 #define TRIFUSE_MESSAGE_LENGTH 1024
 
 /* The result of a call. */
@@ -125,13 +126,14 @@ enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUS
 enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
 enum trifuse_precision { TRIFUSE_PRECISION_DOUBLE = 0, TRIFUSE_PRECISION_MIXED = 1 };
 
-/* Bits of trifuse_features(). MPI: the program `trifuse` runs under mpirun, and trifuse_mpi.h accepts a communicator.
- * Without that header a calculation is one of one process. */
+/* Bits of trifuse_features(): the library computes on GPUs; it was built with MPI; it has the Fortran modules. With MPI
+ * the program `trifuse` runs under mpirun, and trifuse_set_communicator of trifuse_mpi.h accepts a communicator. One
+ * process computes a calculation for which that function was not called. */
 #define TRIFUSE_FEATURE_CUDA INT64_C(1)
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)
 
-/* Returns the version, e.g. "0.1.0". The text is valid until the program ends. */
+/* Returns the version, e.g. "0.2.0". The text is valid until the program ends. */
 const char* trifuse_version(void);
 /* Returns the compiled-in features, the sum of their bits. */
 int64_t trifuse_features(void);
