@@ -160,8 +160,10 @@ void CalculationContext::plan_tasks() {
   }
   const TileSpace tiles = retile(orbitals, tiles_);
   const double plan_bytes = estimated_tasks(tiles, problem_.formulation) * bytes_per_task;
-  // With CUDA, --memory limits the GPUs and not the host.
-  const std::int64_t allowed = cuda ? default_memory : options_.memory.value_or(default_memory);
+  // With CUDA, --memory limits the GPUs and not the host. A short list fits anywhere; for less memory the check of the
+  // scratch says how much a run needs.
+  constexpr std::int64_t short_list = std::int64_t{1} << 20;
+  const std::int64_t allowed = cuda ? default_memory : std::max(options_.memory.value_or(default_memory), short_list);
   if (plan_bytes > static_cast<double>(allowed)) {
     throw UsageError(
         fmt::format("A tile size of {} makes about {:.2g} tasks, and their list alone takes {}; use larger tiles{}.",

@@ -37,7 +37,7 @@ trifuse_switch(BENCHMARKS ${tests_default} "Micro-benchmarks of the kernels (the
 option(TRIFUSE_BUILD_PROGRAM "Build the trifuse program" ${PROJECT_IS_TOP_LEVEL})
 option(TRIFUSE_PYTHON_PACKAGE "Install what the Python package needs as the component `python`; pip sets it" OFF)
 option(TRIFUSE_WARNINGS_AS_ERRORS "Stop at compiler warnings" OFF)
-option(TRIFUSE_COMPILE_IN_BATCHES "Compile several sources of the library and the program at once: less work for a build from nothing" OFF)
+option(TRIFUSE_COMPILE_IN_BATCHES "Compile several sources of the library and the program at once: less work for a build from nothing, for tests" OFF)
 option(TRIFUSE_COMPILE_KERNELS_ONCE
   "Compile each kernel for the first GPUs with its instructions only: less work for a build that no GPU will run" OFF)
 set(TRIFUSE_SANITIZE "" CACHE STRING "Sanitizers to compile in, e.g. address+undefined")

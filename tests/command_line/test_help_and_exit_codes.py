@@ -99,10 +99,13 @@ class ExitCodes(ProgramTest):
         self.assert_one_sentence(trifuse("frobnicate"), 2, "'frobnicate'; the commands are run, info, plan,")
 
     def test_the_memory_that_a_message_names_is_enough(self):
-        refused = trifuse("run", WATER, "--memory", "1KiB")
-        self.assert_one_sentence(refused, 2, "--memory allows 1.0 KiB")
-        enough = re.search(r"give --memory (\S+) or more", refused.err)[1]
-        self.succeed("run", WATER, "--memory", enough)
+        dump = self.folder / "water.h5"  # other tiles than those of NWChem's files: more tasks
+        self.succeed("convert", WATER, dump)
+        for path in (WATER, dump):
+            refused = trifuse("run", path, "--memory", "1KiB")
+            self.assert_one_sentence(refused, 2, "--memory allows 1.0 KiB")
+            enough = re.search(r"give --memory (\S+) or more", refused.err)[1]
+            self.succeed("run", path, "--memory", enough)
 
     def test_an_unwritable_report_ends_with_3_before_anything_is_read(self):
         for place in (self.folder / "no" / "such" / "folder.json", self.folder, "/dev/null", "/dev/full"):
