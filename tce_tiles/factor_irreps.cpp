@@ -50,6 +50,7 @@ void FactorIrreps::run(int part, int parts, int threads, const std::atomic<bool>
     for (std::int64_t b = first_particle(v, part, parts); b < end; b += step) {
       const std::int64_t count = std::min(step, end - b), width = b + count;
       const auto doubles = static_cast<std::size_t>(count * factors.auxiliary() * width);
+      stop_reading(stop);
       values.reserve(doubles);
       const FactorSlab slab{{group.particles, b, count}, {group.particles, 0, width}, values.span().first(doubles)};
       read_slabs(factors, std::span(&slab, 1), threads);

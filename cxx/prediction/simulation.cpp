@@ -104,6 +104,7 @@ class Simulator {
       if (!count_needed_) break;
       gpu.had.assign(inspection.panel_count(), false);
       gpu.had_slabs.assign(inspection.slab_count(), false);
+      result_.bytes_needed += gpu.bytes;
     }
     const int lanes = std::min(settings.lanes, result_.gpus);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -157,7 +158,6 @@ class Simulator {
       Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - owned);
       gpu.on_node = on_node;
       gpu.bytes = owned;
-      result_.bytes_needed += owned;
       result_.slabs_sent += std::count(slab_owners_.owner.begin(), slab_owners_.owner.end(), on_node);
     }
   }

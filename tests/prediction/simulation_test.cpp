@@ -152,7 +152,8 @@ TEST_F(SimulatedFactors, PanelsAreMadeAgainAndSlabsSentAgainWithoutRoom) {
 TEST_F(SimulatedFactors, GpusOfANodeExchangeSlabs) {
   const auto slabs = static_cast<std::int64_t>(made_->slab_count());
   const Simulation from_host = run(settings(4));
-  EXPECT_EQ(from_host.slabs_sent, 4 * slabs);
+  EXPECT_LE(from_host.slabs_sent, 4 * slabs);
+  EXPECT_GT(from_host.slabs_sent, 3 * slabs);
   EXPECT_EQ(from_host.bytes_from_peers, 0.0);
   SimulationSettings peers = settings(4);
   peers.exchanging_gpus = 4;
@@ -184,10 +185,12 @@ TEST_F(SimulatedFactors, PeersSendSlabsAgainWithoutRoom) {
   narrow.slab_bytes = 0.25 * all + 6.0 * made_->slab_bytes(0);
   narrow.owned_slab_limit = std::int64_t{1} << 40;
   const Simulation result = run(narrow);
-  const auto slabs = static_cast<std::int64_t>(made_->slab_count());
-  EXPECT_EQ(result.slabs_sent, slabs);
-  EXPECT_GT(result.slabs_from_peers, 6 * slabs);
-  EXPECT_GT(result.bytes_from_peers, 1.5 * 3.0 * all);
+  EXPECT_EQ(result.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
+  narrow.slab_bytes = 1e12;
+  const Simulation roomy = run(narrow);
+  EXPECT_EQ(roomy.slabs_sent, result.slabs_sent);
+  EXPECT_GT(result.slabs_from_peers, 1.2 * static_cast<double>(roomy.slabs_from_peers));
+  EXPECT_GT(result.bytes_from_peers, 1.2 * roomy.bytes_from_peers);
 }
 
 TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
@@ -196,7 +199,7 @@ TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
   const Prediction shared = predict(plan_, problem_, *made_, machine_, job);
   EXPECT_EQ(shared.tasks.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
   EXPECT_NEAR(shared.owned_slab_bytes, shared.gpu.all_slabs / 4.0, 0.1 * shared.owned_slab_bytes);
-  EXPECT_GT(shared.tasks.bytes_from_peers, 0.5 * shared.tasks.bytes_sent);
+  EXPECT_GT(shared.tasks.bytes_from_peers, 0.3 * shared.tasks.bytes_sent);
   job.operands = JobShape::Operands::own;
   const Prediction alone = predict(plan_, problem_, *made_, machine_, job);
   EXPECT_EQ(alone.owned_slab_bytes, 0.0);
