@@ -179,7 +179,9 @@ TEST_P(FactorsWithIrreps, AreReadInSlabsAndNotStored) {
       }
       // One slab after another: each needs all factors once.
       EXPECT_GE(all_slabs, (v + step - 1) / step);
-      if (parts == 1) EXPECT_EQ(all_slabs, (v + step - 1) / step);
+      if (parts == 1) {
+        EXPECT_EQ(all_slabs, (v + step - 1) / step);
+      }
       EXPECT_LE(most, (v + step - 1) / step);
     }
   }
