@@ -66,6 +66,10 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
     text += fmt::format("             {} of the cached panels are owned for all GPUs of the node\n",
                         format_bytes(p.owned_bytes));
   }
+  if (p.owned_slab_bytes > 0.0) {
+    text += fmt::format("             {} of the slabs are owned for all GPUs of the node\n",
+                        format_bytes(p.owned_slab_bytes));
+  }
   text += fmt::format("             peak: {} of each rank with a GPU, {} of each GPU\n", format_bytes(p.peak_bytes),
                       format_bytes(gpu.peak));
   return text;
@@ -78,6 +82,11 @@ std::string describe_moved(const Prediction& p) {
                                  format_bytes(tasks.bytes_sent / tasks.gpus), format_bytes(tasks.max_bytes_sent));
   if (tasks.bytes_needed > 0.0) {
     text += fmt::format("; {:.2f} times the least possible", tasks.bytes_sent / tasks.bytes_needed);
+  }
+  if (tasks.bytes_from_peers > 0.0) {
+    text += fmt::format("\n             of these {} from other GPUs of the node on average, {} from the host",
+                        format_bytes(tasks.bytes_from_peers / tasks.gpus),
+                        format_bytes((tasks.bytes_sent - tasks.bytes_from_peers) / tasks.gpus));
   }
   if (p.particle_block > 0) {
     text += fmt::format(
@@ -100,6 +109,7 @@ std::string describe_making(const Prediction& p, double least) {
     text += fmt::format(";\n             {:.2f} % of the time of the GPUs, {} sent",
                         100.0 * tasks.making_busy / std::max(1e-12, tasks.gpus * tasks.seconds),
                         plural(static_cast<double>(tasks.slabs_sent), "slab"));
+    if (tasks.slabs_from_peers > 0) text += fmt::format(", {} from other GPUs", tasks.slabs_from_peers);
   }
   return text + "\n";
 }
@@ -303,6 +313,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                    {"counter_waiting_seconds", tasks.counter_waiting},
                                    {"operations_on_cores", tasks.core_operations}}},
                                  {"bytes_sent", tasks.bytes_sent},
+                                 {"bytes_from_other_gpus", tasks.bytes_from_peers},
                                  {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
                                  {"bytes_needed", tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed)
                                                                            : nlohmann::ordered_json()},
@@ -311,12 +322,14 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"factors",
                                   {{"operations", tasks.made_operations},
                                    {"seconds_of_all_gpus", tasks.making_busy},
-                                   {"slabs_sent", tasks.slabs_sent}}},
+                                   {"slabs_sent", tasks.slabs_sent},
+                                   {"slabs_from_other_gpus", tasks.slabs_from_peers}}},
                                  {"memory",
                                   {{"operands_shared", p.shared_operands},
                                    {"rank_bytes", p.operand_bytes},
                                    {"peak_rank_bytes", p.peak_bytes},
                                    {"owned_for_other_gpus", p.owned_bytes},
+                                   {"slabs_owned_for_other_gpus", p.owned_slab_bytes},
                                    {"node_bytes", p.node_bytes},
                                    {"factors_rank_bytes", p.factor_bytes},
                                    {"factors_node_bytes", p.node_factor_bytes},

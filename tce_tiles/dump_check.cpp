@@ -22,6 +22,7 @@
 #include "tce_tiles/dump_energy.hpp"
 #include "tce_tiles/dump_slabs.hpp"
 #include "tce_tiles/factor_check.hpp"
+#include "tce_tiles/factor_irreps.hpp"
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/small_arrays_check.hpp"
 
@@ -91,10 +92,8 @@ class DumpChecker final : public SourceCheck {
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
   /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
-  /// and the factors limit their size. If irreps forbid integrals, each integral must be computed and checked.
-  const DenseFactors* factors(const DenseInput& input) const {
-    return header_.symmetry ? nullptr : input.factor_source.get();
-  }
+  /// and the factors limit their size. If irreps forbid integrals, `factor_irreps_` makes and checks them.
+  static const DenseFactors* factors(const DenseInput& input) { return input.factor_source.get(); }
 
   void hold_factors(const DenseInput& input);
   void read_small_arrays();
@@ -116,6 +115,7 @@ class DumpChecker final : public SourceCheck {
   DumpCheck check_;
   std::vector<std::shared_ptr<const void>> held_;  ///< keeps the factors of holes in memory
   std::optional<FactorCheck> factor_check_;
+  std::optional<FactorIrreps> factor_irreps_;
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
@@ -132,7 +132,6 @@ class DumpChecker final : public SourceCheck {
 void DumpChecker::hold_factors(const DenseInput& input) {
   if (input.factor_source == nullptr) return;
   held_.push_back(input.factor_source->acquire_factors(check_.stop));
-  if (factors(input) == nullptr) input.factor_source->load_vv(check_.stop);
 }
 
 void DumpChecker::read_small_arrays() {
@@ -233,12 +232,14 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   if (own.empty()) return;
   if (factors(input_) != nullptr) {
     factor_check_.emplace(input_);
-    return;
+    if (!header_.symmetry) return;
+    factor_irreps_.emplace(input_);
   }
   for (const ArraySpec& spec : own) {
     const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
+  if (factor_irreps_) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
 }
 
@@ -395,6 +396,7 @@ std::vector<double> DumpChecker::run(int stage) {
     const std::vector<double> of_factors = factor_check_->run(check_.part, check_.parts, most, check_.stop);
     sums.insert(sums.end(), of_factors.begin(), of_factors.end());
   }
+  if (factor_irreps_) factor_irreps_->run(check_.part, check_.parts, most, check_.stop);
   return sums;
 }
 

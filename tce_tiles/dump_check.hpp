@@ -36,9 +36,9 @@ struct DumpCheck {
 ///
 /// The check has two stages. The first stage reads t1, t2, ovov, ovoo, oovv and the Fock matrix and measures the CCSD
 /// energy. The second stage reads ovvv, and slabs of the other arrays, for the equation of the single excitations.
-/// Integrals from factors are made only for the energy and this equation, and all of them if irreps forbid some; the
-/// first stage checks the factors. The CCSD energy has the same bits for any number of parts and threads and any
-/// `box_doubles`.
+/// Integrals from factors are made only for the energy and this equation; the first stage checks the factors. If irreps
+/// forbid integrals, the first stage also makes them, see FactorIrreps. The CCSD energy has the same bits for any
+/// number of parts and threads and any `box_doubles`.
 ///
 /// `input` and `check.test_with` must outlive the check.
 std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check = {});

@@ -201,11 +201,6 @@ class ArraysOfFactors final : public DenseArrays, public DenseFactors {
     }
     return held;
   }
-  void load_vv(const std::atomic<bool>* stop) const override {
-    for (const auto& [pair, factors] : factors_) {
-      if (space_of(pair.first) == Space::particle) factors->rows(stop);
-    }
-  }
 
   void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const override {
     copy(i, j, out);

@@ -67,8 +67,9 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
     });
     std::unique_ptr<SharedArray> array = communicator.make_array(store->segments());
     stores_.push_back(store);
-    run_collectively(&communicator,
-                     [&] { store->fill(problem, std::move(array), std::max<std::int64_t>(0, bytes - own_bytes())); });
+    const std::int64_t buffer_bytes = std::max<std::int64_t>(0, bytes - own_bytes());
+    run_collectively(&communicator, [&] { store->fill(problem, std::move(array), buffer_bytes); });
+    store->fill_slabs(communicator, problem, buffer_bytes);
     store->open();
     if (limits == mine || (tiles == nullptr && !read_here)) read_here = store;
   }

@@ -36,7 +36,7 @@ class PanelExchange {
   /// Bytes of panels that this executor has read from other ranks so far.
   virtual std::int64_t bytes_imported() const = 0;
 
-  static constexpr std::size_t longest_handle = 256;  ///< bytes
+  static constexpr std::size_t longest_handle = 512;  ///< bytes
 };
 
 /// An executor whose operands are panels. Call order: panel_tiles(), take_panels(), make_worker().

@@ -7,7 +7,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/factor_slabs.hpp"
+#include "tce_tiles/factor_source.hpp"
 
 namespace trifuse {
 
@@ -288,7 +288,7 @@ void PanelLoader::load_integrals(const TileSource& source) {
   const IndexMap vvov = adapted ? IndexMap{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                 : IndexMap{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
   if (layout_.has_factors()) {
-    load_factors(*source.factors());
+    load_factors_ov(*source.factors());
   } else {
     for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
                    [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
@@ -302,34 +302,23 @@ void PanelLoader::load_integrals(const TileSource& source) {
   });
 }
 
-void PanelLoader::load_factors(const FactorSource& source) {
+void PanelLoader::load_factors_ov(const FactorSource& source) {
   struct Slab {
     PanelKey key;
     std::span<double> values;
   };
   const TileSpace& space = layout_.tiles();
   const auto of_tile = [&](int t) { return orbitals_of(space, space[t]); };
-  std::vector<Slab> of_ov;
-  std::vector<FactorSlab> of_vv;
+  std::vector<Slab> slabs;
   layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
-    const bool vv = key.kind == PanelKind::factors_vv, ov = key.kind == PanelKind::factors_ov;
-    if ((!vv && !ov) || !own_.contains(extent)) return;
-    const std::span<double> values(own_.data(extent), static_cast<std::size_t>(extent.doubles));
-    bytes_read_ += static_cast<std::int64_t>(values.size_bytes());
-    if (ov) {
-      of_ov.push_back({key, values});
-      return;
-    }
-    const OrbitalClass particles = space[key.tiles[0]].orbital_class;
-    const TileSpace::Range d = space.range(particles, key.tiles[1]);
-    const std::int64_t first = space[space.first(particles)].offset;
-    of_vv.push_back({of_tile(key.tiles[0]), {particles, d.offset - first, d.size}, values});
+    if (key.kind != PanelKind::factors_ov || !own_.contains(extent)) return;
+    slabs.push_back({key, {own_.data(extent), static_cast<std::size_t>(extent.doubles)}});
+    bytes_read_ += static_cast<std::int64_t>(slabs.back().values.size_bytes());
   });
-  share_in_turns(of_ov.size(), available_threads(), [&](std::size_t n) {
-    const auto& [key, values] = of_ov[n];
+  share_in_turns(slabs.size(), available_threads(), [&](std::size_t n) {
+    const auto& [key, values] = slabs[n];
     source.read_ov(of_tile(key.tiles[0]), of_tile(key.tiles[1]), values);
   });
-  read_slabs(source, of_vv, available_threads());
 }
 
 bool PanelLoader::write_vvoo(const BlockData& block, std::size_t set) {

@@ -21,9 +21,9 @@ class PanelLoader {
   /// `max_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
   PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t max_buffered)
       : layout_(layout), own_(own), max_buffered_(max_buffered) {}
-  /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Requires that the panels and
-  /// `t1_factors` contain zeros. Returns the number of bytes read from the sources. Passes on exceptions of the
-  /// sources.
+  /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Leaves out slabs of factors of two
+  /// particles, see read_slabs_of_ranks(). Requires that the panels and `t1_factors` contain zeros. Returns the number
+  /// of bytes read from the sources. Passes on exceptions of the sources.
   ///
   /// `problem`: the problem of `layout`; its sources are read. `t1_factors`: one array for each disconnected set, as
   /// `PanelStore::t1_factor` returns it.
@@ -55,8 +55,8 @@ class PanelLoader {
 
   void load_amplitudes(const TileSource& source, AmplitudeSide side);
   void load_integrals(const TileSource& source);
-  /// Reads the slabs of factors that this process owns.
-  void load_factors(const FactorSource& source);
+  /// Reads the slabs of factors of holes and particles that this process owns.
+  void load_factors_ov(const FactorSource& source);
   void load_vvoo(const Problem& problem);
 
   /// Describes the block of these tiles without reading it. `space`: the tile space of its source.

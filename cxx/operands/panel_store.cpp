@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cxx/base/large_pages.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/operands/panel_loader.hpp"
+#include "cxx/operands/slabs_of_ranks.hpp"
 
 namespace trifuse {
 
@@ -13,6 +15,9 @@ namespace {
 
 /// Limit for read buffers if memory is not limited, in doubles.
 constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
+
+/// Factors that wait for other ranks, for each thread that reads: as many as a thread reads at once. Bytes.
+constexpr std::int64_t exchanged_by_thread = std::int64_t{16} << 20;
 
 }  // namespace
 
@@ -27,6 +32,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
   advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
   own_.set_memory(0, alone_.data());
   fill_own(problem, buffered_alone);
+  read_slabs(nullptr, problem, 0);
 }
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
@@ -72,6 +78,25 @@ void PanelStore::make_t1_factors() {
 void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
   make_t1_factors();
   bytes_read_ = PanelLoader(layout_, own_, max_buffered).load(problem, t1_factors_);
+}
+
+void PanelStore::read_slabs(Communicator* communicator, const Problem& problem, std::int64_t buffer_bytes) {
+  if (!layout_.has_factors()) return;
+  const TileSpace& space = layout_.tiles();
+  std::vector<SlabOfRank> slabs;
+  layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    if (key.kind != PanelKind::factors_vv) return;
+    const Tile& p = space[key.tiles[0]];
+    const TileSpace::Range d = space.range(p.orbital_class, key.tiles[1]);
+    SlabOfRank& slab = slabs.emplace_back();
+    slab.rank = layout_.owner(extent);
+    slab.slab.p = orbitals_of(space, p);
+    slab.slab.d = {p.orbital_class, d.offset - space[space.first(p.orbital_class)].offset, d.size};
+    if (own_.contains(extent)) slab.slab.values = {own_.data(extent), static_cast<std::size_t>(extent.doubles)};
+  });
+  const int threads = available_threads();
+  const SlabReading reading{threads, std::clamp(buffer_bytes, exchanged_by_thread, threads * exchanged_by_thread)};
+  bytes_read_ += read_slabs_of_ranks(communicator, *problem.right->factors(), slabs, reading);
 }
 
 void PanelStore::fetch_others(std::int64_t cache_bytes) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/shared_array.hpp"
 #include "cxx/operands/made_panels.hpp"
 #include "cxx/operands/own_panels.hpp"
@@ -37,18 +38,25 @@ class PanelStore {
   /// the panels itself. No panel may be acquired. Parameters and exceptions: as in the constructor.
   static std::shared_ptr<const PanelStore> without_panels(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(), open().
-  /// A rank that reads panels then calls fetch_others().
+  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(),
+  /// fill_slabs(), open(). A rank that reads panels then calls fetch_others().
   ///
   /// `problem`: the tile sources. `tiles`: the tiles of the panels. `rank`: number of this process. `shares`:
   /// shares[rank], the parts of the ranks. All ranks pass the same tiles and shares.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
   /// The segments of the shared array: one for each section, in the order of the layout.
   std::vector<SharedSegment> segments() const;
-  /// Fills the sections of this rank. `problem`: as in the constructor. `array`: the shared array that was made with
-  /// segments(). `buffer_bytes`: limit for all read buffers together; one block may exceed it. Passes on exceptions of
-  /// the tile sources.
+  /// Fills the sections of this rank, except for the factors of two particles. `problem`: as in the constructor.
+  /// `array`: the shared array that was made with segments(). `buffer_bytes`: limit for all read buffers together; one
+  /// block may exceed it. Passes on exceptions of the tile sources.
   void fill(const Problem& problem, std::unique_ptr<SharedArray> array, std::int64_t buffer_bytes);
+  /// Fills the slabs of factors of two particles in the sections of all ranks. Each rank reads its part of the factors.
+  /// Collective. `communicator`: made the array. `buffer_bytes`: limit for factors that wait for other ranks; 16 MiB or
+  /// one auxiliary function may exceed it. Passes on exceptions of the tile sources; if one rank throws, all ranks
+  /// throw.
+  void fill_slabs(Communicator& communicator, const Problem& problem, std::int64_t buffer_bytes) {
+    read_slabs(&communicator, problem, buffer_bytes);
+  }
   void open() { array_->sync(); }  ///< makes the panels of all ranks readable; collective
   /// Allows this rank to acquire panels of other ranks. `cache_bytes`: limit for the cached panels; panels in use may
   /// exceed it.
@@ -99,6 +107,8 @@ class PanelStore {
              Buffer alone);
   /// Fills the panels of this process, which contain zeros. `max_buffered`: as in PanelLoader.
   void fill_own(const Problem& problem, std::int64_t max_buffered);
+  /// As fill_slabs(). `communicator`: null if this process stores all panels.
+  void read_slabs(Communicator* communicator, const Problem& problem, std::int64_t buffer_bytes);
   /// Makes room for the t1 factors, and sets them to zero.
   void make_t1_factors();
 

@@ -13,7 +13,9 @@
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/ranks.hpp"
+#include "cxx/prediction/slab_owners.hpp"
 #include "cxx/rotation/semicanonical.hpp"
+#include "tce_tiles/factor_irreps.hpp"
 
 namespace trifuse {
 
@@ -67,12 +69,18 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
+/// True if the GPUs of a node exchange panels and slabs.
+bool exchanges_panels(const Prediction& prediction, int nodes) {
+  const JobShape& job = prediction.job;
+  return gpus_on_node(job, nodes) >= 2 && prediction.shared_operands && job.ranks >= job.gpus;
+}
+
 /// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made
 /// from factors if it fits, else 0.
 double owned_for_peers(const Prediction& prediction, const Inspection& inspection, const gpu::PanelDemand& demand,
                        int nodes) {
   const JobShape& job = prediction.job;
-  if (gpus_on_node(job, nodes) < 2 || !prediction.shared_operands || job.ranks < job.gpus) return 0.0;
+  if (!exchanges_panels(prediction, nodes)) return 0.0;
   const double owned = inspection.all_bytes_on_device_of_sent() / job.gpus;
   const auto limit = gpu::launch_limit_beside_owned(whole_bytes(prediction.gpu.panels), whole_bytes(owned), demand);
   return limit ? owned : 0.0;
@@ -98,13 +106,25 @@ double copy_rate(const Prediction& prediction, int nodes, const MachineModel& ma
   return gpus / ((here - 1) / machine.peer + (gpus - here) / from_ranks);
 }
 
+/// Sets what GPUs exchange with their peers.
+void set_exchange(const Inspection& inspection, const gpu::PanelDemand& demand, int nodes, Prediction& prediction,
+                  SimulationSettings& settings) {
+  const double here = gpus_on_node(prediction.job, nodes);
+  if (prediction.owned_bytes > 0.0) settings.panels_from_peers = (here - 1.0) / prediction.job.gpus;
+  if (!exchanges_panels(prediction, nodes) || inspection.slab_count() == 0) return;
+  settings.exchanging_gpus = static_cast<int>(here);
+  settings.owned_slab_limit = gpu::owned_slab_limit(whole_bytes(prediction.gpu.slabs), demand);
+  const SlabOwners owners = slab_owners(inspection, settings.exchanging_gpus, settings.owned_slab_limit);
+  prediction.owned_slab_bytes = *std::max_element(owners.bytes.begin(), owners.bytes.end());
+}
+
 /// Floating-point operations with factors besides the panels of tasks, and the size of the factors.
 struct FactorCost {
   double check = 0.0;     ///< of the check of the input, which makes ovov and two terms of the singles equation
   double operands = 0.0;  ///< of left panels and vvoo blocks
   double bytes = 0.0;     ///< of the factors of oo and ov, which each rank stores while it reads operands
   /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
-  /// needs the factors of vv, too.
+  /// needs a slab of the factors of vv, too.
   double check_bytes = 0.0;
 };
 /// The cost for a problem. All members are 0 if its integrals have no factors.
@@ -118,19 +138,22 @@ FactorCost factor_cost(const Problem& problem) {
   const auto naux = static_cast<double>(auxiliary);
   const auto size = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   double holes = 0.0, particles = 0.0;  // of all spins that have factors of their own
+  double slab_bytes = 0.0;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (tiles.restricted() && spin == Spin::beta) continue;
     const bool alpha = spin == Spin::alpha;
     const double o = size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
                  v = size(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
     cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v);
-    cost.check_bytes += irreps ? sizeof(double) * naux * v * (v + 1.0) / 2.0 : 0.0;
+    const auto slab =
+        static_cast<double>(FactorIrreps::slab_particles(static_cast<std::int64_t>(o), static_cast<std::int64_t>(v)));
+    if (irreps) slab_bytes = std::max(slab_bytes, sizeof(double) * naux * v * slab);
     holes += o;
     particles += v;
   }
-  cost.check_bytes += cost.bytes;
+  cost.check_bytes = cost.bytes + slab_bytes;
   const double pairs = holes * particles;
-  cost.check = 6.0 * naux * pairs * pairs + (irreps ? 2.0 * naux * pairs * particles * particles : 0.0);
+  cost.check = 6.0 * naux * pairs * pairs + (irreps ? naux * pairs * particles * particles : 0.0);
   cost.operands = 2.0 * naux * pairs * (pairs + holes * holes);
   return cost;
 }
@@ -164,8 +187,8 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   const double check = prediction.factor_check_bytes * ranks_on_node;
   if (check > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
-        "The check of the input does not fit: with irreps each rank stores all factors, {} on a node, and a "
-        "node has {}; use fewer ranks on a node.",
+        "The check of the input does not fit: its ranks store {} of factors on a node, and a node has {}; use fewer "
+        "ranks on a node.",
         format_bytes(check), format_bytes(machine.node_memory)));
   }
 }
@@ -196,6 +219,8 @@ void add_sample(const Problem& problem, const Inspection::Sample& of, const Mach
   settings.panel_bytes = std::max(0.0, sample.gpu.panels);
   settings.slab_bytes = sample.gpu.slabs;
   settings.copy_rate = settings.slab_rate;
+  settings.panels_from_peers = 0.0;
+  settings.exchanging_gpus = 0;
   settings.lanes = 0;
   sample.run = simulate(of.plan, of.inspection, machine, settings);
 }
@@ -277,6 +302,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.slab_bytes = prediction.gpu.slabs;
   settings.slab_rate = rate_from_ranks(prediction, nodes, machine);
+  set_exchange(inspection, demand, nodes, prediction, settings);
   settings.lanes = job.lanes;
   prediction.tasks = simulate(plan, inspection, machine, settings);
   if (inspection.sample() != nullptr && job.gpus > 0)
@@ -300,7 +326,8 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
     const double files = std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), max_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);
   }
-  prediction.seconds_loading += prediction.owned_bytes * gpus_on_node(job, nodes) / machine.owned_panels;
+  prediction.seconds_loading +=
+      (prediction.owned_bytes + prediction.owned_slab_bytes) * gpus_on_node(job, nodes) / machine.owned_panels;
   if (job.ranks > 1) {
     // Allreduce of the energies of all tasks, four numbers each, by recursive halving and doubling.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +

@@ -53,12 +53,13 @@ struct Prediction {
   /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands, while operands
   /// are read: those of oo and ov.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
-  double factor_check_bytes = 0.0;  ///< in the memory of each rank while the input is checked; with irreps all factors
+  double factor_check_bytes = 0.0;  ///< in the memory of each rank while the input is checked
   /// Peak memory of each rank that stores operands, bytes: the operands, the factors or the panels that CPU cores make
   /// from them, and the process itself.
   double peak_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
+  double owned_slab_bytes = 0.0;  ///< slabs of factors that each GPU owns for its peers, at most; 0: none
   int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan
   double seconds_checking = 0.0;  ///< check of the input
   /// Start, planning, reading operands, allreduce of the energies.

@@ -9,6 +9,7 @@
 #include "cxx/parallel/task_run.hpp"
 #include "cxx/plan/task_order.hpp"
 #include "cxx/prediction/panel_memory.hpp"
+#include "cxx/prediction/slab_owners.hpp"
 
 namespace trifuse {
 
@@ -52,6 +53,7 @@ struct Gpu {
   Gpu(double panel_bytes, double slab_bytes) : memory(panel_bytes), slabs(slab_bytes) {}
   PanelMemory memory, slabs;
   std::vector<bool> had, had_slabs;
+  int on_node = 0;  ///< number among the GPUs of the node that exchange slabs
   double copies_end = 0.0, kernels_end = 0.0, bytes = 0.0;
   int lane = -1;
 };
@@ -96,12 +98,13 @@ class Simulator {
       if (rank.gpus == 0 && !idle) ++result_.core_ranks;
       result_.gpus += rank.gpus;
     }
-    for (int g = 0; g < result_.gpus; ++g) gpus_.emplace_back(settings.panel_bytes, settings.slab_bytes);
+    make_gpus();
     count_needed_ = static_cast<double>(result_.gpus) * static_cast<double>(inspection.panel_count()) < max_bits;
     for (Gpu& gpu : gpus_) {
       if (!count_needed_) break;
       gpu.had.assign(inspection.panel_count(), false);
       gpu.had_slabs.assign(inspection.slab_count(), false);
+      result_.bytes_needed += gpu.bytes;
     }
     const int lanes = std::min(settings.lanes, result_.gpus);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -145,6 +148,20 @@ class Simulator {
   }
 
  private:
+  /// Makes the GPUs. Each one has the slabs that it owns.
+  void make_gpus() {
+    const int here = settings_.exchanging_gpus;
+    if (here > 0) slab_owners_ = slab_owners(inspection_, here, settings_.owned_slab_limit);
+    for (int g = 0; g < result_.gpus; ++g) {
+      const int on_node = here > 0 ? g % here : 0;
+      const double owned = here > 0 ? slab_owners_.bytes[static_cast<std::size_t>(on_node)] : 0.0;
+      Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - owned);
+      gpu.on_node = on_node;
+      gpu.bytes = owned;
+      result_.slabs_sent += std::count(slab_owners_.owner.begin(), slab_owners_.owner.end(), on_node);
+    }
+  }
+
   /// Claims the next chunks of a process. Sets `now` to the time at which the claim is answered.
   std::vector<WorkChunk> claim(Process& process, double& now) {
     const std::int64_t before = communicator_.calls();
@@ -242,18 +259,27 @@ class Simulator {
   /// Adds the demand of a panel that is not on a GPU.
   void bring(std::uint32_t panel, Gpu& gpu, Demand& demand) {
     const std::span<const std::uint32_t> slabs = inspection_.slabs(panel);
-    const auto send = [&](double bytes, std::vector<bool>& had, std::uint32_t number) {
+    const auto send = [&](double bytes, double rate, std::vector<bool>& had, std::uint32_t number) {
       demand.bytes += bytes;
-      demand.seconds += bytes / (slabs.empty() ? settings_.copy_rate : settings_.slab_rate);
+      demand.seconds += bytes / rate;
       if (!count_needed_ || had[number]) return;
       had[number] = true;
       result_.bytes_needed += bytes;
     };
-    send(inspection_.bytes_sent(panel), gpu.had, panel);
+    send(inspection_.bytes_sent(panel), slabs.empty() ? settings_.copy_rate : settings_.slab_rate, gpu.had, panel);
+    if (slabs.empty()) result_.bytes_from_peers += settings_.panels_from_peers * inspection_.bytes_sent(panel);
     for (const std::uint32_t slab : slabs) {
-      if (gpu.slabs.use(slab, inspection_.slab_bytes(slab))) continue;
-      send(inspection_.slab_bytes(slab), gpu.had_slabs, slab);
-      ++result_.slabs_sent;
+      const int owner = slab_owners_.owner.empty() ? -1 : slab_owners_.owner[slab];
+      const double bytes = inspection_.slab_bytes(slab);
+      if ((owner >= 0 && owner == gpu.on_node) || gpu.slabs.use(slab, bytes)) continue;
+      if (owner < 0) {
+        send(bytes, settings_.slab_rate, gpu.had_slabs, slab);
+        ++result_.slabs_sent;
+      } else {
+        send(bytes, machine_.peer, gpu.had_slabs, slab);
+        result_.bytes_from_peers += bytes;
+        ++result_.slabs_from_peers;
+      }
     }
     demand.operations += inspection_.making(panel);
     demand.packed_bytes += inspection_.bytes_sent(panel) + inspection_.bytes_on_device(panel);
@@ -272,6 +298,7 @@ class Simulator {
   std::vector<double> seconds_of_kind_;
   std::vector<Process> processes_;
   std::vector<Gpu> gpus_;
+  SlabOwners slab_owners_;  ///< empty if GPUs exchange no slabs
   std::vector<Worker> workers_;
   bool count_needed_ = false;
   double making_share_ = 0.0;  ///< operations of making each panel once, divided by those of all tasks

@@ -26,6 +26,9 @@ struct SimulationSettings {
   int particle_block = 0;                  ///< size of the blocks of blocked_order(), particle tiles
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
   double slab_rate = 0.0;                  ///< bytes per second of slabs and of parts of made panels to each GPU
+  double panels_from_peers = 0.0;          ///< fraction of the bytes of panels that other GPUs of the node send
+  int exchanging_gpus = 0;                 ///< number of GPUs of a node that exchange slabs; 0: they do not
+  std::int64_t owned_slab_limit = 0;       ///< most bytes of slabs that each of them owns, gpu::owned_slab_limit()
   int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };
 
@@ -43,9 +46,11 @@ struct Simulation {
   double core_operations = 0.0;  ///< floating-point operations of all ranks on cores
   double made_operations = 0.0;  ///< floating-point operations that make panels from factors, on all GPUs and ranks
   double bytes_sent = 0.0, max_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
+  double bytes_from_peers = 0.0;                  ///< of `bytes_sent`, from other GPUs of the node
   double bytes_needed = 0.0;                      ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
   double max_held = 0.0;                          ///< largest amount of panels on a GPU, bytes
-  std::int64_t slabs_sent = 0;                    ///< number of slabs of factors that were sent to all GPUs
+  std::int64_t slabs_sent = 0;                    ///< number of slabs of factors that the host sent to all GPUs
+  std::int64_t slabs_from_peers = 0;              ///< number of slabs that other GPUs of the node sent
   std::int64_t panels_dropped = 0;                ///< number of evictions on all GPUs
   std::int64_t chunks = 0, batches = 0, counter_calls = 0;  ///< numbers of chunks, launches, counter accesses
   double counter_waiting = 0.0;  ///< waiting time for the counter with its latency, summed over all ranks

@@ -71,9 +71,15 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
     text += fmt::format("             {} ({}) made from factors in {:.2f} s, {} slabs of factors sent\n",
                         report.panels_made, format_bytes(static_cast<double>(report.bytes_made)), report.seconds_making,
                         report.slabs_sent);
+  if (report.slabs_owned > 0)
+    text += fmt::format("             {} slabs owned for other GPUs, {} copied from other GPUs\n", report.slabs_owned,
+                        report.slabs_from_peers);
   if (report.panels_owned > 0)
-    text += fmt::format("             {} owned for other GPUs, {} ({}) copied from other GPUs\n", report.panels_owned,
-                        report.panels_from_peers, format_bytes(static_cast<double>(report.bytes_from_peers)));
+    text += fmt::format("             {} owned for other GPUs, {} copied from other GPUs\n", report.panels_owned,
+                        report.panels_from_peers);
+  if (report.panels_owned + report.slabs_owned > 0)
+    text += fmt::format("             {} moved from other GPUs\n",
+                        format_bytes(static_cast<double>(report.bytes_from_peers)));
   text += fmt::format("             at most {} of the allowed {} used on a device\n",
                       format_bytes(static_cast<double>(report.bytes_resident)),
                       format_bytes(static_cast<double>(report.memory_budget)));
@@ -114,6 +120,8 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
           {"bytes_sent", report.bytes_sent},
           {"bytes_made_from_factors", report.bytes_made},
           {"slabs_of_factors_sent", report.slabs_sent},
+          {"slabs_of_factors_owned_for_other_gpus", report.slabs_owned},
+          {"slabs_of_factors_from_other_gpus", report.slabs_from_peers},
           {"bytes_from_other_gpus", report.bytes_from_peers},
           {"bytes_resident", report.bytes_resident},
           {"peak_bytes", report.peak_bytes},

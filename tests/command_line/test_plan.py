@@ -79,7 +79,8 @@ class Prediction(PlanTest):
     def test_factors_take_less_memory_and_operations_to_make_panels(self):
         stored, text = self.plan(*SIZES, "--gpus", 2)
         self.assertNotIn("slabs", text)
-        self.assertEqual(stored["prediction"]["factors"], {"operations": 0.0, "seconds_of_all_gpus": 0.0, "slabs_sent": 0})
+        self.assertEqual(stored["prediction"]["factors"], {"operations": 0.0, "seconds_of_all_gpus": 0.0, "slabs_sent": 0,
+                                                           "slabs_from_other_gpus": 0})
         factors, text = self.plan(*SIZES, "--gpus", 2, "--naux", 300)
         for line in ("for slabs of factors", "Factors      panels are made with", "of factors of the input"):
             self.assertIn(line, text)
@@ -91,7 +92,7 @@ class Prediction(PlanTest):
         self.assertEqual(memory["factors_check_rank_bytes"], of_holes)
         self.assertNotIn("irreps", text)
         with_irreps, text = self.plan(*SIZES, "--irreps", 2, "--gpus", 2, "--naux", 300)
-        self.assertEqual(with_irreps["prediction"]["memory"]["factors_check_rank_bytes"], of_holes + 8 * 300 * 120 * 121 / 2)
+        self.assertEqual(with_irreps["prediction"]["memory"]["factors_check_rank_bytes"], of_holes + 8 * 300 * 120 * 24)
         self.assertIn("of factors while the input is checked, because of irreps", text)
         self.assertGreaterEqual(memory["gpu"]["slabs"], memory["gpu"]["all_slabs"])
         self.assertLessEqual(memory["gpu"]["scratch"] + memory["gpu"]["slabs"] + memory["gpu"]["panels"],
@@ -102,6 +103,22 @@ class Prediction(PlanTest):
         self.assertLess(operations, 2 * 2 * 2 * 300 * 24 * 120**3)
         slow, _ = self.plan(*SIZES, "--gpus", 2, "--naux", 300, "--assume", "rate-factors=1e12")
         self.assertGreater(slow["prediction"]["seconds"], factors["prediction"]["seconds"])
+
+    def test_gpus_of_a_node_exchange_slabs_of_factors(self):
+        one, text = self.plan(*SIZES, "--gpus", 1, "--naux", 300)
+        self.assertNotIn("other GPUs", text)
+        four, text = self.plan(*SIZES, "--gpus", 4, "--naux", 300)
+        for line in ("of the slabs are owned for all GPUs of the node", "from other GPUs of the node on average"):
+            self.assertIn(line, text)
+        factors, prediction = four["prediction"]["factors"], four["prediction"]
+        self.assertEqual(factors["slabs_sent"], one["prediction"]["factors"]["slabs_sent"])
+        self.assertGreater(factors["slabs_from_other_gpus"], 0)
+        self.assertGreater(prediction["bytes_from_other_gpus"], 0)
+        self.assertLess(prediction["bytes_from_other_gpus"], prediction["bytes_sent"])
+        self.assertGreater(prediction["memory"]["slabs_owned_for_other_gpus"], 0)
+        own, _ = self.plan(*SIZES, "--gpus", 4, "--naux", 300, "--operands", "own")
+        self.assertEqual(own["prediction"]["memory"]["slabs_owned_for_other_gpus"], 0)
+        self.assertEqual(own["prediction"]["factors"]["slabs_from_other_gpus"], 0)
 
     def test_auxiliary_functions_are_for_sizes_only(self):
         self.assert_usage(WATER, "--naux", 100, saying="--naux goes with --occupied and --virtual")

@@ -107,7 +107,10 @@ TEST(PanelSources, ArePeersOnlyForTheMemoryThatCanBeRead) {
     const auto owners = std::make_shared<const PanelOwnerMap>(
         panels, format_of<Fp64>(), [&](const PanelExtent& extent) { return static_cast<int>(extent.begin / share); });
     const std::vector<std::byte> memory(static_cast<std::size_t>(owners->bytes(1)));
-    const PeerPanels peers(owners, {nullptr, memory.data(), nullptr});
+    const PeerPanels peers(owners, {PeerRange(), {memory.data(), std::ssize(memory)}, PeerRange()});
+    // GPU 1 has exported all panels but the last one.
+    const PanelName& last = owners->panels_of(1).back();
+    const PeerPanels fewer(owners, {PeerRange(), {memory.data(), owners->find(last)->offset}});
     const OfPeers of_peers(peers);
     const EveryPanel host;
     const PanelSourceList sources({&of_peers, &host});
@@ -116,8 +119,9 @@ TEST(PanelSources, ArePeersOnlyForTheMemoryThatCanBeRead) {
       for (const PanelName& name : owners->panels_of(owner)) {
         EXPECT_EQ(sources.choose(name), owner == 1 ? 0u : 1u);
         EXPECT_EQ(peers.find(name), owner == 1 ? memory.data() + owners->find(name)->offset : nullptr);
+        EXPECT_EQ(fewer.find(name), name == last ? nullptr : peers.find(name));
         // Addresses of fewer peers than there are owners.
-        EXPECT_EQ(PeerPanels(owners, {nullptr}).find(name), nullptr);
+        EXPECT_EQ(PeerPanels(owners, {PeerRange()}).find(name), nullptr);
         EXPECT_EQ(PeerPanels().find(name), nullptr);
       }
     }

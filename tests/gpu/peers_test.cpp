@@ -6,9 +6,10 @@
 #include "cxx/calculation/context.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/thread_communicator.hpp"
 
-/// GPUs of several ranks that exchange packed panels. The ranks are threads here.
+/// GPUs of several ranks that exchange packed panels and slabs of factors. The ranks are threads here.
 namespace trifuse {
 namespace {
 
@@ -67,6 +68,35 @@ TEST_F(PeerGpus, GiveTheBitsOfOneAlone) {
     }
     EXPECT_EQ(owned_panels, alone.cuda->panels_sent);
     EXPECT_GT(copied, 0);
+  }
+}
+
+TEST_F(PeerGpus, ExchangeSlabsOfFactors) {
+  struct Case {
+    SyntheticMolecule molecule;
+    SpinFormulation formulation;
+    bool two_sided;
+  };
+  for (const Case& each : {Case{closed_shell(8, 60), SpinFormulation::spin_adapted, false},
+                           Case{open_shell(Reference::uhf, {7, 6, 24, 20}, 2), SpinFormulation::spin_orbital, true}}) {
+    SCOPED_TRACE(to_string(each.formulation));
+    const FactoredProblem problem(each.molecule, each.formulation, each.two_sided, 70);
+    const CalculationOptions options = on_gpu(each.formulation, 4096 * mebibyte);
+    const CalculationResult alone = calculate(problem.with_factors, options, problem.left.get());
+    EXPECT_EQ(alone.cuda->slabs_owned, 0);
+    EXPECT_EQ(alone.cuda->slabs_from_peers, 0);
+    std::int64_t sent = 0, owned = 0, from_peers = 0;
+    for (const CalculationResult& result : results_of_ranks(problem.with_factors, problem.left.get(), options)) {
+      EXPECT_EQ(numbers_of(result), numbers_of(alone));
+      sent += result.cuda->slabs_sent;
+      owned += result.cuda->slabs_owned;
+      from_peers += result.cuda->slabs_from_peers;
+    }
+    // The host sends each slab once, to its owner. A GPU alone may need fewer slabs than exist.
+    EXPECT_EQ(sent, owned);
+    EXPECT_GE(owned, alone.cuda->slabs_sent);
+    EXPECT_GT(from_peers, 0);
+    EXPECT_LE(from_peers, (ranks - 1) * owned);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -146,6 +147,64 @@ TEST_F(SimulatedFactors, PanelsAreMadeAgainAndSlabsSentAgainWithoutRoom) {
   EXPECT_EQ(streamed.made_operations, again.made_operations);
   EXPECT_GT(streamed.slabs_sent, 2 * all.slabs_sent);
   EXPECT_GT(streamed.bytes_sent, again.bytes_sent);
+}
+
+TEST_F(SimulatedFactors, GpusOfANodeExchangeSlabs) {
+  const auto slabs = static_cast<std::int64_t>(made_->slab_count());
+  const Simulation from_host = run(settings(4));
+  EXPECT_LE(from_host.slabs_sent, 4 * slabs);
+  EXPECT_GT(from_host.slabs_sent, 3 * slabs);
+  EXPECT_EQ(from_host.bytes_from_peers, 0.0);
+  SimulationSettings peers = settings(4);
+  peers.exchanging_gpus = 4;
+  peers.owned_slab_limit = std::int64_t{1} << 40;
+  const Simulation exchanged = run(peers);
+  EXPECT_EQ(exchanged.slabs_sent, slabs) << "the host sends each slab once";
+  EXPECT_LE(exchanged.slabs_from_peers, 3 * slabs);
+  EXPECT_GT(exchanged.slabs_from_peers, 2 * slabs);
+  EXPECT_NEAR(exchanged.bytes_sent, from_host.bytes_sent, 0.02 * from_host.bytes_sent);
+  EXPECT_LT(exchanged.copy_busy, from_host.copy_busy);
+
+  // Two nodes: the host of each node sends each slab once.
+  peers.exchanging_gpus = 2;
+  EXPECT_EQ(run(peers).slabs_sent, 2 * slabs);
+  // GPUs that can own nothing take all slabs from the host.
+  peers.owned_slab_limit = 0;
+  const Simulation none = run(peers);
+  EXPECT_EQ(none.slabs_sent, from_host.slabs_sent);
+  EXPECT_EQ(none.bytes_from_peers, 0.0);
+  EXPECT_EQ(none.seconds, from_host.seconds);
+}
+
+TEST_F(SimulatedFactors, PeersSendSlabsAgainWithoutRoom) {
+  SimulationSettings narrow = settings(4);
+  narrow.panel_bytes = 3.0 * made_->largest_task_bytes();
+  narrow.exchanging_gpus = 4;
+  double all = 0.0;
+  for (std::uint32_t slab = 0; slab < made_->slab_count(); ++slab) all += made_->slab_bytes(slab);
+  narrow.slab_bytes = 0.25 * all + 6.0 * made_->slab_bytes(0);
+  narrow.owned_slab_limit = std::int64_t{1} << 40;
+  const Simulation result = run(narrow);
+  EXPECT_EQ(result.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
+  narrow.slab_bytes = 1e12;
+  const Simulation roomy = run(narrow);
+  EXPECT_EQ(roomy.slabs_sent, result.slabs_sent);
+  EXPECT_GT(result.slabs_from_peers, 1.2 * static_cast<double>(roomy.slabs_from_peers));
+  EXPECT_GT(result.bytes_from_peers, 1.2 * roomy.bytes_from_peers);
+}
+
+TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
+  JobShape job;
+  job.gpus = job.ranks = 4;
+  const Prediction shared = predict(plan_, problem_, *made_, machine_, job);
+  EXPECT_EQ(shared.tasks.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
+  EXPECT_NEAR(shared.owned_slab_bytes, shared.gpu.all_slabs / 4.0, 0.1 * shared.owned_slab_bytes);
+  EXPECT_GT(shared.tasks.bytes_from_peers, 0.3 * shared.tasks.bytes_sent);
+  job.operands = JobShape::Operands::own;
+  const Prediction alone = predict(plan_, problem_, *made_, machine_, job);
+  EXPECT_EQ(alone.owned_slab_bytes, 0.0);
+  EXPECT_EQ(alone.tasks.bytes_from_peers, 0.0);
+  EXPECT_EQ(alone.tasks.slabs_from_peers, 0);
 }
 
 TEST_F(SimulatedFactors, RanksOnCoresMakePanelsToo) {

@@ -160,7 +160,6 @@ TEST(FactorArrays, AreReadWhenTheyAreUsedAndHeldAsLongAsTheCallerWants) {
   EXPECT_EQ(reads, (Reads{1, 1, 0}));
   ovvv->read_all(small);
   EXPECT_EQ(reads, (Reads{1, 1, 1}));
-  factors.load_vv(nullptr);
   held.reset();
   ovoo->read_all(box);
   ovvv->read_all(small);
@@ -294,7 +293,6 @@ TEST(FactorArrays, StopBeingReadOnRequest) {
   const auto held = factors.acquire_factors(&stop);
   stops = true;
   reads = 0;
-  EXPECT_THROW(factors.load_vv(&stop), Interrupted);
   EXPECT_THROW(FactorCheck(input).run(0, 1, 1, &stop), Interrupted);
   EXPECT_LT(reads, 15);
 }

@@ -124,17 +124,19 @@ void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& rep
     report.bytes_sent += device.array_panels->bytes_sent();
   }
   report.panels_evicted += panels.evicted;
-  report.bytes_sent += sent.bytes + made.bytes;
+  report.bytes_sent += sent.bytes + made.bytes + making.slabs.owned_bytes;
   report.panels_made += made.panels;
   report.bytes_made += making.bytes_made;
   report.slabs_sent += making.slabs.sent;
+  report.slabs_owned += making.slabs.owned;
+  report.slabs_from_peers += making.slabs.from_peers;
   report.seconds_making += making.seconds;
   report.panels_owned += panels.owned;
   report.panels_from_peers += from_peers.panels;
-  report.bytes_from_peers += from_peers.bytes;
+  report.bytes_from_peers += from_peers.bytes + making.slabs.peer_bytes;
   report.bytes_resident = std::max(report.bytes_resident, panels.max_bytes + making.slabs.max_bytes);
   if (const std::int64_t peak = peak_device_memory(); peak > 0) {
-    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes());
+    report.peak_bytes = std::max(report.peak_bytes, peak + device.panels->owned_bytes() + making.slabs.owned_bytes);
   }
   const std::int64_t budget = device.budget + array_bytes;
   report.memory_budget = report.memory_budget == 0 ? budget : std::min(report.memory_budget, budget);

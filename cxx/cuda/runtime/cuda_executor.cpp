@@ -110,7 +110,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       return reserve_for_owned_panels(device, bytes);
     };
     if (devices_.size() > 1) return;
-    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned);
+    exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned,
+                                                 owned_slab_limit(bytes_of_slabs(devices_.front()), demand_));
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return precision_ == Precision::mixed ? "mixed-cuda" : "cuda"; }
@@ -138,6 +139,9 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t worker_bytes(const Device& device) const { return gpu::worker_bytes(scratch_doubles(device)); }
   std::int64_t panel_bytes(const Device& device) const {
     return gpu::panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
+  }
+  std::int64_t bytes_of_slabs(const Device& device) const {
+    return slab_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
   }
   /// The memory that this executor allocates on each device.
   std::vector<DeviceLeases::Demand> memory_demands() const {
@@ -192,9 +196,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const auto ring = std::make_shared<UploadRing>(demand_.slot);
     device.peer_panels = std::make_shared<PeerPanelProvider>();
-    device.made_panels = std::make_shared<FactorPanelProvider>(
-        *panels_, ring, slab_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_),
-        demand_.made_rows);
+    device.made_panels =
+        std::make_shared<FactorPanelProvider>(*panels_, ring, bytes_of_slabs(device), demand_.made_rows);
     device.host_panels = std::make_shared<HostPanelProvider>(*panels_, ring);
     // Copies from peers come first, because they are the fastest. Right panels of a problem with factors are made on
     // the device, which is faster than to make them on the host and to send them.

@@ -29,7 +29,9 @@ struct CudaReport {
   std::int64_t bytes_sent = 0;         ///< host to device
   std::int64_t bytes_made = 0;         ///< of panels that were made from factors
   std::int64_t slabs_sent = 0;         ///< slabs of factors that were sent from the host, again if they were dropped
-  std::int64_t bytes_from_peers = 0;   ///< copied from other GPUs
+  std::int64_t slabs_owned = 0;        ///< of these, owned for all GPUs, sent before all tasks
+  std::int64_t slabs_from_peers = 0;   ///< slabs of factors that were copied from other GPUs
+  std::int64_t bytes_from_peers = 0;   ///< of panels and slabs that were copied from other GPUs
   std::int64_t bytes_resident = 0;     ///< largest amount of panels and of slabs on one device
   std::int64_t peak_bytes = 0;         ///< most memory in use on one device, with buffers of workers; 0: not known
   std::int64_t memory_budget = 0;      ///< smallest budget of a device, bytes

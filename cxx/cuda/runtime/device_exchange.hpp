@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,26 +17,35 @@ namespace trifuse::gpu {
 /// panels.
 using ReserveForOwned = std::function<bool(const Device&, std::int64_t bytes)>;
 
-/// The exchange of panels between the GPUs of several ranks, one GPU for each rank. GPUs of the same process do not
-/// exchange panels, because their workers would have to wait for each other. A copy from the host is cheaper.
+/// The exchange of panels and of slabs of factors between the GPUs of several ranks, one GPU for each rank. GPUs of the
+/// same process do not exchange panels, because their workers would have to wait for each other. A copy from the host
+/// is cheaper.
 class DeviceExchange final : public PanelExchange {
  public:
   /// `device`, its panel cache with its providers and `panels` must stay valid as long as this object.
-  DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned);
+  /// `owned_slab_limit`: most bytes of slabs that the device owns.
+  DeviceExchange(const Device& device, const PanelLayout& panels, ReserveForOwned reserve_for_owned,
+                 std::int64_t owned_slab_limit);
 
   std::string export_panels(std::span<const int> owner_of_rank, int rank) override;
   void import_panels(std::span<const std::string> handles) override;
   void close() override;
-  std::int64_t bytes_imported() const override { return device_.panels->produced_by(*device_.peer_panels).bytes; }
+  std::int64_t bytes_imported() const override {
+    return device_.panels->produced_by(*device_.peer_panels).bytes + device_.made_panels->bytes_from_peers();
+  }
 
  private:
   std::string description_of_owner(int rank) const;
 
   const Device& device_;
   const PanelLayout& panels_;
+  /// Opens the memory that a peer exports. Returns a range without memory if `handle` is empty or cannot be opened.
+  PeerRange open(const std::string& handle, std::int64_t bytes);
+
   ReserveForOwned reserve_for_owned_;
+  std::int64_t owned_slab_limit_;
   int rank_ = 0;
-  std::shared_ptr<const PanelOwnerMap> owners_;
+  std::shared_ptr<const PanelOwnerMap> owners_, slab_owners_;
   std::vector<std::unique_ptr<PeerMemory>> peers_;
 };
 

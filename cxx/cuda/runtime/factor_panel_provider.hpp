@@ -33,11 +33,17 @@ class FactorPanelProvider final : public PanelProvider {
   FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
                       std::int64_t row_bytes);
 
+  /// The slabs, for their exchange with peers.
+  SlabCache& slabs() { return slabs_; }
+
   bool provides(const PanelName& name) const override;
   bool prefetches() const override { return host_.has_others(); }
   void prefetch(const PanelName& name) const override;
+  /// The result does not count slabs that come from peers, see Statistics.
   std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
 
+  /// Bytes of slabs that were copied from peers so far. Works for a device that has failed, too.
+  std::int64_t bytes_from_peers() const { return slabs_.statistics().peer_bytes; }
   /// Any thread may call this. The device must be the current one.
   Statistics statistics() const;
 

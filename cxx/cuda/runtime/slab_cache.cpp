@@ -1,47 +1,63 @@
 #include "cxx/cuda/runtime/slab_cache.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trifuse::gpu {
 
 SlabCache::SlabCache(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t bytes)
-    : host_(host), ring_(std::move(ring)), bytes_(bytes), table_(bytes) {}
+    : host_(host), ring_(std::move(ring)), placement_(host.layout(), bytes) {}
+
+void SlabCache::load_owned(std::span<const PanelName> slabs, std::int64_t limit) {
+  const std::vector<SlabPlacement::Copy> copies = placement_.own(slabs, limit);
+  if (copies.empty()) return;
+  // Exported memory has pages of its own.
+  constexpr std::int64_t page = std::int64_t{1} << 21;
+  owned_.reserve(static_cast<std::size_t>((placement_.owned_bytes() + page - 1) / page * page));
+  const Stream stream;
+  std::int64_t bytes = 0;
+  for (const SlabPlacement::Copy& copy : copies) bytes += put(copy, stream);
+  TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+  const std::lock_guard lock(mutex_);
+  statistics_.owned = std::ssize(copies);
+  statistics_.owned_bytes = bytes;
+}
 
 SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t stream) {
-  memory_.reserve(static_cast<std::size_t>(bytes_));
-  std::vector<SlabTable::Wanted> wanted;
-  for (const PanelKey& key : keys) {
-    const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const auto& other) { return other.key == key; });
-    if (!named) wanted.push_back({key, slab_shape(host_.tiles(), host_.layout().auxiliary(), key).bytes()});
-  }
-  const std::vector<SlabTable::Location> locations = table_.locate(wanted);
+  memory_.reserve(static_cast<std::size_t>(placement_.cache_bytes()));
+  const SlabPlacement::Plan plan = placement_.plan(keys);
   // All work that reads the memory is on the same stream. So a slab may replace another one without a wait.
   Brought brought{};
-  for (std::size_t n = 0; n < wanted.size(); ++n) {
-    if (!locations[n].missing) continue;
-    const SlabShape shape = slab_shape(host_.tiles(), host_.layout().auxiliary(), wanted[n].key);
+  for (std::size_t n = 0; n < plan.copies.size(); ++n) {
     try {
-      const Panel slab = host_.acquire(wanted[n].key);
-      ring_->send_rows(reinterpret_cast<double*>(memory_.data() + locations[n].offset), slab.data, shape.rows,
-                       shape.length, shape.stride(), stream);
+      brought.bytes += put(plan.copies[n], stream);
     } catch (...) {
-      for (std::size_t m = n; m < wanted.size(); ++m) {
-        if (locations[m].missing) table_.forget(wanted[m].key);
-      }
+      placement_.forget(std::span(plan.copies).subspan(n));
       throw;
     }
-    brought.bytes += shape.bytes();
-    const std::lock_guard lock(mutex_);
-    ++statistics_.sent;
-    statistics_.max_bytes = std::max(statistics_.max_bytes, table_.used());
   }
-  for (const PanelKey& key : keys) {
-    const auto at = std::find_if(wanted.begin(), wanted.end(), [&](const auto& slab) { return slab.key == key; });
-    const std::int64_t offset = locations[static_cast<std::size_t>(at - wanted.begin())].offset;
-    brought.slabs.push_back(reinterpret_cast<const double*>(memory_.data() + offset));
+  for (const SlabPlacement::Place& place : plan.places) {
+    brought.slabs.push_back(reinterpret_cast<const double*>(address(place)));
   }
   return brought;
+}
+
+std::int64_t SlabCache::put(const SlabPlacement::Copy& copy, cudaStream_t stream) {
+  const std::int64_t bytes = copy.shape.bytes();
+  std::byte* const to = address(copy.to);
+  if (copy.peer != nullptr) {
+    TRIFUSE_CUDA(cudaMemcpyAsync(to, copy.peer, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream));
+  } else {
+    const Panel slab = host_.acquire(copy.key);
+    ring_->send_rows(reinterpret_cast<double*>(to), slab.data, copy.shape.rows, copy.shape.length, copy.shape.stride(),
+                     stream);
+  }
+  const std::lock_guard lock(mutex_);
+  ++(copy.peer != nullptr ? statistics_.from_peers : statistics_.sent);
+  if (copy.peer != nullptr) statistics_.peer_bytes += bytes;
+  statistics_.max_bytes = std::max(statistics_.max_bytes, placement_.used());
+  return copy.peer != nullptr ? 0 : bytes;
 }
 
 SlabCache::Statistics SlabCache::statistics() const {

@@ -11,7 +11,8 @@ namespace trifuse::gpu {
 /// A ring of pinned buffers through which operands go from the host's memory to a device. Small copies share a buffer.
 /// Packing may wait until a kernel ends. Thanks to the shared buffers, many small copies can be sent meanwhile.
 ///
-/// One worker at a time may use a ring, always with the same stream.
+/// One worker at a time may use a ring, always with the same stream. It may change the stream when all work on the old
+/// one has ended.
 class UploadRing {
  public:
   /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot.

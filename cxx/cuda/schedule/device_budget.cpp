@@ -178,6 +178,11 @@ std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t 
   return std::clamp(beside / slab_part, demand.slabs_at_once, demand.slabs);
 }
 
+std::int64_t owned_slab_limit(std::int64_t slab_bytes, const PanelDemand& demand) {
+  // If all slabs fit, each one has its place, owned or not.
+  return slab_bytes >= demand.slabs ? slab_bytes : slab_bytes - demand.slabs_at_once;
+}
+
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                          const PanelDemand& demand) {
   return bytes_beside_buffers(budget, workers, worker_bytes, demand) -

@@ -62,6 +62,9 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
 /// Otherwise this half is a cache of slabs.
 std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                         const PanelDemand& demand);
+/// Returns the most memory of it that may have slabs which the device owns for its peers. The rest has room for the
+/// slabs of any panel. `slab_bytes`: as slab_bytes() returns.
+std::int64_t owned_slab_limit(std::int64_t slab_bytes, const PanelDemand& demand);
 /// Returns the memory for panels: the budget without workers, pinned buffers and factors. Negative if these do not
 /// fit.
 std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,

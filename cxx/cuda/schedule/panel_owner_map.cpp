@@ -1,20 +1,17 @@
 #include "cxx/cuda/schedule/panel_owner_map.hpp"
 
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "cxx/cuda/schedule/arena.hpp"
+#include "cxx/cuda/schedule/slab_dealer.hpp"
+#include "cxx/cuda/schedule/slab_shape.hpp"
 
 namespace trifuse::gpu {
 
 PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                              const std::function<int(const PanelExtent&)>& owner_of) {
-  const auto add = [&](const PanelName& name, int number) {
-    OwnedPanels& owner = owned_[number];
-    locations_[name] = {number, owner.bytes};
-    owner.names.push_back(name);
-    owner.bytes += Arena::rounded(packed_bytes(panels.tiles(), panels.formulation(), name));
-  };
   // The two indices of one kind stand in the order of their tiles. If the tiles coincide, tasks read both orders,
   // unless antisymmetry turns one order into the other.
   const bool both = panels.formulation() == SpinFormulation::spin_adapted;
@@ -22,7 +19,9 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     const std::size_t first = first_ordered_index(key.kind);
     const int one = key.tiles[first], other = key.tiles[first + 1];
     for (const bool swapped : {false, true}) {
-      if (swapped ? one > other || (both && one == other) : one <= other) add({key, swapped, format}, owner);
+      if (!(swapped ? one > other || (both && one == other) : one <= other)) continue;
+      const PanelName name(key, swapped, format);
+      add(name, owner, packed_bytes(panels.tiles(), panels.formulation(), name));
     }
   };
   panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
@@ -37,6 +36,28 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     of_left.side = AmplitudeSide::left;
     add_orders(of_left, owner);
   });
+}
+
+PanelOwnerMap PanelOwnerMap::of_slabs(const PanelLayout& panels, std::span<const int> owners) {
+  PanelOwnerMap map;
+  std::set<int> gpus(owners.begin(), owners.end());
+  gpus.erase(-1);
+  if (gpus.empty() || !panels.has_factors()) return map;
+  const std::vector<int> numbers(gpus.begin(), gpus.end());
+  SlabDealer dealer(numbers.size());
+  panels.visit([&](const PanelKey& key, const PanelExtent&) {
+    if (key.kind != PanelKind::factors_vv && key.kind != PanelKind::factors_ov) return;
+    const std::int64_t bytes = slab_shape(panels.tiles(), panels.auxiliary(), key).bytes();
+    map.add(slab_name(key), numbers[dealer.deal(bytes).gpu], bytes);
+  });
+  return map;
+}
+
+void PanelOwnerMap::add(const PanelName& name, int owner, std::int64_t bytes) {
+  OwnedPanels& owned = owned_[owner];
+  locations_[name] = {owner, owned.bytes, bytes};
+  owned.names.push_back(name);
+  owned.bytes += Arena::rounded(bytes);
 }
 
 std::optional<PanelOwnerMap::Location> PanelOwnerMap::find(const PanelName& name) const {
@@ -55,15 +76,16 @@ std::int64_t PanelOwnerMap::bytes(int owner) const {
   return it == owned_.end() ? 0 : it->second.bytes;
 }
 
-PeerPanels::PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const std::byte*> memory_of_owner)
+PeerPanels::PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<PeerRange> memory_of_owner)
     : owners_(std::move(owners)), memory_of_owner_(std::move(memory_of_owner)) {}
 
 const std::byte* PeerPanels::find(const PanelName& name) const {
   if (owners_ == nullptr) return nullptr;
   const auto location = owners_->find(name);
   if (!location || location->owner >= std::ssize(memory_of_owner_)) return nullptr;
-  const std::byte* const owner = memory_of_owner_[static_cast<std::size_t>(location->owner)];
-  return owner == nullptr ? nullptr : owner + location->offset;
+  const PeerRange& range = memory_of_owner_[static_cast<std::size_t>(location->owner)];
+  const bool exported = range.begin != nullptr && location->offset + location->bytes <= range.bytes;
+  return exported ? range.begin + location->offset : nullptr;
 }
 
 }  // namespace trifuse::gpu

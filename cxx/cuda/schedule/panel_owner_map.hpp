@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cxx/cuda/schedule/task_program.hpp"
@@ -13,19 +14,30 @@
 
 namespace trifuse::gpu {
 
-/// Which GPU of a host owns which packed panel, for GPUs that can read each other's memory. The owner sends a panel to
-/// its memory once and keeps it there to the end. The other GPUs copy it from there instead of from the host. All GPUs
-/// that have the same panels in the same orbital tiles compute the same map, without communication.
+/// The name of a slab of factors. Slabs have one format, and their indices one order.
+inline PanelName slab_name(const PanelKey& key) {
+  return {key, false, {}};
+}
+
+/// Which GPU of a host owns which packed panel or which slab of factors, for GPUs that can read each other's memory.
+/// The owner sends a panel to its memory once and keeps it there to the end. The other GPUs copy it from there instead
+/// of from the host. All GPUs that have the same panels in the same orbital tiles compute the same map, without
+/// communication.
 class PanelOwnerMap {
  public:
   /// `panels`: the panels of the host. `format`: the format of the operands. `owner_of`: returns the number of the GPU
   /// that owns all packed panels of a host panel with this extent; -1 if no GPU owns them.
   PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                 const std::function<int(const PanelExtent&)>& owner_of);
+  /// The map of slabs of factors, as slab_shape() describes them; empty if there are none. `owners`: numbers of the
+  /// GPUs that exchange slabs, in any order, with repetitions, and with -1 for no GPU. SlabDealer gives each GPU about
+  /// the same amount, wherever the memory of the host has the slabs.
+  static PanelOwnerMap of_slabs(const PanelLayout& panels, std::span<const int> owners);
 
   struct Location {
     int owner;            ///< number of the GPU
     std::int64_t offset;  ///< bytes from the owner's first panel
+    std::int64_t bytes;   ///< of the panel
   };
   /// Returns nullopt if no GPU owns the panel.
   std::optional<Location> find(const PanelName& name) const;
@@ -35,6 +47,10 @@ class PanelOwnerMap {
   std::int64_t bytes(int owner) const;
 
  private:
+  PanelOwnerMap() = default;
+  /// Adds a panel of an owner behind the panels that it owns already.
+  void add(const PanelName& name, int owner, std::int64_t bytes);
+
   struct OwnedPanels {
     std::vector<PanelName> names;
     std::int64_t bytes = 0;
@@ -43,20 +59,25 @@ class PanelOwnerMap {
   std::map<int, OwnedPanels> owned_;
 };
 
-/// Where a GPU reads the packed panels that its peers own.
+/// Memory of a peer that this GPU can read.
+struct PeerRange {
+  const std::byte* begin = nullptr;  ///< address of the owner's first panel; null if this GPU cannot read it
+  std::int64_t bytes = 0;            ///< length; the owner may have exported its first panels only
+};
+
+/// Where a GPU reads the packed panels or slabs that its peers own.
 class PeerPanels {
  public:
   /// No peers.
   PeerPanels() = default;
-  /// `memory_of_owner` [owner]: address of the owner's first panel on this GPU; null if this GPU cannot read the panel,
-  /// or if it is the owner.
-  PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<const std::byte*> memory_of_owner);
+  /// `memory_of_owner` [owner]: a range without memory for the GPU itself and for peers that it cannot read.
+  PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<PeerRange> memory_of_owner);
   /// Returns the address of a panel; null if no peer owns it in memory that this GPU can read.
   const std::byte* find(const PanelName& name) const;
 
  private:
   std::shared_ptr<const PanelOwnerMap> owners_;
-  std::vector<const std::byte*> memory_of_owner_;
+  std::vector<PeerRange> memory_of_owner_;
 };
 
 }  // namespace trifuse::gpu

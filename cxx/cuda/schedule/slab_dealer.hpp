@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cxx/cuda/schedule/arena.hpp"
+
+namespace trifuse::gpu {
+
+/// Deals slabs of factors to the GPUs of a host that exchange slabs. Each slab goes to the GPU that owns the fewest
+/// bytes so far; if there are several, to the first of them. So all GPUs own about the same amount.
+class SlabDealer {
+ public:
+  /// `gpus`: their number, at least 1.
+  explicit SlabDealer(std::size_t gpus) : bytes_(gpus, 0) {}
+
+  struct Place {
+    std::size_t gpu;      ///< number of the owner
+    std::int64_t offset;  ///< bytes of the slabs that the owner got before
+  };
+  /// Deals the next slab. `bytes`: its size.
+  Place deal(std::int64_t bytes) {
+    const auto least = std::min_element(bytes_.begin(), bytes_.end());
+    const Place place{static_cast<std::size_t>(least - bytes_.begin()), *least};
+    *least += Arena::rounded(bytes);
+    return place;
+  }
+
+ private:
+  std::vector<std::int64_t> bytes_;  ///< [gpu]
+};
+
+}  // namespace trifuse::gpu
