@@ -70,5 +70,5 @@ function(trifuse_compile_in_batches target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # A local variable may have the name of a constant of another source. A class of a source file may use the types that only this file has.
-  target_compile_options(${target} PRIVATE -Wno-error=shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
+  target_compile_options(${target} PRIVATE -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
 endfunction()
