@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -67,7 +68,7 @@ Precision precision_of(const Json& object) {
   return object.value("precision", precision_names[0]) == precision_names[1] ? Precision::mixed : Precision::fp64;
 }
 
-double median(std::vector<double> values) {
+double median_seconds(std::vector<double> values) {
   if (values.empty()) throw InputError("the report has no times");
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -89,7 +90,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
       MeasuredRun each = run;
       each.formulation = formulation_of(result.at("form"));
       each.precision = precision_of(result);
-      each.seconds_tasks = median(result.at("seconds").get<std::vector<double>>());
+      each.seconds_tasks = median_seconds(result.at("seconds").get<std::vector<double>>());
       each.seconds_loading = result.at("load_seconds");
       read_cuda(result.at("cuda"), each);
       if (each.bytes_sent) *each.bytes_sent /= static_cast<double>(result.at("seconds").size());

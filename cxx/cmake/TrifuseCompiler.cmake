@@ -40,11 +40,35 @@ function(trifuse_compile_options target)
 endfunction()
 
 # Compiles several sources of `target` in one compilation, because each source alone spends most of its time on the same headers. A source
-# that lacks an include may then compile in spite of it. So the presets `release` and `development` do this with tests only.
-# ARGN: sources with names that other sources of the target define, too; they are always compiled alone.
+# that lacks an include may then compile in spite of it; the test sources/includes finds such a source. The presets `release` and `development`
+# do this with tests only, so that little is compiled again after a change. tests/run.sh does it with all sources.
+# ARGN: lists of sources, each of which is compiled in batches of its own, because other sources of the target define the same names, too.
 function(trifuse_compile_in_batches target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  get_target_property(all ${target} SOURCES)
+  list(FILTER all INCLUDE REGEX "[.]cpp$")
+  set(sources "")
+  foreach(source IN LISTS all)
+    get_filename_component(source "${source}" ABSOLUTE)
+    list(APPEND sources "${source}")
+  endforeach()
+  set(number 1)
+  while(number LESS ARGC)
+    foreach(source IN LISTS ARGV${number})
+      get_filename_component(source "${source}" ABSOLUTE)
+      list(REMOVE_ITEM sources "${source}")
+      set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "separate_${number}")
+    endforeach()
+    math(EXPR number "${number} + 1")
+  endwhile()
+  list(LENGTH sources count)
+  math(EXPR batches "(${count} + 15) / 16")
+  set(number 0)
+  foreach(source IN LISTS sources)
+    math(EXPR batch "${number} * ${batches} / ${count}")
+    set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "batch_${batch}")
+    math(EXPR number "${number} + 1")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # A local variable may have the name of a constant of another source. A class of a source file may use the types that only this file has.
   target_compile_options(${target} PRIVATE -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
 endfunction()

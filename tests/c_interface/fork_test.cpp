@@ -14,12 +14,12 @@
 namespace trifuse::testing {
 namespace {
 
-std::string water() {
+std::string water_prefix() {
   return (pyscf_data() / "h2o_631g_rhf.h5").string();
 }
 
 double computed() {
-  OpenCalculation open(water());
+  OpenCalculation open(water_prefix());
   return open.energy();
 }
 
@@ -37,7 +37,7 @@ int in_child(Body body) {
 }
 
 TEST(Fork, AfterAComputationIsAnErrorInTheChildAndNoneInTheParent) {
-  OpenCalculation open(water());
+  OpenCalculation open(water_prefix());
   const double expected = open.energy();
   const int failures = in_child([&] {
     int count = 0;
@@ -49,7 +49,7 @@ TEST(Fork, AfterAComputationIsAnErrorInTheChildAndNoneInTheParent) {
     };
     trifuse_run(&status, open.calculation);
     refused();
-    trifuse_open_amplitudes(&status, water().c_str());
+    trifuse_open_amplitudes(&status, water_prefix().c_str());
     refused();
     // Calls that do not compute work.
     trifuse_tile_count(&status, open.amplitudes);

@@ -6,8 +6,11 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
+import tempfile
+import traceback
 import zlib
 
 import exported_dumps  # first: it sets the number of threads and the path of the exporter
@@ -283,15 +286,46 @@ class ExistingFiles(Dumps):
 
 
 class CommandLine(Dumps):
-    def run_tool(self, *arguments, molecule="3\nwater\nO 0 0 0\nH 0 0.757 0.587\nH 0 -0.757 0.587\n"):
+    def run_tool(self, *arguments, molecule="3\nwater\nO 0 0 0\nH 0 0.757 0.587\nH 0 -0.757 0.587\n", fresh=False):
         with open(self.path("molecule.xyz"), "w") as file:
             file.write(molecule)
-        return subprocess.run([sys.executable, EXPORTER, "molecule.xyz", *arguments], cwd=self.folder,
-                              capture_output=True, text=True)
+        line = [EXPORTER, "molecule.xyz", *arguments]
+        if fresh:
+            return subprocess.run([sys.executable, *line], cwd=self.folder, capture_output=True, text=True)
+        return self.run_in_copy(line)
+
+    def run_in_copy(self, line):
+        """Runs the tool in a copy of this process, which need not import PySCF again: that takes longer than most runs."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            pid = os.fork()
+            if pid == 0:
+                code = 1
+                try:
+                    os.dup2(out.fileno(), 1)
+                    os.dup2(err.fileno(), 2)
+                    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+                    os.chdir(self.folder)
+                    sys.argv = line
+                    runpy.run_path(EXPORTER, run_name="__main__")
+                    code = 0
+                except SystemExit as end:
+                    code = 0 if end.code is None else end.code if isinstance(end.code, int) else 1
+                    if not isinstance(end.code, (int, type(None))):
+                        print(end.code, file=sys.stderr)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(code)
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(line, code, out.read(), err.read())
 
     def test_water(self):
         done = self.run_tool("--basis", "6-31g", "--frozen", "1", "--omega2", "0.1", "--lambda", "lambda.h5",
-                             "--triples", "-o", "dump.h5")
+                             "--triples", "-o", "dump.h5", fresh=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         printed = next(float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("E(T)"))
         self.assertLess(abs(self.check()["E(T)"] - printed), 1e-9)
@@ -299,6 +333,8 @@ class CommandLine(Dumps):
         self.check(left=self.path("lambda.h5"))
 
     def test_bad_input(self):
+        done = self.run_tool("--basis", "no-such-basis", "-o", "dump.h5", fresh=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         for arguments, words in ((["--basis", "no-such-basis"], "no-such-basis"), ([], "--basis"),
                                  (["--basis", "6-31g", "--spin", "1"], "spin"),
                                  (["--basis", "6-31g", "--frozen", "9"], "frozen"),
