@@ -100,7 +100,18 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   }
   if (thread < Config::warps) {
     const WarpCoord coord(data.cta_tile, thread);
-    data.views[thread] = warp_view<Config>(data.cta_tile, coord, any_canonical(data, coord));
+    WarpView& view = data.views[thread];
+    view = warp_view<Config>(data.cta_tile, coord);
+    view.active = any_canonical(data, coord);
+    view.multiplies = view.active;
+    if constexpr (Config::group_warps > 1) {
+      view.multiplies = 0;
+      const int first_warp = thread / Config::group_warps * Config::group_warps;
+#pragma unroll 1
+      for (int n = 0; n < Config::group_warps; ++n) {
+        if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) view.multiplies = 1;
+      }
+    }
   }
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1

@@ -7,7 +7,7 @@
 
 #include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
-#include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -32,7 +32,10 @@ struct Kernel {
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
   /// The precision of the kernel's operands, as users name it.
-  Precision precision() const { return shape.format == format_of<SplitHalf>() ? Precision::mixed : Precision::fp64; }
+  Precision precision() const {
+    const bool split = shape.format == format_of<SplitHalf>() || shape.format == format_of<SplitHalfBlocks>();
+    return split ? Precision::mixed : Precision::fp64;
+  }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }

@@ -26,6 +26,11 @@ __device__ __forceinline__ int lane_number() {
 __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
+/// The value of x in lane 0. The compiler then knows that all lanes of a warp take the same path. It needs this where
+/// warps multiply together.
+__device__ __forceinline__ int same_in_warp(int x) {
+  return __shfl_sync(~0u, x, 0);
+}
 
 /// The operands of one product for one CTA tile.
 ///
@@ -75,6 +80,52 @@ struct ProductSource {
   }
 };
 
+/// The unit of an operand that a lane of the producer warp copies, for warps that multiply together. `lane` is the
+/// number of the unit in a stage, see GroupUnits.
+template <typename Config>
+struct UnitSource {
+  const char* from;   ///< first k-tile of the unit in device memory; null if there is no unit for this lane
+  std::int64_t step;  ///< bytes from one k-tile to the next
+
+  __device__ __forceinline__ UnitSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
+                                        const ProductAxes& axes, int lane) {
+    using Precision = typename Config::Precision;
+    constexpr int particles = Precision::a_particles, size = sizeof(typename Precision::Operand);
+    static_assert(Precision::b_first == particles && Precision::b_second == particles);
+    const int x = axes.particle, y = axes.hole;
+    const int u = first_other(x), w = second_other(x);
+    const int h1 = first_other(y), h2 = second_other(y);
+    const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
+    const auto in_cta_tile = [&](int q) { return cta_extent<Config>(cta_tile, q) / particles; };
+    const auto in_panel = [&](int q) { return (task.extent[q] + particles - 1) / particles; };
+    const auto unit = [&](int q, int n) { return cta_tile.particle[q] / particles + n; };
+    from = nullptr;
+    const int of_a = in_cta_tile(x);
+    if (lane < of_a) {
+      const int units = in_panel(x);
+      if (unit(x, lane) < units) {
+        const int h2_blocks = (task.extent[3 + h2] + hole_block - 1) / hole_block;
+        from = static_cast<const char*>(product.a) + size * left_k_tile<Precision>(cta_tile.hole_block[h1], h2_blocks,
+                                                                                   cta_tile.hole_block[h2], k_tiles, 0,
+                                                                                   units, unit(x, lane));
+      }
+      step = std::int64_t{size} * Precision::a_k_tile * units;
+      return;
+    }
+    // b is the fast index of the units of B, except beside a lone b.
+    const int n = lane - of_a, fast = x == 0 ? u : w, slow = x == 0 ? w : u;
+    const int fast_units = in_cta_tile(fast);
+    const int n_fast = n % fast_units, n_slow = n / fast_units;
+    const int units = in_panel(u), units2 = in_panel(w);
+    const int n_u = unit(u, x == 0 ? n_fast : n_slow), n_w = unit(w, x == 0 ? n_slow : n_fast);
+    if (n_slow < in_cta_tile(slow) && n_u < units && n_w < units2) {
+      from = static_cast<const char*>(product.b) +
+             size * right_k_tile<Precision>(cta_tile.hole_block[y], k_tiles, 0, units, n_u, units2, n_w);
+    }
+    step = std::int64_t{size} * Precision::b_k_tile * units * units2;
+  }
+};
+
 /// Which warp tile of a CTA tile a math warp computes.
 struct WarpCoord {
   int at[3];    ///< [a, b, c] counted in warp tiles
@@ -89,12 +140,48 @@ struct WarpCoord {
   }
 };
 
-/// Where the warp with this warp tile finds its operands. `active`: true if it has elements to compute.
+/// Numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfBlocks). First come the
+/// units of A [x], then those of B: [c, b] if a stands alone, else [a, c] or [a, b]. So the two units with the 8 values
+/// of b follow each other.
 template <typename Config>
-__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord, bool active) {
+struct GroupUnits {
+  static constexpr int particles = 4;  ///< of a unit, along each axis
+  int of[3];                           ///< [a, b, c] units of the CTA tile
+  int first[3];                        ///< [a, b, c] first unit of the group
+
+  __device__ __forceinline__ GroupUnits(const CtaTile& cta_tile, const WarpCoord& coord) {
+#pragma unroll
+    for (int q = 0; q < 3; ++q) {
+      of[q] = cta_extent<Config>(cta_tile, q) / particles;
+      first[q] = coord.at[q] * Config::warp_tile(q) / particles;
+    }
+  }
+  /// The unit that has no b.
+  __device__ __forceinline__ int single(int x) const {
+    return x == 1 ? of[1] + first[0] * of[2] + first[2] : first[x];
+  }
+  /// The first one of the two units that have b.
+  __device__ __forceinline__ int first_of_two(int x) const {
+    if (x == 1) return first[1];
+    return x == 0 ? of[0] + first[2] * of[1] + first[1] : of[2] + first[0] * of[1] + first[1];
+  }
+};
+
+/// Where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and `multiplies`.
+template <typename Config>
+__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord) {
   using Precision = typename Config::Precision;
+  WarpView view{};
+  if constexpr (Config::group_warps > 1) {
+    const GroupUnits<Config> units(cta_tile, coord);
+#pragma unroll
+    for (int x = 0; x < 3; ++x) {
+      view.a[x] = units.single(x) * Precision::data_bytes;
+      view.b[x] = units.first_of_two(x) * Precision::data_bytes;
+    }
+    return view;
+  }
   constexpr int size = sizeof(typename Precision::Operand);
-  WarpView view;
 #pragma unroll
   for (int x = 0; x < 3; ++x) {
     const int u = first_other(x), w = second_other(x);
@@ -107,7 +194,6 @@ __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const War
              Precision::b_k_tile);
     view.row[x] = size * particle_pairs * Precision::b_k_tile;
   }
-  view.active = active;
   return view;
 }
 

@@ -6,6 +6,7 @@
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/kernel/split_products.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/cuda/kernel/warpgroup_products.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -219,20 +220,24 @@ template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
                                                Stages<formulation, Config>& stages) {
   for (;; stages.release_cta_tile()) {
-    if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
+    const std::uint32_t number = stages.next_cta_tile(parameters).number;
+    if ((Config::group_warps > 1 ? same_in_warp(static_cast<int>(number)) : number) == no_cta_tile) return;
 #pragma unroll 1
     for (int side = 0; side < Epilogue::sides; ++side) {
       // In spin-orbital form the number of targets is known at compile time.
-      const int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+      int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+      if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
         const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
         if constexpr (Config::Precision::scale_elements > 0) {
           // Inside the products this test would make the compiler spill registers.
-          if (stages.tile_data().views[warp_number()].active == 0) {
+          if (same_in_warp(stages.tile_data().views[warp_number()].multiplies) == 0) {
             sums.clear();
             skip_target(stages, first_product);
+          } else if constexpr (Config::group_warps > 1) {
+            build_group_target(sums, stages, parameters, first_product);
           } else {
             build_split_target(sums, stages, parameters, first_product);
           }
@@ -270,7 +275,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      if (warp_number() >= Config::warps) {
+      if ((Config::group_warps > 1 ? same_in_warp(warp_number()) : warp_number()) >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers<Config>::other));
 #endif
