@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"

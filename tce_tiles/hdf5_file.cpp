@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cxx/base/error.hpp"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/nwchem_file.hpp"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/nwchem_file.hpp"

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
+#include <system_error>
 
 #include "cxx/base/error.hpp"
 

@@ -40,11 +40,12 @@ function(trifuse_compile_options target)
 endfunction()
 
 # Compiles several sources of `target` in one compilation, because each source alone spends most of its time on the same headers. A source
-# that lacks an include may then compile in spite of it. So the presets `release` and `development` do this with tests only.
+# that lacks an include may then compile in spite of it; the test sources/includes finds such a source. The presets `release` and `development`
+# do this with tests only, so that little is compiled again after a change. tests/run.sh does it with all sources.
 # ARGN: sources with names that other sources of the target define, too; they are always compiled alone.
 function(trifuse_compile_in_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # A local variable may have the name of a constant of another source. A class of a source file may use the types that only this file has.
-  target_compile_options(${target} PRIVATE -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
+  target_compile_options(${target} PRIVATE -Wno-error=shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
 endfunction()

@@ -39,7 +39,7 @@ option(TRIFUSE_PYTHON_PACKAGE "Install what the Python package needs as the comp
 option(TRIFUSE_WARNINGS_AS_ERRORS "Stop at compiler warnings" OFF)
 option(TRIFUSE_COMPILE_IN_BATCHES "Compile several sources of the library and the program at once: less work for a build from nothing" OFF)
 option(TRIFUSE_COMPILE_KERNELS_ONCE
-  "Compile each kernel for the first GPUs with its instructions only: less work for a build that no GPU will run" OFF)
+  "Compile each kernel for the first GPUs with its instructions only, hardly optimised: less work for a build that no GPU will run" OFF)
 set(TRIFUSE_SANITIZE "" CACHE STRING "Sanitizers to compile in, e.g. address+undefined")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
