@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/triples/precision.hpp"
 
 namespace trifuse::gpu {
 
@@ -15,7 +16,7 @@ namespace trifuse::gpu {
 /// matrix of the instruction, 8 x 8 numbers in 128 bytes. So core matrices of successive k are 128 bytes apart, and
 /// those of successive lines 1024 bytes, also from one unit to the next in a stage. The scale follows the numbers.
 struct SplitHalfBlocks : SplitHalf {
-  static constexpr const char* name = "fp16x2-blocks";
+  static constexpr const char* name = "fp16x2_blocks";
   static constexpr int a_particles = 4, b_first = 4, b_second = 4;
   static constexpr int lines = 64;                            ///< of a unit
   static constexpr int core = 8;                              ///< lines, and contracted indices, of a core matrix
@@ -53,5 +54,11 @@ struct SplitHalfBlocks : SplitHalf {
   }
   static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) { return a_contracted(element); }
 };
+
+/// The precision of operands in this format, as users name it.
+constexpr Precision precision_of(const OperandFormat& format) {
+  const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfBlocks>();
+  return split ? Precision::mixed : Precision::fp64;
+}
 
 }  // namespace trifuse::gpu
