@@ -34,6 +34,8 @@ struct CtaTileData {
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
+  struct NoUnits {};
+  std::conditional_t<(Config::group_warps > 1), UnitTable<Config>, NoUnits> units;  ///< of warps that multiply together
 };
 
 /// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
@@ -98,6 +100,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
     data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
     data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
+  if constexpr (Config::group_warps > 1) data.units.fill(task, data.cta_tile, thread);
   if (thread < Config::warps) {
     const WarpCoord coord(data.cta_tile, thread);
     WarpView& view = data.views[thread];
@@ -116,12 +119,24 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
   for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+  // Several loads are under way at a time.
+  constexpr int at_once = 4;
+  const int factors = particles * cta_holes;
   for (int set = 0; set < parameters.sets; ++set) {
 #pragma unroll 1
-    for (int n = thread; n < particles * cta_holes; n += threads) {
-      data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(
-          parameters.ov_factors[set][hole_orbital(n % cta_holes) +
-                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)]);
+    for (int first = thread; first < factors; first += at_once * threads) {
+      double loaded[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int n = min(first + i * threads, factors - 1);
+        loaded[i] = __ldg(parameters.ov_factors[set] + hole_orbital(n % cta_holes) +
+                          std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes));
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int n = first + i * threads;
+        if (n < factors) data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
+      }
     }
   }
   synchronise();

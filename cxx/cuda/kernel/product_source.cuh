@@ -80,52 +80,6 @@ struct ProductSource {
   }
 };
 
-/// The unit of an operand that a lane of the producer warp copies, for warps that multiply together. `lane` is the
-/// number of the unit in a stage, see GroupUnits.
-template <typename Config>
-struct UnitSource {
-  const char* from;   ///< first k-tile of the unit in device memory; null if there is no unit for this lane
-  std::int64_t step;  ///< bytes from one k-tile to the next
-
-  __device__ __forceinline__ UnitSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
-                                        const ProductAxes& axes, int lane) {
-    using Precision = typename Config::Precision;
-    constexpr int particles = Precision::a_particles, size = sizeof(typename Precision::Operand);
-    static_assert(Precision::b_first == particles && Precision::b_second == particles);
-    const int x = axes.particle, y = axes.hole;
-    const int u = first_other(x), w = second_other(x);
-    const int h1 = first_other(y), h2 = second_other(y);
-    const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
-    const auto in_cta_tile = [&](int q) { return cta_extent<Config>(cta_tile, q) / particles; };
-    const auto in_panel = [&](int q) { return (task.extent[q] + particles - 1) / particles; };
-    const auto unit = [&](int q, int n) { return cta_tile.particle[q] / particles + n; };
-    from = nullptr;
-    const int of_a = in_cta_tile(x);
-    if (lane < of_a) {
-      const int units = in_panel(x);
-      if (unit(x, lane) < units) {
-        const int h2_blocks = (task.extent[3 + h2] + hole_block - 1) / hole_block;
-        from = static_cast<const char*>(product.a) + size * left_k_tile<Precision>(cta_tile.hole_block[h1], h2_blocks,
-                                                                                   cta_tile.hole_block[h2], k_tiles, 0,
-                                                                                   units, unit(x, lane));
-      }
-      step = std::int64_t{size} * Precision::a_k_tile * units;
-      return;
-    }
-    // b is the fast index of the units of B, except beside a lone b.
-    const int n = lane - of_a, fast = x == 0 ? u : w, slow = x == 0 ? w : u;
-    const int fast_units = in_cta_tile(fast);
-    const int n_fast = n % fast_units, n_slow = n / fast_units;
-    const int units = in_panel(u), units2 = in_panel(w);
-    const int n_u = unit(u, x == 0 ? n_fast : n_slow), n_w = unit(w, x == 0 ? n_slow : n_fast);
-    if (n_slow < in_cta_tile(slow) && n_u < units && n_w < units2) {
-      from = static_cast<const char*>(product.b) +
-             size * right_k_tile<Precision>(cta_tile.hole_block[y], k_tiles, 0, units, n_u, units2, n_w);
-    }
-    step = std::int64_t{size} * Precision::b_k_tile * units * units2;
-  }
-};
-
 /// Which warp tile of a CTA tile a math warp computes.
 struct WarpCoord {
   int at[3];    ///< [a, b, c] counted in warp tiles
@@ -164,6 +118,75 @@ struct GroupUnits {
   __device__ __forceinline__ int first_of_two(int x) const {
     if (x == 1) return first[1];
     return x == 0 ? of[0] + first[2] * of[1] + first[1] : of[2] + first[0] * of[1] + first[1];
+  }
+};
+
+/// Where the units of all products of a CTA tile lie in the panels, for warps that multiply together. It is computed
+/// once for each CTA tile, so that the producer begins a product without delay. Units are numbered as GroupUnits says.
+template <typename Config>
+struct UnitTable {
+  using Precision = typename Config::Precision;
+  static constexpr int max_units = 8;  ///< of a product in a stage
+  enum Operand : int { a, b };
+  std::int32_t unit[3][max_units];  ///< [x, unit] number among the units of a k-tile in the panel; -1: there is none
+  std::int32_t units_of_a[3];       ///< [x] units of A in a stage
+  std::int32_t panel_units[2][3];   ///< [operand, x] units of a k-tile in the panel
+  std::int32_t block[2][3];         ///< [operand, y] the CTA tile's block of holes in the panel
+
+  /// Fills the table with at least 3 * max_units threads. The caller is number `thread` of them.
+  __device__ __forceinline__ void fill(const TaskData& task, const CtaTile& cta_tile, int thread) {
+    constexpr int particles = Precision::a_particles;
+    static_assert(Precision::b_first == particles && Precision::b_second == particles);
+    if (thread >= 3 * max_units) return;
+    const int x = thread / max_units, n = thread % max_units;
+    const int u = first_other(x), w = second_other(x);
+    const auto in_cta_tile = [&](int q) { return cta_extent<Config>(cta_tile, q) / particles; };
+    const auto in_panel = [&](int q) { return (task.extent[q] + particles - 1) / particles; };
+    const auto number = [&](int q, int of_cta) { return cta_tile.particle[q] / particles + of_cta; };
+    const int of_a = in_cta_tile(x);
+    int found = -1;
+    if (n < of_a) {
+      if (number(x, n) < in_panel(x)) found = number(x, n);
+    } else {
+      // The fast index of the units of B is b, except beside a lone b.
+      const int of_b = n - of_a, fast = in_cta_tile(x == 0 ? u : w), slow = in_cta_tile(x == 0 ? w : u);
+      const int n_fast = of_b % fast, n_slow = of_b / fast;
+      const int n_u = number(u, x == 0 ? n_fast : n_slow), n_w = number(w, x == 0 ? n_slow : n_fast);
+      if (n_slow < slow && n_u < in_panel(u) && n_w < in_panel(w)) found = n_u * in_panel(w) + n_w;
+    }
+    unit[x][n] = found;
+    if (n > 0) return;
+    units_of_a[x] = of_a;
+    panel_units[a][x] = in_panel(x);
+    panel_units[b][x] = in_panel(u) * in_panel(w);
+    const int y = x, h1 = first_other(y), h2 = second_other(y);
+    block[a][y] =
+        cta_tile.hole_block[h1] * ((task.extent[3 + h2] + hole_block - 1) / hole_block) + cta_tile.hole_block[h2];
+    block[b][y] = cta_tile.hole_block[y];
+  }
+};
+
+/// The unit that a lane of the producer warp copies: the lane's number is that of the unit in a stage.
+template <typename Config>
+struct UnitSource {
+  const char* from;  ///< first k-tile of the unit in device memory
+  bool is_there;     ///< false: the lane has no unit
+  int step;          ///< bytes from one k-tile to the next
+
+  __device__ __forceinline__ UnitSource(const UnitTable<Config>& table, const KernelProduct& product, int k_tiles,
+                                        const ProductAxes& axes, int lane) {
+    using Precision = typename Config::Precision;
+    using Table = UnitTable<Config>;
+    static_assert(Precision::a_k_tile == Precision::b_k_tile);
+    const int x = axes.particle, of_lane = min(lane, Table::max_units - 1);
+    const int unit = table.unit[x][of_lane];
+    const int operand = lane < table.units_of_a[x] ? Table::a : Table::b;
+    const int panel_units = table.panel_units[operand][x], block = table.block[operand][axes.hole];
+    const void* const panel = operand == Table::a ? product.a : product.b;
+    is_there = lane < Table::max_units && unit >= 0;
+    step = panel_units * Precision::block_bytes;
+    from = static_cast<const char*>(panel) + std::int64_t{step} * (block * k_tiles) +
+           std::int64_t{unit} * Precision::block_bytes;
   }
 };
 

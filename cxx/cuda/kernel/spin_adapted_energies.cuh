@@ -22,7 +22,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   static constexpr bool reads_vvoo = false;
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
-                                                         Stages<Base::formulation, Config>& stages) {
+                                                         Stages<Base::formulation, Config>& stages,
+                                                         const Accumulators<Config>&) {
     const SpinAdaptedEnergies energies(parameters, stages.tile_data());
 #pragma unroll 1
     for (int set = 0; set < parameters.sets; ++set) {

@@ -41,8 +41,9 @@ struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
 template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Bulk staging has two warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead, across
-/// products, targets and CTA tiles. The scheduler gets the next CTA tile and loads the vvoo blocks of the epilogue.
+/// Bulk staging has three warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead,
+/// across products, targets and CTA tiles. The scheduler gets the next CTA tile. The warp of vvoo blocks loads these
+/// blocks for the epilogue.
 template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -71,7 +72,7 @@ class Stages<formulation, Config, Staging::bulk> {
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
+        at(shared.tile_empty[s]).initialise((2 + Config::warps) * 32);  // all warps but the scheduler
       }
       if constexpr (converts_vvoo<formulation, Config>) {
         at(shared.vvoo_raw).initialise(1);
@@ -106,8 +107,8 @@ class Stages<formulation, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
-  /// the blocks before.
+  /// For the warp of vvoo blocks: loads the blocks of a set of disconnected factors as soon as the math warps have
+  /// released the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     if constexpr (converts_vvoo<formulation, Config>) {
       copy_vvoo(data, set, at(shared_.vvoo_raw));
@@ -126,7 +127,7 @@ class Stages<formulation, Config, Staging::bulk> {
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
     if (k_tiles == 0) return;
     if constexpr (Config::group_warps > 1) {
-      load_units(UnitSource<Config>(data.task, product, data.cta_tile, axes, lane), k_tiles, lane);
+      load_units(UnitSource<Config>(data.units, product, k_tiles, axes, lane), k_tiles, lane);
       return;
     }
     const ProductSource<Config> source(data.task, product, data.cta_tile, axes);
@@ -153,7 +154,7 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
-  /// For producer and math warps: waits for the next CTA tile. It stays valid until release_cta_tile().
+  /// For all warps but the scheduler: waits for the next CTA tile. It stays valid until release_cta_tile().
   __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
     at(shared_.tile_full[tile_slot()]).wait(tile_round());
     return tile_data();
@@ -222,7 +223,7 @@ class Stages<formulation, Config, Staging::bulk> {
 
   /// Loads the k-tiles of the units of a product, each lane one unit. The scales lie behind the numbers of all units.
   __device__ __forceinline__ void load_units(const UnitSource<Config>& source, int k_tiles, int lane) {
-    const bool has_unit = source.from != nullptr;
+    const bool has_unit = source.is_there;
     const int bytes = __popc(__ballot_sync(~0u, has_unit)) * Precision::data_bytes;
     const char* from = source.from;
 #pragma unroll 1

@@ -40,7 +40,8 @@ class StoredTargets {
           }
   }
 
-  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters&, const Stages<formulation, Config>&) {}
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters&, const Stages<formulation, Config>&,
+                                                         const Accumulators<Config>&) {}
 };
 
 }  // namespace trifuse::gpu
