@@ -32,7 +32,7 @@ struct RawVvoo<true> {
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
 struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
-  static constexpr int ring_slots = 2;
+  static constexpr int ring_slots = Config::group_warps > 1 ? 3 : 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
       tile_empty[ring_slots], vvoo_full, vvoo_empty;
   CtaTileData<formulation, Config> cta_tiles[ring_slots];
@@ -92,10 +92,10 @@ class Stages<formulation, Config, Staging::bulk> {
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
     Data& data = shared_.cta_tiles[tile_slot()];
-    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     std::uint32_t number = 0;
     if (lane == 0) number = atomicAdd(parameters.next_cta_tile, 1);
     number = __shfl_sync(~0u, number, 0);
+    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     if (number < parameters.cta_tile_count) {
       gather_cta_tile_data(parameters, number, data, lane, 32, [] { __syncwarp(); });
     } else {
