@@ -26,10 +26,14 @@ __device__ __forceinline__ int lane_number() {
 __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
-/// The value of x in lane 0. The compiler then knows that all lanes of a warp take the same path. It needs this where
-/// warps multiply together.
+/// Returns x, which all lanes of the warp must have. The result is in a uniform register. So the compiler knows that
+/// all lanes take the same path; it needs this where warps multiply together.
 __device__ __forceinline__ int same_in_warp(int x) {
-  return __shfl_sync(~0u, x, 0);
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(~0u, static_cast<unsigned>(x)));
+#else
+  return x;
+#endif
 }
 
 /// The operands of one product for one CTA tile.

@@ -190,6 +190,11 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
+  /// For math warps that multiply together: tells the compiler that all lanes of a warp have passed equally many
+  /// k-tiles.
+  __device__ __forceinline__ void count_k_tiles_uniformly() {
+    k_tiles_ = static_cast<unsigned>(same_in_warp(static_cast<int>(k_tiles_)));
+  }
   /// For math warps that multiply together: waits for the k-tile that is `ahead` after the current one, and returns its
   /// stage, an address in shared memory.
   __device__ __forceinline__ unsigned wait_for_k_tile(unsigned ahead) const {

@@ -13,23 +13,21 @@ namespace trifuse::gpu {
 template <int x, bool fresh, int slice_a, int slice_b, typename Config>
 __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsigned single, unsigned two) {
   using Precision = typename Config::Precision;
-  const auto descriptor = [](unsigned address, int slice) {
-    return unit_descriptor(address + slice * Precision::slice_bytes, Precision::k_core_bytes,
-                           Precision::line_core_bytes);
-  };
+  constexpr int lines = Precision::line_core_bytes;
+  constexpr unsigned slice = Precision::slice_bytes / descriptor_unit, unit = Precision::data_bytes / descriptor_unit;
   if constexpr (x == 0) {
     // The two units of B (b, c) give the 64 lines of an instruction each.
-    multiply_by_64<fresh, 0>(sums.at, descriptor(two, slice_b), descriptor(single, slice_a));
-    multiply_by_64<fresh, 8>(sums.at, descriptor(two + Precision::data_bytes, slice_b), descriptor(single, slice_a));
+    multiply_by_64<lines, fresh, 0>(sums.at, two + slice_b * slice, single + slice_a * slice);
+    multiply_by_64<lines, fresh, 8>(sums.at, two + unit + slice_b * slice, single + slice_a * slice);
   } else {
-    multiply_by_128<fresh, 0>(sums.at, descriptor(single, x == 1 ? slice_b : slice_a),
-                              descriptor(two, x == 1 ? slice_a : slice_b));
+    multiply_by_128<lines, fresh, 0>(sums.at, single + (x == 1 ? slice_b : slice_a) * slice,
+                                     two + (x == 1 ? slice_a : slice_b) * slice);
   }
 }
 
 /// Starts one k-step of a product with particle x alone in A: three products of slices, A high times B low, A low times
-/// B high, high times high. `single`, `two`: addresses in shared memory of the k-step in the unit without b, and in the
-/// first unit with b. `fresh`: the sums count as 0 before.
+/// B high, high times high. `single`, `two`: descriptors of the k-step in the unit without b, and in the first unit
+/// with b. `fresh`: the sums count as 0 before.
 template <int x, bool fresh, typename Config>
 __device__ __forceinline__ void multiply_k_step(Accumulators<Config>& sums, unsigned single, unsigned two) {
   multiply_slices<x, fresh, 0, 1>(sums, single, two);
@@ -47,31 +45,41 @@ __device__ __forceinline__ void multiply_group_product(Accumulators<Config>& tar
                                                        int first_product, unsigned sign_bit) {
   using Precision = typename Config::Precision;
   constexpr int k_tile_steps = Precision::k_tile_steps, group_steps = Precision::scaled_k_tiles * k_tile_steps;
-  constexpr int k_step_bytes = Precision::slices * Precision::slice_bytes;
+  constexpr unsigned k_step = Precision::slices * Precision::slice_bytes / descriptor_unit;
   const WarpView& view = stages.tile_data().views[warp_number()];
-  const int single = view.a[x], two = view.b[x];
+  const int single = same_in_warp(view.a[x]), two = same_in_warp(view.b[x]);
   int left = same_in_warp(stages.tile_data().products[first_product + product_index(x, axes.hole)].k_steps);
+  stages.count_k_tiles_uniformly();
 #pragma unroll 1
   while (left > 0) {
     Accumulators<Config> sums;
     const int steps = min(left, group_steps);
     unsigned stage = stages.wait_for_k_tile(0);
+    unsigned of_single = operand_descriptor(stage + single, Precision::k_core_bytes);
+    unsigned of_two = operand_descriptor(stage + two, Precision::k_core_bytes);
     begin_multiplications();
-    multiply_k_step<x, true>(sums, stage + single, stage + two);
+    multiply_k_step<x, true>(sums, of_single, of_two);
     commit_multiplications();
 #pragma unroll 1
     for (int s = 1; s < steps; ++s) {
-      stage = stages.wait_for_k_tile(s / k_tile_steps);
+      of_single += k_step;
+      of_two += k_step;
+      if (s == k_tile_steps) {
+        stage = stages.wait_for_k_tile(1);
+        of_single = operand_descriptor(stage + single, Precision::k_core_bytes);
+        of_two = operand_descriptor(stage + two, Precision::k_core_bytes);
+      }
       begin_multiplications();
-      const unsigned at = stage + s % k_tile_steps * k_step_bytes;
-      multiply_k_step<x, false>(sums, at + single, at + two);
+      multiply_k_step<x, false>(sums, of_single, of_two);
       commit_multiplications();
     }
-    const float of_single = with_changed_sign(stages.scale_of_unit(stage, single / Precision::data_bytes), sign_bit);
-    const float scales[2] = {of_single * stages.scale_of_unit(stage, two / Precision::data_bytes),
-                             of_single * stages.scale_of_unit(stage, two / Precision::data_bytes + 1)};
+    static_assert(group_steps == 2 * k_tile_steps);
+    const float scale = with_changed_sign(stages.scale_of_unit(stage, single / Precision::data_bytes), sign_bit);
+    const float scales[2] = {scale * stages.scale_of_unit(stage, two / Precision::data_bytes),
+                             scale * stages.scale_of_unit(stage, two / Precision::data_bytes + 1)};
     wait_for_multiplications<0>();
-    for (int n = 0; n < steps; n += k_tile_steps) stages.release_k_tile();
+    stages.release_k_tile();
+    if (steps > k_tile_steps) stages.release_k_tile();
 #pragma unroll
     for (int n = 0; n < Accumulators<Config>::fragments; ++n) {
 #pragma unroll
