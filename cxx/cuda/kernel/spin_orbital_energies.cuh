@@ -22,18 +22,32 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   using Base::Base;
   using typename Base::Config;
   static constexpr bool reads_vvoo = true;
-  /// One target of floats fits into the registers beside the energies.
+  /// One target of floats fits into the registers beside the energies. It is not spilled.
   static constexpr bool keeps_target = !two_sided_ && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
 
   static __device__ __forceinline__ void finish_target(const KernelParameters& parameters,
-                                                       const Stages<Base::formulation, Config>& stages,
+                                                       Stages<Base::formulation, Config>& stages,
                                                        Accumulators<Config>& sums, int target) {
-    if constexpr (!keeps_target) Base::finish_target(parameters, stages, sums, target);
+    if constexpr (keeps_target) {
+      add_energies(parameters, stages, sums);
+    } else {
+      Base::finish_target(parameters, stages, sums, target);
+    }
   }
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
-                                                         Stages<Base::formulation, Config>& stages,
-                                                         const Accumulators<Config>& target) {
+                                                         Stages<Base::formulation, Config>& stages) {
+    if constexpr (!keeps_target) add_energies(parameters, stages, Spilled{});
+  }
+
+ private:
+  /// Stands for targets that were spilled.
+  struct Spilled {};
+
+  /// Computes the energies of all sets. `target`: the accumulators if the target is kept, or Spilled.
+  template <typename Target>
+  static __device__ __forceinline__ void add_energies(const KernelParameters& parameters,
+                                                      Stages<Base::formulation, Config>& stages, const Target& target) {
     const SpinOrbitalEnergies energies(parameters, stages.tile_data());
 #pragma unroll 1
     for (int set = 0; set < parameters.sets; ++set) {
@@ -46,7 +60,6 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
   }
 
- private:
   static constexpr int sums_count = spin_orbital_sums;
   /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
   /// all c. The registers suffice for this many elements.
@@ -182,8 +195,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
   /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
-  __device__ __forceinline__ void sum_spin_orbital(const Accumulators<Config>& target, const char* vvoo, int set,
-                                                   double shift, double (&energy)[sums_count]) const {
+  template <typename Target>
+  __device__ __forceinline__ void sum_spin_orbital(const Target& target, const char* vvoo, int set, double shift,
+                                                   double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
     double e_bracket_t = 0.0, singles = 0.0;
     if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
@@ -200,8 +214,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 
   /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
   /// do not contribute.
-  template <bool masked>
-  __device__ __forceinline__ void add_slices(const Accumulators<Config>& kept, const char* vvoo, int set, double shift,
+  template <bool masked, typename Target>
+  __device__ __forceinline__ void add_slices(const Target& kept, const char* vvoo, int set, double shift,
                                              double& e_bracket_t, double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
       const int first = Elements::index(a, part / 2 * slice_b, 0, part % 2);

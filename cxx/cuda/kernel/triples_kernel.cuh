@@ -230,7 +230,6 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
   for (;; stages.release_cta_tile()) {
     const std::uint32_t number = stages.next_cta_tile(parameters).number;
     if ((Config::group_warps > 1 ? same_in_warp(static_cast<int>(number)) : number) == no_cta_tile) return;
-    Accumulators<Config> sums;
 #pragma unroll 1
     for (int side = 0; side < Epilogue::sides; ++side) {
       // In spin-orbital form the number of targets is known at compile time.
@@ -238,6 +237,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
+        Accumulators<Config> sums;
         const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
         if constexpr (Config::Precision::scale_elements > 0) {
           // Inside the products this test would make the compiler spill registers.
@@ -257,7 +257,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
     }
     __syncwarp();  // lanes read what other lanes of the warp spilled
     // The epilogue recomputes everything that it needs, so that it takes no registers while products are computed.
-    Epilogue::finish_cta_tile(parameters, stages, sums);
+    Epilogue::finish_cta_tile(parameters, stages);
   }
 }
 

@@ -40,8 +40,7 @@ class StoredTargets {
           }
   }
 
-  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters&, const Stages<formulation, Config>&,
-                                                         const Accumulators<Config>&) {}
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters&, const Stages<formulation, Config>&) {}
 };
 
 }  // namespace trifuse::gpu
