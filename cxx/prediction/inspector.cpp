@@ -9,6 +9,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "cxx/operands/factor_products.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/parallel/task_run.hpp"
@@ -47,7 +48,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, Precision preci
 }
 
 Precision Inspection::precision() const {
-  return shape_.format == gpu::format_of<gpu::SplitHalf>() ? Precision::mixed : Precision::fp64;
+  return gpu::precision_of(shape_.format);
 }
 
 Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes)

@@ -82,7 +82,7 @@ TEST(LaunchShapes, OfOneDeviceHaveEquallyManyElements) {
   for (const Shape& shape : bulk_shapes) EXPECT_EQ(shape.cta_elements, bulk_shapes.front().cta_elements);
   for (const Shape& shape : all_shapes()) {
     EXPECT_EQ(shape.cta_elements, shape.warps * shape.warp_tile[0] * shape.warp_tile[1] * shape.warp_tile[2] * 64);
-    expect_room(shape, {2, 2, 2});
+    expect_room(shape, shape.group_warps == 1 ? std::array{2, 2, 2} : std::array{2, 1, shape.group_warps});
   }
 }
 
@@ -90,6 +90,8 @@ void expect_cover(const Shape& shape, CtaTiling& tiling, const std::array<int, 3
   SCOPED_TRACE(std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " + std::to_string(extent[2]));
   std::array<int, 3> n{};
   for (std::size_t q = 0; q < 3; ++q) n[q] = (extent[q] + shape.warp_tile[q] - 1) / shape.warp_tile[q];
+  // Warps that multiply together lie along c.
+  n[2] = (n[2] + shape.group_warps - 1) / shape.group_warps * shape.group_warps;
   std::vector<int> seen(at(n[0] * n[1] * n[2]), 0);
   ASSERT_FALSE(seen.empty());
   for (const CtaParticles& part : tiling.tiles(extent)) {

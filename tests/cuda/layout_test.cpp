@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "tests/support/float_slices.hpp"
 
 namespace trifuse::gpu {
@@ -20,7 +20,7 @@ std::size_t at(std::int64_t n) {
 /// Tests of the layout in one precision.
 template <typename Precision>
 class KTilesIn : public ::testing::Test {};
-using Precisions = ::testing::Types<Fp64, SplitHalf, Fp32, TwoFloats>;
+using Precisions = ::testing::Types<Fp64, SplitHalf, SplitHalfBlocks, Fp32, TwoFloats>;
 struct PrecisionName {
   template <typename Precision>
   static std::string GetName(int) {
@@ -29,10 +29,14 @@ struct PrecisionName {
 };
 TYPED_TEST_SUITE(KTilesIn, Precisions, PrecisionName);
 
+/// Lines of a unit of B.
+template <typename Precision>
+constexpr int lines_of_b = Precision::b_first* Precision::b_second* hole_block;
+
 TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
   using Precision = TypeParam;
   std::vector<int> seen(at(Precision::a_k_tile), 0);
-  for (int row = 0; row < Precision::rows; ++row) {
+  for (int row = 0; row < Precision::a_particles * Precision::rows; ++row) {
     for (int k = 0; k < Precision::k_tile_depth; ++k) {
       for (int slice = 0; slice < Precision::slices; ++slice) {
         const int element = Precision::a_index(row, k, slice);
@@ -51,7 +55,7 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
 TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
   using Precision = TypeParam;
   std::vector<int> seen(at(Precision::b_k_tile), 0);
-  for (int column = 0; column < Precision::columns; ++column) {
+  for (int column = 0; column < lines_of_b<Precision>; ++column) {
     for (int k = 0; k < Precision::k_tile_depth; ++k) {
       for (int slice = 0; slice < Precision::slices; ++slice) {
         const int element = Precision::b_index(k, column, slice);
@@ -65,6 +69,25 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end() - Precision::scale_elements, 1),
             Precision::b_k_tile - Precision::scale_elements);
+}
+
+// In wgmma, 8 lines of 8 contracted indices follow each other. Lines of B are (p', pair of p, h, p).
+TEST(KTiles, ConsistOfCoreMatricesIfWarpsMultiplyTogether) {
+  using Blocks = SplitHalfBlocks;
+  for (int line = 0; line < Blocks::lines; ++line) {
+    for (int k = 0; k < Blocks::k_tile_depth; ++k) {
+      for (int slice = 0; slice < 2; ++slice) {
+        const int bytes = line / 8 * Blocks::line_core_bytes + k / 16 * 2 * Blocks::slice_bytes +
+                          slice * Blocks::slice_bytes + k % 16 / 8 * Blocks::k_core_bytes + line % 8 * 16 + k % 8 * 2;
+        EXPECT_EQ(2 * Blocks::a_index(line, k, slice), bytes);
+        EXPECT_EQ(2 * Blocks::b_index(k, line, slice), bytes);
+      }
+    }
+    const UnitLine of_b = Blocks::b_line(line);
+    EXPECT_EQ(((of_b.second * 2 + of_b.first / 2) * 4 + of_b.hole) * 2 + of_b.first % 2, line);
+  }
+  EXPECT_EQ(Blocks::k_core_bytes, 128);
+  EXPECT_EQ(Blocks::data_bytes, 8 * Blocks::line_core_bytes);
 }
 
 // In m16n8k8, lane 4 r + q reads A(r, q), A(r + 8, q), A(r, q + 4), A(r + 8, q + 4) and B(q, r), B(q + 4, r).
@@ -138,6 +161,17 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
+/// The line of a unit of B with these particles and this hole.
+template <typename Precision>
+int line_of_b(const UnitLine& wanted) {
+  for (int line = 0; line < lines_of_b<Precision>; ++line) {
+    const UnitLine of_b = Precision::b_line(line);
+    if (of_b.first == wanted.first && of_b.second == wanted.second && of_b.hole == wanted.hole) return line;
+  }
+  ADD_FAILURE() << "a unit of B lacks a line";
+  return 0;
+}
+
 /// For each element of a packed panel its source, from the index maps that kernels use.
 template <typename Precision>
 std::vector<Source> expected_sources(const Packing& p) {
@@ -165,16 +199,18 @@ std::vector<Source> expected_sources(const Packing& p) {
             }
             for (int slice = 0; slice < Precision::slices; ++slice) {
               if (p.kind == PanelKind::left) {  // (p, h, h')
-                const int row = y % hole_block * hole_block + z % hole_block;
+                constexpr int particles = Precision::a_particles;
+                const int row = (x % particles * hole_block + y % hole_block) * hole_block + z % hole_block;
                 put(left_k_tile<Precision>(y / hole_block, ceil_div(n[2], hole_block), z / hole_block, k_tiles, k_tile,
-                                           n[0], x) +
+                                           ceil_div(n[0], particles), x / particles) +
                         Precision::a_index(row, in_k_tile, slice),
                     raw, slice);
               } else {  // (p, p', h)
-                const int column = z % hole_block * particle_pair + y % particle_pair;
-                put(right_k_tile<Precision>(z / hole_block, k_tiles, k_tile, n[0], x, ceil_div(n[1], particle_pair),
-                                            y / particle_pair) +
-                        Precision::b_index(in_k_tile, column, slice),
+                constexpr int first = Precision::b_first, second = Precision::b_second;
+                const int line = line_of_b<Precision>({x % first, y % second, z % hole_block});
+                put(right_k_tile<Precision>(z / hole_block, k_tiles, k_tile, ceil_div(n[0], first), x / first,
+                                            ceil_div(n[1], second), y / second) +
+                        Precision::b_index(in_k_tile, line, slice),
                     raw, slice);
               }
             }

@@ -1,4 +1,4 @@
-#include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -132,8 +133,20 @@ TEST(SplitHalf, StoresScalesAsFloats) {
   }
 }
 
+/// Panels whose numbers are scaled in groups.
+template <typename Precision>
+class ScaleGroupsIn : public ::testing::Test {};
+struct PrecisionName {
+  template <typename Precision>
+  static std::string GetName(int) {
+    return Precision::name;
+  }
+};
+using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfBlocks>;
+TYPED_TEST_SUITE(ScaleGroupsIn, ScaledPrecisions, PrecisionName);
+
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.
-TEST(ScaleGroups, HaveTheSameNumbersInPartsOfAPanel) {
+TYPED_TEST(ScaleGroupsIn, HaveTheSameNumbersInPartsOfAPanel) {
   for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
     for (const int outer : kind == PanelKind::left ? std::vector{1, 2} : std::vector{2}) {
       for (const int contracted : {1, 32, 33, 150}) {
@@ -143,15 +156,15 @@ TEST(ScaleGroups, HaveTheSameNumbersInPartsOfAPanel) {
         whole.outer = outer;
         whole.outer_count = whole.extent[outer];
         const std::vector<double> source = numbers_of(whole);
-        const auto expected = packed_panel<SplitHalf>(whole, source.data());
+        const auto expected = packed_panel<TypeParam>(whole, source.data());
         std::vector<std::uint16_t> found(expected.size(), 0xffff);
         for (int begin = 0; begin < whole.extent[outer]; begin += hole_block) {
           Packing part = whole;
           part.outer_begin = begin;
           part.outer_count = std::min(hole_block, whole.extent[outer] - begin);
           const double* const first = source.data() + begin * part.stride[outer];
-          for (std::int64_t n = 0; n < scale_groups_of_part<SplitHalf>(part); ++n) {
-            pack_scale_group<SplitHalf>(
+          for (std::int64_t n = 0; n < scale_groups_of_part<TypeParam>(part); ++n) {
+            pack_scale_group<TypeParam>(
                 part, n, 0, 1, found.data(), [&](const PackedIndices& at) { return first[raw_offset(part, at)]; },
                 [](double x) { return x; });
           }
@@ -163,8 +176,9 @@ TEST(ScaleGroups, HaveTheSameNumbersInPartsOfAPanel) {
 }
 
 /// The largest relative error of the numbers of a panel after it was packed.
+template <typename Precision>
 double error_after_packing(const Packing& p, const std::vector<double>& source) {
-  const auto unpacked = unpacked_panel<SplitHalf>(p, packed_panel<SplitHalf>(p, source.data()));
+  const auto unpacked = unpacked_panel<Precision>(p, packed_panel<Precision>(p, source.data()));
   double worst = 0.0;
   for (std::size_t n = 0; n < unpacked.size(); ++n) {
     const auto k = static_cast<std::int32_t>(static_cast<std::int64_t>(n) % p.stride[0]);
@@ -175,29 +189,29 @@ double error_after_packing(const Packing& p, const std::vector<double>& source) 
   return worst;
 }
 
-TEST(ScaleGroups, KeepTheBitsOfSmallAndLargePanels) {
+TYPED_TEST(ScaleGroupsIn, KeepTheBitsOfSmallAndLargePanels) {
   for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
     const Packing p = ragged(kind, 150);
     for (const double factor : {0.0, 1e-30, 1e-3, 1.0, 1e3, 1e30}) {
       std::vector<double> source = numbers_of(p);
       for (double& x : source) x *= factor;
-      EXPECT_LE(error_after_packing(p, source), 0x1p-22) << factor;
+      EXPECT_LE(error_after_packing<TypeParam>(p, source), 0x1p-22) << factor;
     }
   }
 }
 
 // The first scale group has four k-steps. The last one has `last` contracted indices.
-TEST(ScaleGroups, MakeUpForTruncationWhereThereAreManyKSteps) {
+TYPED_TEST(ScaleGroupsIn, MakeUpForTruncationWhereThereAreManyKSteps) {
   for (const auto& [last, left_larger, right_larger] :
        {std::tuple{5, false, false}, {16, false, false}, {17, true, false}, {48, true, false}, {49, true, true}}) {
     for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
       const bool left = kind == PanelKind::left, larger = left ? left_larger : right_larger;
       const Packing p = ragged(kind, 64 + last);
-      const auto packed = packed_panel<SplitHalf>(p, numbers_of(p).data());
-      const int k_tile = left ? SplitHalf::a_k_tile : SplitHalf::b_k_tile;
-      for (std::int64_t n = 0; n < scale_groups_of_part<SplitHalf>(p); ++n) {
-        const ScaleGroup group = scale_group<SplitHalf>(p, n);
-        const std::int64_t scale = group.packed + k_tile - SplitHalf::scale_elements;
+      const auto packed = packed_panel<TypeParam>(p, numbers_of(p).data());
+      const int k_tile = left ? TypeParam::a_k_tile : TypeParam::b_k_tile;
+      for (std::int64_t n = 0; n < scale_groups_of_part<TypeParam>(p); ++n) {
+        const ScaleGroup group = scale_group<TypeParam>(p, n);
+        const std::int64_t scale = group.packed + k_tile - TypeParam::scale_elements;
         EXPECT_EQ(packed[static_cast<std::size_t>(scale)] == 1, group.contracted == 0 || larger) << last;
       }
     }
@@ -205,16 +219,16 @@ TEST(ScaleGroups, MakeUpForTruncationWhereThereAreManyKSteps) {
 }
 
 // Amplitudes behind integrals: the first 64 contracted indices are larger than the others by 1e12.
-TEST(ScaleGroups, KeepTheBitsOfSmallNumbersBesideLargeOnes) {
+TYPED_TEST(ScaleGroupsIn, KeepTheBitsOfSmallNumbersBesideLargeOnes) {
   for (const PanelKind kind : {PanelKind::left, PanelKind::right}) {
     const Packing p = ragged(kind, 150);
     std::vector<double> source = numbers_of(p);
     for (std::size_t n = 0; n < source.size(); ++n) {
-      if (static_cast<std::int64_t>(n) % p.stride[0] >= SplitHalf::scaled_k_tiles * SplitHalf::k_tile_depth) {
+      if (static_cast<std::int64_t>(n) % p.stride[0] >= TypeParam::scaled_k_tiles * TypeParam::k_tile_depth) {
         source[n] *= 1e-12;
       }
     }
-    EXPECT_LE(error_after_packing(p, source), 0x1p-22);
+    EXPECT_LE(error_after_packing<TypeParam>(p, source), 0x1p-22);
   }
 }
 

@@ -9,7 +9,7 @@ namespace trifuse::gpu {
 /// of A is [k / 8, slice, lane, k % 8 / 4, row / 8], that of B is [lane, k / 8, slice, k % 8 / 4]. Lanes are those of
 /// Fp64. The two precisions have k-tiles of the same size, but of different depths.
 template <int slices_>
-struct FloatSlices {
+struct FloatSlices : SingleFragments {
   static_assert(slices_ == 1 || slices_ == 2);
   static constexpr const char* name = slices_ == 1 ? "fp32" : "fp32x2";
   using Operand = float;

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "cxx/cuda/schedule/accumulator_layout.hpp"
 #include "cxx/cuda/schedule/configuration.hpp"
+#include "cxx/cuda/schedule/element_arrangement.hpp"
 
 namespace trifuse::gpu {
 
@@ -12,6 +16,12 @@ __device__ __forceinline__ double with_changed_sign(double x, unsigned sign_bit)
 
 __device__ __forceinline__ float with_changed_sign(float x, unsigned sign_bit) {
   return __uint_as_float(__float_as_uint(x) ^ sign_bit);
+}
+
+/// Calls `function` with each of these numbers as a constant.
+template <int... n, typename Function>
+__device__ __forceinline__ void for_each_constant(std::integer_sequence<int, n...>, Function function) {
+  (function(std::integral_constant<int, n>{}), ...);
 }
 
 /// The accumulators of a warp: the elements of one target in its warp tile. They stay in registers from the first
@@ -42,6 +52,7 @@ struct Accumulators {
   /// Returns the number of a lane's register for particles (a, b, c) of the warp tile, after a product in which
   /// particle `x` stands alone in A. `half`: see accumulator_layout.hpp.
   static constexpr __device__ __forceinline__ int index(int x, int a, int b, int c, int half) {
+    if constexpr (Config::group_warps > 1) return register_of_particles(a, b, half);
     return accumulator_index(x, Config::warp_tile_b, Config::warp_tile_c, a, b, c, half);
   }
 
@@ -82,6 +93,36 @@ struct Accumulators {
     }
   }
 
+  /// Moves each element to the lane and the register where the next product needs it, for warps that multiply together.
+  /// The lone particle and the lone hole of the last product are `from_x` and `from_y`, those of the next one `to_x`
+  /// and `to_y`. All lanes of the warp must call it.
+  template <int from_x, int from_y, int to_x, int to_y>
+  __device__ __forceinline__ void change_arrangement(int lane) {
+    constexpr ArrangementChange change{arrangement({from_x, from_y}), arrangement({to_x, to_y})};
+    constexpr int bits = change.moved_bits(), rounds = 1 << bits;
+    constexpr bool first_is_local = change.first_round_is_local();
+    const Accumulators before = *this;
+    const int given = change.given(lane), stored = change.stored(lane);
+    int source[rounds];
+#pragma unroll
+    for (int t = 0; t < rounds; ++t) source[t] = change.source_lane(lane, t);
+    for_each_constant(std::make_integer_sequence<int, 4 * fragments / rounds>{}, [&](auto group) {
+      Number moving[rounds];
+      for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {
+        constexpr int n = change.source_register(group.value, t.value);
+        moving[t.value] = before.at[n / 4][n % 4];
+      });
+      permute<bits>(moving, given);
+#pragma unroll
+      for (int t = first_is_local ? 1 : 0; t < rounds; ++t) moving[t] = __shfl_sync(~0u, moving[t], source[t]);
+      permute<bits>(moving, stored);
+      for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {
+        constexpr int n = change.target_register(group.value, t.value);
+        at[n / 4][n % 4] = moving[t.value];
+      });
+    });
+  }
+
   /// Moves each element to the lane where the next product needs it. `from`, `to`: the hole that stands alone in B in
   /// the last product and in the next one. All lanes of the warp must call it.
   template <int from, int to>
@@ -106,6 +147,23 @@ struct Accumulators {
             f[v + 2] = stores_high ? first : second;
           }
         });
+      }
+    }
+  }
+
+ private:
+  /// Exchanges numbers so that x[t] becomes x[t ^ mask].
+  template <int bits>
+  static __device__ __forceinline__ void permute(Number (&x)[1 << bits], int mask) {
+#pragma unroll
+    for (int b = 0; b < bits; ++b) {
+      const bool swap = (mask >> b & 1) != 0;
+#pragma unroll
+      for (int t = 0; t < 1 << bits; ++t) {
+        if ((t >> b & 1) != 0) continue;
+        const Number low = x[t], high = x[t | 1 << b];
+        x[t] = swap ? high : low;
+        x[t | 1 << b] = swap ? low : high;
       }
     }
   }

@@ -53,6 +53,18 @@ struct Barrier {
         : "memory");
 #endif
   }
+  /// Starts a copy of 16 bytes from global to shared memory, of which arrive_after_copies() knows.
+  static __device__ __forceinline__ void copy_16(unsigned to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#endif
+  }
+  /// Arrives as soon as all copies of this thread by copy_16() are complete.
+  __device__ __forceinline__ void arrive_after_copies() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address) : "memory");
+#endif
+  }
   /// Starts a copy of `bytes`, a multiple of 16, from global to shared memory. The barrier counts the bytes.
   __device__ __forceinline__ void copy(void* to, const void* from, int bytes) const {
 #if __CUDA_ARCH__ >= 900

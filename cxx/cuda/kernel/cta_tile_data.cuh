@@ -34,6 +34,8 @@ struct CtaTileData {
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
+  struct NoUnits {};
+  std::conditional_t<(Config::group_warps > 1), UnitTable<Config>, NoUnits> units;  ///< of warps that multiply together
 };
 
 /// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
@@ -98,19 +100,43 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
     data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
     data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
+  if constexpr (Config::group_warps > 1) data.units.fill(task, data.cta_tile, thread);
   if (thread < Config::warps) {
     const WarpCoord coord(data.cta_tile, thread);
-    data.views[thread] = warp_view<Config>(data.cta_tile, coord, any_canonical(data, coord));
+    WarpView& view = data.views[thread];
+    view = warp_view<Config>(data.cta_tile, coord);
+    view.active = any_canonical(data, coord);
+    view.multiplies = view.active;
+    if constexpr (Config::group_warps > 1) {
+      view.multiplies = 0;
+      const int first_warp = thread / Config::group_warps * Config::group_warps;
+#pragma unroll 1
+      for (int n = 0; n < Config::group_warps; ++n) {
+        if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) view.multiplies = 1;
+      }
+    }
   }
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
   for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+  // Several loads are under way at a time.
+  constexpr int at_once = 4;
+  const int factors = particles * cta_holes;
   for (int set = 0; set < parameters.sets; ++set) {
 #pragma unroll 1
-    for (int n = thread; n < particles * cta_holes; n += threads) {
-      data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(
-          parameters.ov_factors[set][hole_orbital(n % cta_holes) +
-                                     std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes)]);
+    for (int first = thread; first < factors; first += at_once * threads) {
+      double loaded[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int n = min(first + i * threads, factors - 1);
+        loaded[i] = __ldg(parameters.ov_factors[set] + hole_orbital(n % cta_holes) +
+                          std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes));
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int n = first + i * threads;
+        if (n < factors) data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
+      }
     }
   }
   synchronise();

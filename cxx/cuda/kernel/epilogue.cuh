@@ -12,12 +12,13 @@
 ///     using Config                       the Configuration of the kernel
 ///     formulation                        the SpinFormulation of its targets
 ///     sides, targets_per_side            how many targets a CTA tile has at most
-///     reads_vvoo                         true: with bulk staging the scheduler warp loads the vvoo blocks of each set
+///     reads_vvoo                         true: with bulk staging a warp loads the vvoo blocks of each set
 ///     finish_target(parameters, stages, sums, target)
 ///                                        called after the last product of each target, 0..sides*targets_per_side-1
 ///     finish_cta_tile(parameters, stages)
-///                                        called when all targets of the CTA tile are finished; if reads_vvoo is true,
-///                                        it calls acquire_vvoo() and release_vvoo() once for each set
+///                                        called when all targets of the CTA tile are finished
+///
+/// If reads_vvoo is true, acquire_vvoo() and release_vvoo() are called once for each set of a CTA tile.
 ///
 /// All lanes of all math warps call both functions, also those of a warp that has no elements to compute.
 namespace trifuse::gpu {

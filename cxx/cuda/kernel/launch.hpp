@@ -7,8 +7,7 @@
 
 #include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
-#include "cxx/cuda/schedule/split_half.hpp"
-#include "cxx/triples/precision.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The compiled kernels, without their template parameters.
@@ -32,7 +31,7 @@ struct Kernel {
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
   /// The precision of the kernel's operands, as users name it.
-  Precision precision() const { return shape.format == format_of<SplitHalf>() ? Precision::mixed : Precision::fp64; }
+  Precision precision() const { return precision_of(shape.format); }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }

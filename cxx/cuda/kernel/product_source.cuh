@@ -26,6 +26,15 @@ __device__ __forceinline__ int lane_number() {
 __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
+/// Returns x, which all lanes of the warp must have. The result is in a uniform register. So the compiler knows that
+/// all lanes take the same path; it needs this where warps multiply together.
+__device__ __forceinline__ int same_in_warp(int x) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(~0u, static_cast<unsigned>(x)));
+#else
+  return x;
+#endif
+}
 
 /// The operands of one product for one CTA tile.
 ///
@@ -89,12 +98,117 @@ struct WarpCoord {
   }
 };
 
-/// Where the warp with this warp tile finds its operands. `active`: true if it has elements to compute.
+/// Numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfBlocks). First come the
+/// units of A [x], then those of B: [c, b] if a stands alone, else [a, c] or [a, b]. So the two units with the 8 values
+/// of b follow each other.
 template <typename Config>
-__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord, bool active) {
+struct GroupUnits {
+  static constexpr int particles = 4;  ///< of a unit, along each axis
+  int of[3];                           ///< [a, b, c] units of the CTA tile
+  int first[3];                        ///< [a, b, c] first unit of the group
+
+  __device__ __forceinline__ GroupUnits(const CtaTile& cta_tile, const WarpCoord& coord) {
+#pragma unroll
+    for (int q = 0; q < 3; ++q) {
+      of[q] = cta_extent<Config>(cta_tile, q) / particles;
+      first[q] = coord.at[q] * Config::warp_tile(q) / particles;
+    }
+  }
+  /// The unit that has no b.
+  __device__ __forceinline__ int single(int x) const {
+    return x == 1 ? of[1] + first[0] * of[2] + first[2] : first[x];
+  }
+  /// The first one of the two units that have b.
+  __device__ __forceinline__ int first_of_two(int x) const {
+    if (x == 1) return first[1];
+    return x == 0 ? of[0] + first[2] * of[1] + first[1] : of[2] + first[0] * of[1] + first[1];
+  }
+};
+
+/// Where the units of all products of a CTA tile lie in the panels, for warps that multiply together. It is computed
+/// once for each CTA tile, so that the producer begins a product without delay. Units are numbered as GroupUnits says.
+template <typename Config>
+struct UnitTable {
   using Precision = typename Config::Precision;
+  static constexpr int max_units = 8;  ///< of a product in a stage
+  enum Operand : int { a, b };
+  std::int32_t unit[3][max_units];  ///< [x, unit] number among the units of a k-tile in the panel; -1: there is none
+  std::int32_t units_of_a[3];       ///< [x] units of A in a stage
+  std::int32_t panel_units[2][3];   ///< [operand, x] units of a k-tile in the panel
+  std::int32_t block[2][3];         ///< [operand, y] the CTA tile's block of holes in the panel
+
+  /// Fills the table with at least 3 * max_units threads. The caller is number `thread` of them.
+  __device__ __forceinline__ void fill(const TaskData& task, const CtaTile& cta_tile, int thread) {
+    constexpr int particles = Precision::a_particles;
+    static_assert(Precision::b_first == particles && Precision::b_second == particles);
+    if (thread >= 3 * max_units) return;
+    const int x = thread / max_units, n = thread % max_units;
+    const int u = first_other(x), w = second_other(x);
+    const auto in_cta_tile = [&](int q) { return cta_extent<Config>(cta_tile, q) / particles; };
+    const auto in_panel = [&](int q) { return (task.extent[q] + particles - 1) / particles; };
+    const auto number = [&](int q, int of_cta) { return cta_tile.particle[q] / particles + of_cta; };
+    const int of_a = in_cta_tile(x);
+    int found = -1;
+    if (n < of_a) {
+      if (number(x, n) < in_panel(x)) found = number(x, n);
+    } else {
+      // The fast index of the units of B is b, except beside a lone b.
+      const int of_b = n - of_a, fast = in_cta_tile(x == 0 ? u : w), slow = in_cta_tile(x == 0 ? w : u);
+      const int n_fast = of_b % fast, n_slow = of_b / fast;
+      const int n_u = number(u, x == 0 ? n_fast : n_slow), n_w = number(w, x == 0 ? n_slow : n_fast);
+      if (n_slow < slow && n_u < in_panel(u) && n_w < in_panel(w)) found = n_u * in_panel(w) + n_w;
+    }
+    unit[x][n] = found;
+    if (n > 0) return;
+    units_of_a[x] = of_a;
+    panel_units[a][x] = in_panel(x);
+    panel_units[b][x] = in_panel(u) * in_panel(w);
+    const int y = x, h1 = first_other(y), h2 = second_other(y);
+    block[a][y] =
+        cta_tile.hole_block[h1] * ((task.extent[3 + h2] + hole_block - 1) / hole_block) + cta_tile.hole_block[h2];
+    block[b][y] = cta_tile.hole_block[y];
+  }
+};
+
+/// The unit that a lane of the producer warp copies: the lane's number is that of the unit in a stage.
+template <typename Config>
+struct UnitSource {
+  const char* from;  ///< first k-tile of the unit in device memory
+  bool is_there;     ///< false: the lane has no unit
+  int step;          ///< bytes from one k-tile to the next
+
+  __device__ __forceinline__ UnitSource(const UnitTable<Config>& table, const KernelProduct& product, int k_tiles,
+                                        const ProductAxes& axes, int lane) {
+    using Precision = typename Config::Precision;
+    using Table = UnitTable<Config>;
+    static_assert(Precision::a_k_tile == Precision::b_k_tile);
+    const int x = axes.particle, of_lane = min(lane, Table::max_units - 1);
+    const int unit = table.unit[x][of_lane];
+    const int operand = lane < table.units_of_a[x] ? Table::a : Table::b;
+    const int panel_units = table.panel_units[operand][x], block = table.block[operand][axes.hole];
+    const void* const panel = operand == Table::a ? product.a : product.b;
+    is_there = lane < Table::max_units && unit >= 0;
+    step = panel_units * Precision::block_bytes;
+    from = static_cast<const char*>(panel) + std::int64_t{step} * (block * k_tiles) +
+           std::int64_t{unit} * Precision::block_bytes;
+  }
+};
+
+/// Where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and `multiplies`.
+template <typename Config>
+__device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord) {
+  using Precision = typename Config::Precision;
+  WarpView view{};
+  if constexpr (Config::group_warps > 1) {
+    const GroupUnits<Config> units(cta_tile, coord);
+#pragma unroll
+    for (int x = 0; x < 3; ++x) {
+      view.a[x] = units.single(x) * Precision::data_bytes;
+      view.b[x] = units.first_of_two(x) * Precision::data_bytes;
+    }
+    return view;
+  }
   constexpr int size = sizeof(typename Precision::Operand);
-  WarpView view;
 #pragma unroll
   for (int x = 0; x < 3; ++x) {
     const int u = first_other(x), w = second_other(x);
@@ -107,7 +221,6 @@ __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const War
              Precision::b_k_tile);
     view.row[x] = size * particle_pairs * Precision::b_k_tile;
   }
-  view.active = active;
   return view;
 }
 

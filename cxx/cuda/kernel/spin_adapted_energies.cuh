@@ -53,17 +53,21 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 
-  /// The energies in spin-adapted form. The loop over c is unrolled, so that the loads of several elements overlap.
+  /// The energies in spin-adapted form. The loop over c is unrolled, so that the loads of several elements overlap; if
+  /// there is one c, two values of b are taken together.
   __device__ __forceinline__ void sum_spin_adapted(int set, double shift, double (&energy)[sums_count]) const {
-    constexpr int cs = Config::warp_tile_c;
+    constexpr int cs = Config::warp_tile_c, bs = cs == 1 ? 2 : 1, parts_b = Config::warp_tile_b / bs;
 #pragma unroll 1
-    for (int n = 0; n < Config::accumulators / cs; ++n) {
-      const int half = n & 1, b = n / 2 % Config::warp_tile_b, a = n / 2 / Config::warp_tile_b;
-      const double eps_ab =
-          elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
+    for (int n = 0; n < Config::accumulators / (bs * cs); ++n) {
+      const int half = n & 1, first_b = n / 2 % parts_b * bs, a = n / 2 / parts_b;
+      const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
+      double eps_ab[bs];
+#pragma unroll
+      for (int b = 0; b < bs; ++b) eps_ab[b] = eps_a - elements_.eps_particle(1, first_b + b);
       const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
-      for (int c = 0; c < cs; ++c) {
+      for (int bc = 0; bc < bs * cs; ++bc) {
+        const int b = first_b + bc / cs, c = bc % cs;
         const SixTargets right = read_targets(Base::sides - 1, a, b, c, half);
         const SixTargets left = two_sided ? read_targets(0, a, b, c, half) : right;
         double singles[6] = {};
@@ -75,7 +79,7 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
         const double weight = hole_weight * elements_.particle_weight(a, b, c);
         // Elements that do not contribute may be NaN or infinite.
         const bool used = weight != 0.0;
-        const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
+        const double factor = weight * reciprocal(used ? eps_ab[bc / cs] - elements_.eps_particle(2, c) : 1.0);
         if (set == 0) {
           energy[0] += used ? factor * sum.all.e_bracket_t : 0.0;
           energy[2] += used ? factor * sum.same.e_bracket_t : 0.0;

@@ -22,21 +22,44 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   using Base::Base;
   using typename Base::Config;
   static constexpr bool reads_vvoo = true;
+  /// One target of floats fits into the registers beside the energies. It is not spilled.
+  static constexpr bool keeps_target = !two_sided_ && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
+
+  static __device__ __forceinline__ void finish_target(const KernelParameters& parameters,
+                                                       Stages<Base::formulation, Config>& stages,
+                                                       Accumulators<Config>& sums, int target) {
+    if constexpr (keeps_target) {
+      add_energies(parameters, stages, sums);
+    } else {
+      Base::finish_target(parameters, stages, sums, target);
+    }
+  }
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
                                                          Stages<Base::formulation, Config>& stages) {
+    if constexpr (!keeps_target) add_energies(parameters, stages, Spilled{});
+  }
+
+ private:
+  /// Stands for targets that were spilled.
+  struct Spilled {};
+
+  /// Computes the energies of all sets. `target`: the accumulators if the target is kept, or Spilled.
+  template <typename Target>
+  static __device__ __forceinline__ void add_energies(const KernelParameters& parameters,
+                                                      Stages<Base::formulation, Config>& stages, const Target& target) {
     const SpinOrbitalEnergies energies(parameters, stages.tile_data());
 #pragma unroll 1
     for (int set = 0; set < parameters.sets; ++set) {
       const char* vvoo = stages.acquire_vvoo();
-      energies.template write_sums<sums_count>(set, [vvoo, set, &energies](double shift, double(&energy)[sums_count]) {
-        energies.sum_spin_orbital(vvoo, set, shift, energy);
-      });
+      energies.template write_sums<sums_count>(
+          set, [vvoo, set, &energies, &target](double shift, double(&energy)[sums_count]) {
+            energies.sum_spin_orbital(target, vvoo, set, shift, energy);
+          });
       stages.release_vvoo();
     }
   }
 
- private:
   static constexpr int sums_count = spin_orbital_sums;
   /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
   /// all c. The registers suffice for this many elements.
@@ -172,14 +195,15 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
   /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
-  __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
+  template <typename Target>
+  __device__ __forceinline__ void sum_spin_orbital(const Target& target, const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
     double e_bracket_t = 0.0, singles = 0.0;
     if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
-      add_slices<false>(vvoo, set, shift, e_bracket_t, singles);
+      add_slices<false>(target, vvoo, set, shift, e_bracket_t, singles);
     } else {
-      add_slices<true>(vvoo, set, shift, e_bracket_t, singles);
+      add_slices<true>(target, vvoo, set, shift, e_bracket_t, singles);
     }
     // D_left and D_right both carry `final_sign`; S does not. Later sets contribute their singles only.
     const auto energies =
@@ -190,19 +214,26 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 
   /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
   /// do not contribute.
-  template <bool masked>
-  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
-                                             double& singles) const {
+  template <bool masked, typename Target>
+  __device__ __forceinline__ void add_slices(const Target& kept, const char* vvoo, int set, double shift,
+                                             double& e_bracket_t, double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
-      const Number* from =
-          scratch_ + target * numbers_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
-      for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
+      const int first = Elements::index(a, part / 2 * slice_b, 0, part % 2);
+      if constexpr (keeps_target) {
+        for_slice([&](int b, int c) {
+          const int n = first + Elements::index(0, b, c, 0);
+          to[b][c] = kept.at[n / 4][n % 4];
+        });
+      } else {
+        const Number* from = scratch_ + target * numbers_per_target + first * threads;
+        for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
+      }
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
     Slice next, next_left;
     load(targets - 1, 0, 0, next);
     if constexpr (two_sided) load(0, 0, 0, next_left);
-#pragma unroll 1
+#pragma unroll(keeps_target ? parts : 1)
     for (int part = 0; part < parts; ++part) {
       const int half = part % 2, first_b = part / 2 * slice_b;
       const Denominators denominators(elements_, elements_.eps_holes(half) - shift, first_b);
@@ -217,7 +248,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const OvFactors<2> ov2(elements_, set, first_b, half);
       Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
       PartialSum<Number> e_of_part(e_bracket_t), singles_of_part(singles);
-#pragma unroll(masked || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
+#pragma unroll((masked && !keeps_target) || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
       for (int a = 0; a < Config::warp_tile_a; ++a) {
         Slice y, left;
         for_slice([&](int b, int c) {

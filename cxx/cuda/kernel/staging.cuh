@@ -10,7 +10,7 @@
 #include "cxx/cuda/schedule/configuration.hpp"
 
 /// How operands come to shared memory, and CTA tiles to a CTA. The math warps use both kinds of staging in the same
-/// way: next_cta_tile(), then for_each_k_tile() or for_each_k_tile_group() for each product, then the epilogue, then
+/// way: next_cta_tile(), then for_each_k_tile() or a similar function for each product, then the epilogue, then
 /// release_cta_tile().
 namespace trifuse::gpu {
 
@@ -32,7 +32,7 @@ struct RawVvoo<true> {
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
 struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
-  static constexpr int ring_slots = 2;
+  static constexpr int ring_slots = Config::group_warps > 1 ? 3 : 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
       tile_empty[ring_slots], vvoo_full, vvoo_empty;
   CtaTileData<formulation, Config> cta_tiles[ring_slots];
@@ -41,8 +41,9 @@ struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
 template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Bulk staging has two warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead, across
-/// products, targets and CTA tiles. The scheduler gets the next CTA tile and loads the vvoo blocks of the epilogue.
+/// Bulk staging has three warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead,
+/// across products, targets and CTA tiles. The scheduler gets the next CTA tile. The warp of vvoo blocks loads these
+/// blocks for the epilogue.
 template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -66,12 +67,12 @@ class Stages<formulation, Config, Staging::bulk> {
     }
     if (threadIdx.x == 0) {
       for (int s = 0; s < Config::stages; ++s) {
-        at(shared.full[s]).initialise(1);
+        at(shared.full[s]).initialise(Config::group_warps > 1 ? 1 + 32 : 1);
         at(shared.empty[s]).initialise(Config::warps * releasing_lanes);
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s]).initialise((1 + Config::warps) * 32);  // producer and math warps
+        at(shared.tile_empty[s]).initialise((2 + Config::warps) * 32);  // all warps but the scheduler
       }
       if constexpr (converts_vvoo<formulation, Config>) {
         at(shared.vvoo_raw).initialise(1);
@@ -91,10 +92,10 @@ class Stages<formulation, Config, Staging::bulk> {
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
     Data& data = shared_.cta_tiles[tile_slot()];
-    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     std::uint32_t number = 0;
     if (lane == 0) number = atomicAdd(parameters.next_cta_tile, 1);
     number = __shfl_sync(~0u, number, 0);
+    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     if (number < parameters.cta_tile_count) {
       gather_cta_tile_data(parameters, number, data, lane, 32, [] { __syncwarp(); });
     } else {
@@ -106,8 +107,8 @@ class Stages<formulation, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the scheduler: loads the vvoo blocks of a set of disconnected factors as soon as the math warps have released
-  /// the blocks before.
+  /// For the warp of vvoo blocks: loads the blocks of a set of disconnected factors as soon as the math warps have
+  /// released the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     if constexpr (converts_vvoo<formulation, Config>) {
       copy_vvoo(data, set, at(shared_.vvoo_raw));
@@ -125,6 +126,10 @@ class Stages<formulation, Config, Staging::bulk> {
     const int lane = lane_number();
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
     if (k_tiles == 0) return;
+    if constexpr (Config::group_warps > 1) {
+      load_units(UnitSource<Config>(data.units, product, k_tiles, axes, lane), k_tiles, lane);
+      return;
+    }
     const ProductSource<Config> source(data.task, product, data.cta_tile, axes);
     const int bytes = source.a_bytes + source.rows * source.row_bytes;
     const bool has_row = lane < source.rows;  // each lane copies a row
@@ -149,7 +154,7 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
-  /// For producer and math warps: waits for the next CTA tile. It stays valid until release_cta_tile().
+  /// For all warps but the scheduler: waits for the next CTA tile. It stays valid until release_cta_tile().
   __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
     at(shared_.tile_full[tile_slot()]).wait(tile_round());
     return tile_data();
@@ -185,65 +190,18 @@ class Stages<formulation, Config, Staging::bulk> {
     }
   }
 
-  /// For the math warps: goes through the k-tiles of a product of `k_steps` k-steps in groups of two k-tiles. Calls
-  /// `use(first, whole, stage, next)` for every k-tile, and `finish(stage)` after the last one of a group, with the
-  /// stage of this k-tile. `first`, `whole`: types whose `value` says whether the k-tile is the first one of its group,
-  /// and whether it has two k-steps; the last one may have only one. So each case has code without branches.
-  /// `begin(stage)` is called before the first k-tile of the product, if there is any. `stage`: address in shared
-  /// memory.
-  ///
-  /// `next()` waits for the k-tile after this one and returns its stage. So its loads can be under way while this
-  /// k-tile is computed. After the last k-tile it returns a stage whose numbers are not used.
-  template <typename Begin, typename Use, typename Finish>
-  __device__ __forceinline__ void for_each_k_tile_group(const KernelProduct&, const ProductAxes&, int k_steps,
-                                                        Begin begin, Use use, Finish finish) {
-    static_assert(Precision::k_tile_steps == 2 && Precision::scaled_k_tiles == 2);
-    if (k_steps == 0) return;
-    unsigned storage = shared_address(storage_);
-    asm volatile("" : "+r"(storage));  // so that it is not computed anew for each k-tile
-    const auto wait_for = [&](unsigned k_tile) {
-      at(shared_.full[k_tile % Config::stages]).wait(k_tile / Config::stages & 1);
-      return storage + k_tile % Config::stages * Config::stage_bytes;
-    };
-    unsigned stage = wait_for(k_tiles_);
-    begin(stage);
-    int left = k_steps;
-    const auto use_one = [&](auto first, auto whole) {
-      left -= whole.value ? 2 : 1;
-      unsigned following = stage;
-      use(first, whole, stage, [&] {
-        // After the last k-tile this is the current one, which is complete. A branch would part the loads from the
-        // instructions beside them.
-        following = wait_for(k_tiles_ + (left > 0 ? 1 : 0));
-        return following;
-      });
-      return following;
-    };
-    constexpr std::true_type yes;
-    constexpr std::false_type no;
-#pragma unroll 1
-    while (left > 0) {
-      unsigned following;
-      if (left == 1) {
-        following = use_one(yes, no);
-      } else {
-        following = use_one(yes, yes);
-        if (left > 0) {
-          release_k_tile();
-          stage = following;
-          following = left == 1 ? use_one(no, no) : use_one(no, yes);
-        }
-      }
-      finish(stage);
-      release_k_tile();
-      stage = following;
-    }
+  /// For math warps that multiply together: tells the compiler that all lanes of a warp have passed equally many
+  /// k-tiles.
+  __device__ __forceinline__ void count_k_tiles_uniformly() {
+    k_tiles_ = static_cast<unsigned>(same_in_warp(static_cast<int>(k_tiles_)));
   }
-
- private:
-  /// Lanes of a math warp that arrive when it has read a k-tile. Split products take a third of the time, and 32
-  /// arrivals of each warp would delay the loads of operands.
-  static constexpr int releasing_lanes = Precision::scale_elements > 0 ? 1 : 32;
+  /// For math warps that multiply together: waits for the k-tile that is `ahead` after the current one, and returns its
+  /// stage, an address in shared memory.
+  __device__ __forceinline__ unsigned wait_for_k_tile(unsigned ahead) const {
+    const unsigned k_tile = k_tiles_ + ahead, stage = k_tile % Config::stages;
+    at(shared_.full[stage]).wait(k_tile / Config::stages & 1);
+    return shared_address(storage_) + stage * Config::stage_bytes;
+  }
 
   /// For the math warps: gives the stage of the current k-tile back to the producer.
   __device__ __forceinline__ void release_k_tile() {
@@ -255,6 +213,44 @@ class Stages<formulation, Config, Staging::bulk> {
     }
     ++k_tiles_;
   }
+
+  /// For math warps that multiply together: the scale of unit `unit`, whose k-tile is in this stage.
+  static __device__ __forceinline__ float scale_of_unit(unsigned stage, int unit) {
+    float scale;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(scale) : "r"(stage + scales_at + unit * scale_bytes));
+    return scale;
+  }
+
+ private:
+  /// Lanes of a math warp that arrive when it has read a k-tile. Split products take a third of the time, and 32
+  /// arrivals of each warp would delay the loads of operands.
+  static constexpr int releasing_lanes = Precision::scale_elements > 0 ? 1 : 32;
+
+  /// Loads the k-tiles of the units of a product, each lane one unit. The scales lie behind the numbers of all units.
+  __device__ __forceinline__ void load_units(const UnitSource<Config>& source, int k_tiles, int lane) {
+    const bool has_unit = source.is_there;
+    const int bytes = __popc(__ballot_sync(~0u, has_unit)) * Precision::data_bytes;
+    const char* from = source.from;
+#pragma unroll 1
+    for (int n = 0; n < k_tiles; ++n) {
+      const unsigned stage = k_tiles_ % Config::stages;
+      char* to = storage_ + stage * Config::stage_bytes;
+      const Barrier full = at(shared_.full[stage]);
+      at(shared_.empty[stage]).wait((k_tiles_ / Config::stages & 1) ^ 1);
+      if (lane == 0) full.arrive_expecting(bytes);
+      __syncwarp();
+      if (has_unit) {
+        full.copy(to + lane * Precision::data_bytes, from, Precision::data_bytes);
+        Barrier::copy_16(shared_address(to) + scales_at + lane * scale_bytes, from + Precision::data_bytes);
+      }
+      full.arrive_after_copies();
+      from += source.step;
+      ++k_tiles_;
+    }
+  }
+  static constexpr int scale_bytes = 16;  ///< of a unit in a stage
+  /// Bytes from the begin of a stage to the scales, if warps multiply together.
+  static constexpr int scales_at = Config::stage_bytes - 128;
 
   /// Starts the copies of load_vvoo(). `full`: the barrier that counts their bytes.
   __device__ __forceinline__ void copy_vvoo(const Data& data, int set, Barrier full) {

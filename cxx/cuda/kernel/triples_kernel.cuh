@@ -6,6 +6,7 @@
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/kernel/split_products.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/cuda/kernel/warpgroup_products.cuh"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -20,9 +21,10 @@
 ///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
 ///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
 ///     8         producer: loads the operands of all products                 -
-///     9         scheduler: takes CTA tiles; loads the vvoo blocks of         -
-///               the epilogue if it reads them (Epilogue::reads_vvoo)
-///     10, 11    idle: they complete the group of four warps that gives       -
+///     9         scheduler: takes CTA tiles and gathers their data            -
+///     10        loads the vvoo blocks of the epilogue if it reads them       -
+///               (Epilogue::reads_vvoo)
+///     11        idle: it completes the group of four warps that gives        -
 ///               up registers together
 ///
 /// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
@@ -201,11 +203,18 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
 }
 
 /// The loop of the scheduler warp.
-template <typename Epilogue, SpinFormulation formulation, typename Config>
+template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters,
                                                    Stages<formulation, Config>& stages) {
-  for (;;) {
-    const auto& data = stages.fetch_cta_tile(parameters);
+  while (stages.fetch_cta_tile(parameters).number != no_cta_tile) {
+  }
+}
+
+/// The loop of the warp that loads vvoo blocks.
+template <typename Epilogue, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void run_vvoo_warp(const KernelParameters& parameters, Stages<formulation, Config>& stages) {
+  for (;; stages.release_cta_tile()) {
+    const auto& data = stages.next_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
     if constexpr (Epilogue::reads_vvoo) {
 #pragma unroll 1
@@ -219,20 +228,24 @@ template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
                                                Stages<formulation, Config>& stages) {
   for (;; stages.release_cta_tile()) {
-    if (stages.next_cta_tile(parameters).number == no_cta_tile) return;
+    const std::uint32_t number = stages.next_cta_tile(parameters).number;
+    if ((Config::group_warps > 1 ? same_in_warp(static_cast<int>(number)) : number) == no_cta_tile) return;
 #pragma unroll 1
     for (int side = 0; side < Epilogue::sides; ++side) {
       // In spin-orbital form the number of targets is known at compile time.
-      const int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+      int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+      if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);
 #pragma unroll 1
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
         const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
         if constexpr (Config::Precision::scale_elements > 0) {
           // Inside the products this test would make the compiler spill registers.
-          if (stages.tile_data().views[warp_number()].active == 0) {
+          if (same_in_warp(stages.tile_data().views[warp_number()].multiplies) == 0) {
             sums.clear();
             skip_target(stages, first_product);
+          } else if constexpr (Config::group_warps > 1) {
+            build_group_target(sums, stages, parameters, first_product);
           } else {
             build_split_target(sums, stages, parameters, first_product);
           }
@@ -270,14 +283,16 @@ __global__ void __launch_bounds__(Config::threads, 1)
     Staged::initialise(storage, shared);
     Staged stages(storage, shared);
     if constexpr (Config::staging == Staging::bulk) {
-      if (warp_number() >= Config::warps) {
+      if ((Config::group_warps > 1 ? same_in_warp(warp_number()) : warp_number()) >= Config::warps) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers<Config>::other));
 #endif
         if (warp_number() == Config::warps) {
           run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
-          run_scheduler_warp<Epilogue>(parameters, stages);
+          run_scheduler_warp(parameters, stages);
+        } else if (warp_number() == Config::warps + 2) {
+          run_vvoo_warp<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
@@ -25,6 +26,11 @@ struct MmaM8N8K4 {
 struct MmaM16N8K16 {
   static constexpr const char* name = "m16n8k16";
   static constexpr int architecture = 800;
+};
+/// Four warps multiply together, see element_arrangement.hpp.
+struct Wgmma {
+  static constexpr const char* name = "wgmma";
+  static constexpr int architecture = 900;
 };
 struct Fma {
   static constexpr const char* name = "fma";
@@ -58,13 +64,15 @@ struct Configuration {
   }
   static constexpr int stages = stages_;
   static constexpr int warps = 8;  ///< math warps: warps that multiply
+  /// Math warps that multiply together. Their warp tiles follow each other along c.
+  static constexpr int group_warps = std::is_same_v<Instruction, Wgmma> ? 4 : 1;
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
   /// Elements of a warp tile, and of a CTA tile in which every warp has a warp tile.
   static constexpr int warp_elements = warp_tile_a * warp_tile_b * warp_tile_c * hole_block * hole_block * hole_block;
   static constexpr int cta_elements = warps * warp_elements;
   static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
   /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.
-  static constexpr int stage_bytes = 40 * format_of<Precision>().b_k_tile_bytes;
+  static constexpr int stage_bytes = 40 * format_of<Precision>().b_bytes_per_pair();
   /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
   /// memory.
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
@@ -74,14 +82,15 @@ struct Configuration {
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
     return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_bytes : 0);
   }
-  static_assert(warp_tile_b % particle_pair == 0 && warp_tile_c % particle_pair == 0,
-                "pairs of particles lie inside a warp tile");
+  static_assert(warp_tile_b % particle_pair == 0 && warp_tile_c * group_warps % particle_pair == 0,
+                "pairs of particles lie inside the warp tiles of warps that multiply together");
 };
 
 /// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
   int warp_tile[3];          ///< [a, b, c] particles
   int warps;                 ///< largest number of warp tiles in a CTA tile
+  int group_warps;           ///< warps that multiply together; a CTA tile has a multiple of them along c
   std::int64_t stage_bytes;  ///< largest size of one k-tile of A and B, bytes
   OperandFormat format;      ///< of A and B
   std::int64_t vvoo_bytes;   ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
@@ -93,6 +102,7 @@ template <typename Config>
 constexpr Shape shape_of() {
   return {{Config::warp_tile_a, Config::warp_tile_b, Config::warp_tile_c},
           Config::warps,
+          Config::group_warps,
           Config::stage_bytes,
           format_of<typename Config::Precision>(),
           Config::vvoo_bytes,

@@ -11,7 +11,7 @@ namespace {
 
 /// Extents of more warp tiles than this are cut before the search, which would take long and gain nothing.
 constexpr int largest_search = 20;
-constexpr int cut = 8;  ///< warp tiles that are cut off
+constexpr int cut = 8;  ///< warp tiles that are cut off; a multiple of Shape::group_warps
 /// A multiprocessor has four quarters. Warp n runs on quarter n % 4.
 constexpr int quarters = 4;
 
@@ -21,8 +21,8 @@ std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, i
     return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];
   };
   const auto [u, w] = others(x);
-  return particles(x) * shape.format.a_k_tile_bytes +
-         particles(u) * particles(w) / particle_pair * shape.format.b_k_tile_bytes;
+  return particles(x) * shape.format.a_bytes_per_particle() +
+         particles(u) * particles(w) / particle_pair * shape.format.b_bytes_per_pair();
 }
 
 std::int64_t mean_stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
@@ -36,6 +36,7 @@ std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
 }
 
 bool fits(const Shape& shape, const std::array<int, 3>& warps) {
+  if (warps[2] % shape.group_warps != 0) return false;
   if (warps[0] * warps[1] * warps[2] > shape.warps || stage_bytes(shape, warps) > shape.stage_bytes) return false;
   const std::int64_t a = warps[0] * shape.warp_tile[0], b = warps[1] * shape.warp_tile[1],
                      c = warps[2] * shape.warp_tile[2];
@@ -77,7 +78,8 @@ const CtaTiling::Choice& CtaTiling::choose(const std::array<int, 3>& n) {
       break;
     }
     if (std::any_of(n.begin(), n.end(), [](int x) { return x > largest_search; })) continue;
-    for (int part = 1; part <= n[d] / 2; ++part) split(part);
+    const int step = axis == 2 ? shape_.group_warps : 1;
+    for (int part = step; part <= n[d] / 2; part += step) split(part);
   }
   return choices_.emplace(n, best).first->second;
 }
@@ -104,6 +106,7 @@ void CtaTiling::collect(const std::array<int, 3>& first, const std::array<int, 3
 std::array<int, 3> CtaTiling::warp_tiles(const std::array<int, 3>& extent) const {
   std::array<int, 3> n{};
   for (std::size_t q = 0; q < 3; ++q) n[q] = static_cast<int>(ceil_div(extent[q], shape_.warp_tile[q]));
+  n[2] = static_cast<int>(ceil_div(n[2], shape_.group_warps)) * shape_.group_warps;
   return n;
 }
 

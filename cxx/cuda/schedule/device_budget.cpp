@@ -125,10 +125,10 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const auto k_tiles = static_cast<double>(rows.k_tiles);
   const double sides = problem.sides(), sets = problem.disconnected_sets();
   const auto left = [&](double particles, double holes) {
-    return sides * k_tiles * particles * holes * holes / (hole_block * hole_block) * format.a_k_tile_bytes;
+    return sides * k_tiles * particles * holes * holes / (hole_block * hole_block) * format.a_bytes_per_particle();
   };
   const auto right = [&](double particles, double holes) {
-    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_block) * format.b_k_tile_bytes;
+    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_block) * format.b_bytes_per_pair();
   };
   const auto vvoo = [&](double particles, double holes) {
     return sets * particles * particles * holes * holes * sizeof(double);
@@ -144,7 +144,7 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   PanelDemand demand{};
   const double kinds = adapted ? 18 : 9;
   demand.largest_task = whole_bytes(
-      kinds * (bytes(padded(largest_particle, particle_pair), padded(largest_hole, hole_block)) + 2 * rounding));
+      kinds * (bytes(padded(largest_particle, format.b_second), padded(largest_hole, hole_block)) + 2 * rounding));
   double holes = 0.0, particles = 0.0, hole_tiles = 0.0, particle_tiles = 0.0;
   for (const Tile& tile : tiles.tiles()) {
     if (adapted && tile.spin() == Spin::beta) continue;

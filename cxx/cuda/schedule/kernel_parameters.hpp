@@ -104,6 +104,8 @@ struct WarpView {
   std::int32_t b[3];    ///< bytes from the begin of the stage to the warp's B
   std::int32_t row[3];  ///< bytes from one row of B to the next
   std::int32_t active;  ///< not 0 if the warp has elements to compute
+  /// Not 0 if the warp multiplies: it, or a warp that multiplies together with it, has elements to compute.
+  std::int32_t multiplies;
 };
 
 /// The argument of a kernel.

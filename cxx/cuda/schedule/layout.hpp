@@ -42,9 +42,26 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t ceil_div(std::int64_t n, std::int64_t
   return (n + size - 1) / size;
 }
 
+/// A line of a unit of B, see SingleFragments: its particles, counted from the first ones of the unit, and its hole in
+/// the block.
+struct UnitLine {
+  int first, second, hole;
+};
+
+/// The units in which the panels of a precision are packed: here each fragment of A and of B is a unit. A precision may
+/// pack several fragments as one unit. Then a panel has whole units, and zeros stand for particles beyond its end.
+struct SingleFragments {
+  static constexpr int a_particles = 1;                        ///< particles of a unit of A
+  static constexpr int b_first = 1, b_second = particle_pair;  ///< particles p and p' of a unit of B
+  /// Line 0..7 of a unit of B: a column of the fragment.
+  static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
+    return {0, line % particle_pair, line / particle_pair};
+  }
+};
+
 /// A precision: operands in double precision, for instructions whose fragments are those of m16n8k8. Other precisions
 /// have the same members.
-struct Fp64 {
+struct Fp64 : SingleFragments {
   static constexpr const char* name = "fp64";  ///< no other precision has this name
   using Operand = double;                      ///< an element of a packed left or right panel
   using Accumulator = double;
@@ -57,7 +74,7 @@ struct Fp64 {
   static constexpr int k_tile_depth = k_step * k_tile_steps;  ///< contracted indices
   /// Elements at the end of a k-tile that are its scale; 0: the numbers are not scaled.
   static constexpr int scale_elements = 0;
-  /// Elements in the k-tile of one fragment of A, of B.
+  /// Elements in the k-tile of one unit of A, of B.
   static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
 
   /// Slice `slice` of the number `x`.
@@ -89,10 +106,14 @@ struct OperandFormat {
   std::string_view name;                        ///< of the precision; a string literal
   std::int32_t k_step;                          ///< contracted indices of one instruction
   std::int32_t k_tile_depth;                    ///< contracted indices of a k-tile
-  std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one fragment of A, of B
+  std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one unit of A, of B
+  std::int32_t a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
   auto operator<=>(const OperandFormat&) const = default;
   /// Bytes that a left or right panel takes for each number, all slices together, without scales.
-  constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * particle_pair * k_tile_depth); }
+  constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * b_first * b_second * k_tile_depth); }
+  /// Bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and each pair of particles p'.
+  constexpr int a_bytes_per_particle() const { return a_k_tile_bytes / a_particles; }
+  constexpr int b_bytes_per_pair() const { return b_k_tile_bytes / (b_first * b_second / particle_pair); }
 };
 
 template <typename Precision>
@@ -100,8 +121,14 @@ constexpr OperandFormat format_of() {
   static_assert(Precision::rows == hole_block * hole_block && Precision::columns == hole_block * particle_pair,
                 "all precisions have the same fragments");
   constexpr int size = sizeof(typename Precision::Operand);
-  return {Precision::name, Precision::k_step, Precision::k_tile_depth, Precision::a_k_tile * size,
-          Precision::b_k_tile * size};
+  return {Precision::name,
+          Precision::k_step,
+          Precision::k_tile_depth,
+          Precision::a_k_tile * size,
+          Precision::b_k_tile * size,
+          Precision::a_particles,
+          Precision::b_first,
+          Precision::b_second};
 }
 
 /// The format of vvoo blocks in every precision.
@@ -127,55 +154,62 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t contracted)
   return ceil_div(contracted, Precision::k_tile_depth);
 }
 
-/// Size of the whole packed panel, zeros included. `k_tile_depth`: of the precision. `a_k_tile`, `b_k_tile`,
-/// `vvoo_holes`: sizes of the k-tile of one fragment of A and of B, and of 4 x 4 holes of a vvoo block. The result has
-/// the unit of these sizes.
-constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, int k_tile_depth, int a_k_tile, int b_k_tile,
-                                                       int vvoo_holes) {
+/// The sizes from which packed_size() follows. Its result has the unit of the last three.
+struct PackedSizes {
+  int k_tile_depth;                    ///< contracted indices of a k-tile
+  int a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
+  int a_k_tile, b_k_tile, vvoo_holes;  ///< size of the k-tile of a unit of A, of B, and of 4 x 4 holes of a vvoo block
+};
+
+/// Size of the whole packed panel, zeros included.
+constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const PackedSizes& sizes) {
   switch (p.kind) {
     case PanelKind::left:
       return ceil_div(p.extent[1], hole_block) * ceil_div(p.extent[2], hole_block) *
-             ceil_div(p.contracted, k_tile_depth) * p.extent[0] * a_k_tile;
+             ceil_div(p.contracted, sizes.k_tile_depth) * ceil_div(p.extent[0], sizes.a_particles) * sizes.a_k_tile;
     case PanelKind::right:
-      return ceil_div(p.extent[2], hole_block) * ceil_div(p.contracted, k_tile_depth) * p.extent[0] *
-             ceil_div(p.extent[1], particle_pair) * b_k_tile;
+      return ceil_div(p.extent[2], hole_block) * ceil_div(p.contracted, sizes.k_tile_depth) *
+             ceil_div(p.extent[0], sizes.b_first) * ceil_div(p.extent[1], sizes.b_second) * sizes.b_k_tile;
     case PanelKind::factors_vv:  // slabs of factors are not packed
     case PanelKind::factors_ov:
       return 0;
     case PanelKind::vvoo:
       break;
   }
-  return ceil_div(p.extent[2], hole_block) * ceil_div(p.extent[3], hole_block) * p.extent[0] * p.extent[1] * vvoo_holes;
+  return ceil_div(p.extent[2], hole_block) * ceil_div(p.extent[3], hole_block) * p.extent[0] * p.extent[1] *
+         sizes.vvoo_holes;
 }
 
 /// Elements of the whole packed panel, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
-  return packed_size(p, Precision::k_tile_depth, Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block);
+  return packed_size(p, {Precision::k_tile_depth, Precision::a_particles, Precision::b_first, Precision::b_second,
+                         Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block});
 }
 
 /// Bytes of the whole packed panel, zeros included.
 constexpr std::int64_t packed_bytes(const Packing& p, const OperandFormat& format) {
-  return packed_size(p, format.k_tile_depth, format.a_k_tile_bytes, format.b_k_tile_bytes,
-                     hole_block * hole_block * static_cast<int>(sizeof(double)));
+  return packed_size(p,
+                     {format.k_tile_depth, format.a_particles, format.b_first, format.b_second, format.a_k_tile_bytes,
+                      format.b_k_tile_bytes, hole_block * hole_block * static_cast<int>(sizeof(double))});
 }
 
-/// Offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, p), in elements. `h2_blocks`, `k_tiles`,
-/// `particles`: extents of these indices.
+/// Offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements. `h2_blocks`,
+/// `k_tiles`, `units`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, std::int64_t h2_blocks,
                                                        std::int64_t h2_block, std::int64_t k_tiles, std::int64_t k_tile,
-                                                       std::int64_t particles, std::int64_t p) {
-  return (((h1_block * h2_blocks + h2_block) * k_tiles + k_tile) * particles + p) * Precision::a_k_tile;
+                                                       std::int64_t units, std::int64_t unit) {
+  return (((h1_block * h2_blocks + h2_block) * k_tiles + k_tile) * units + unit) * Precision::a_k_tile;
 }
 
-/// Offset in a packed right panel of the k-tile of (h_block, k_tile, p, p2_pair), in elements. `k_tiles`, `particles`,
-/// `particle_pairs`: extents of these indices.
+/// Offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements. `k_tiles`,
+/// `units`, `units2`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, std::int64_t k_tiles, std::int64_t k_tile,
-                                                        std::int64_t particles, std::int64_t p,
-                                                        std::int64_t particle_pairs, std::int64_t p2_pair) {
-  return (((h_block * k_tiles + k_tile) * particles + p) * particle_pairs + p2_pair) * Precision::b_k_tile;
+                                                        std::int64_t units, std::int64_t unit, std::int64_t units2,
+                                                        std::int64_t unit2) {
+  return (((h_block * k_tiles + k_tile) * units + unit) * units2 + unit2) * Precision::b_k_tile;
 }
 
 /// Offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements. `h2_blocks`, `p1s`,
@@ -217,33 +251,35 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   if (p.kind == PanelKind::left) {
     const int element = next_digit(Precision::a_k_tile);
     if constexpr (Precision::scale_elements > 0) in_scale = element >= Precision::a_k_tile - Precision::scale_elements;
-    index[0] = next_digit(p.extent[0]);
+    const std::int64_t units = ceil_div(p.extent[0], Precision::a_particles);
+    const int unit = next_digit(units);
     const int k_tile = next_digit(k_tile_count<Precision>(p.contracted));
     const int b2 = next_digit(blocks_of_part(2)) + shift(2), b1 = static_cast<int>(n) + shift(1);
-    const int row = Precision::a_row(element);
+    const int line = Precision::a_row(element), row = line % Precision::rows;
     k = Precision::a_contracted(element);
     slice = Precision::a_slice(element);
+    index[0] = unit * Precision::a_particles + line / Precision::rows;
     index[1] = b1 * hole_block + row / hole_block;
     index[2] = b2 * hole_block + row % hole_block;
     packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_block), b2, k_tile_count<Precision>(p.contracted),
-                                    k_tile, p.extent[0], index[0]) +
+                                    k_tile, units, unit) +
              element;
     k += k_tile * Precision::k_tile_depth;
   } else if (p.kind == PanelKind::right) {
     const int element = next_digit(Precision::b_k_tile);
     if constexpr (Precision::scale_elements > 0) in_scale = element >= Precision::b_k_tile - Precision::scale_elements;
-    const int particle_pairs = static_cast<int>(ceil_div(p.extent[1], particle_pair));
-    const int p2_pair = next_digit(particle_pairs);
-    index[0] = next_digit(p.extent[0]);
+    const std::int64_t units = ceil_div(p.extent[0], Precision::b_first),
+                       units2 = ceil_div(p.extent[1], Precision::b_second);
+    const int unit2 = next_digit(units2), unit = next_digit(units);
     const int k_tile = next_digit(k_tile_count<Precision>(p.contracted));
     const int block = static_cast<int>(n) + shift(2);
-    const int column = Precision::b_column(element);
+    const UnitLine line = Precision::b_line(Precision::b_column(element));
     k = Precision::b_contracted(element);
     slice = Precision::b_slice(element);
-    index[1] = p2_pair * particle_pair + column % particle_pair;
-    index[2] = block * hole_block + column / particle_pair;
-    packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.contracted), k_tile, p.extent[0], index[0],
-                                     particle_pairs, p2_pair) +
+    index[0] = unit * Precision::b_first + line.first;
+    index[1] = unit2 * Precision::b_second + line.second;
+    index[2] = block * hole_block + line.hole;
+    packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.contracted), k_tile, units, unit, units2, unit2) +
              element;
     k += k_tile * Precision::k_tile_depth;
   } else {

@@ -9,13 +9,13 @@
 /// tests share these functions.
 namespace trifuse::gpu {
 
-/// The k-tiles of one fragment that have one scale: at most Precision::scaled_k_tiles, in sequence along the contracted
+/// The k-tiles of one unit that have one scale: at most Precision::scaled_k_tiles, in sequence along the contracted
 /// index.
 struct ScaleGroup {
   std::int64_t packed;         ///< offset in the packed panel of the first k-tile, in elements
   std::int64_t k_tile_stride;  ///< elements from one k-tile to the next
   int k_tiles;
-  int first[3];    ///< [position] of the first row or column of the fragment
+  int first[3];    ///< [position] of the first line of the unit
   int contracted;  ///< first contracted index
 };
 
@@ -41,28 +41,29 @@ constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int6
     n /= size;
     return static_cast<int>(digit);
   };
-  const int pairs = static_cast<int>(ceil_div(p.extent[1], particle_pair));
-  const int pair = left ? 0 : next_digit(pairs);
-  const int particle = next_digit(p.extent[0]);
+  const int first = left ? Precision::a_particles : Precision::b_first;
+  const std::int64_t units = ceil_div(p.extent[0], first), units2 = ceil_div(p.extent[1], Precision::b_second);
+  const int unit2 = left ? 0 : next_digit(units2);
+  const int unit = next_digit(units);
   const int k_tile = next_digit(ceil_div(k_tiles, Precision::scaled_k_tiles)) * Precision::scaled_k_tiles;
   const int in_group = static_cast<int>(std::min<std::int64_t>(Precision::scaled_k_tiles, k_tiles - k_tile));
   const int contracted = k_tile * Precision::k_tile_depth;
   if (!left) {
     const int block = static_cast<int>(n) + first_block;
-    return {right_k_tile<Precision>(block, k_tiles, k_tile, p.extent[0], particle, pairs, pair),
-            right_k_tile<Precision>(0, k_tiles, 1, p.extent[0], 0, pairs, 0),
+    return {right_k_tile<Precision>(block, k_tiles, k_tile, units, unit, units2, unit2),
+            right_k_tile<Precision>(0, k_tiles, 1, units, 0, units2, 0),
             in_group,
-            {particle, pair * particle_pair, block * hole_block},
+            {unit * first, unit2 * Precision::b_second, block * hole_block},
             contracted};
   }
   const auto blocks = static_cast<int>(ceil_div(p.extent[last_hole], hole_block));
   const int b2 =
       p.outer == last_hole ? next_digit(ceil_div(p.outer_count, hole_block)) + first_block : next_digit(blocks);
   const int b1 = static_cast<int>(n) + (p.outer == last_hole ? 0 : first_block);
-  return {left_k_tile<Precision>(b1, blocks, b2, k_tiles, k_tile, p.extent[0], particle),
-          left_k_tile<Precision>(0, blocks, 0, k_tiles, 1, p.extent[0], 0),
+  return {left_k_tile<Precision>(b1, blocks, b2, k_tiles, k_tile, units, unit),
+          left_k_tile<Precision>(0, blocks, 0, k_tiles, 1, units, 0),
           in_group,
-          {particle, b1 * hole_block, b2 * hole_block},
+          {unit * first, b1 * hole_block, b2 * hole_block},
           contracted};
 }
 
@@ -77,13 +78,17 @@ constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64
   const bool left = p.kind == PanelKind::left;
   constexpr int depth = Precision::k_tile_depth;
   // `line` is a row of A or a column of B.
-  const int numbers = (left ? Precision::rows : Precision::columns) * depth;
+  const int numbers =
+      (left ? Precision::a_particles * Precision::rows : Precision::b_first * Precision::b_second * hole_block) * depth;
   const auto value = [&](int k_tile, int line, int k) {
     PackedIndices at{
         0, {group.first[0], group.first[1], group.first[2], 0}, group.contracted + k_tile * depth + k, 0, false};
-    at.index[1] += left ? line / hole_block : line % particle_pair;
-    at.index[2] += left ? line % hole_block : line / particle_pair;
-    at.inside = at.contracted < p.contracted && at.index[1] < p.extent[1] && at.index[2] < p.extent[2];
+    const UnitLine of_b = Precision::b_line(line);
+    at.index[0] += left ? line / Precision::rows : of_b.first;
+    at.index[1] += left ? line % Precision::rows / hole_block : of_b.second;
+    at.index[2] += left ? line % hole_block : of_b.hole;
+    at.inside = at.contracted < p.contracted;
+    for (int q = 0; q < 3; ++q) at.inside = at.inside && at.index[q] < p.extent[q];
     return at.inside ? read(at) : 0.0;
   };
   double largest = 0.0;

@@ -11,13 +11,13 @@ namespace trifuse::gpu {
 /// The precision of mixed-precision kernels: a number x is scaled by a power of two and split into two FP16 numbers,
 /// x 2^shift = high + low. High has 11 bits, low the next 11 bits. For the instruction m16n8k16.
 ///
-/// All numbers of `scaled_k_tiles` k-tiles of a fragment have one scale, see ScaleGroup. The scale moves the largest of
+/// All numbers of `scaled_k_tiles` k-tiles of a unit have one scale, see ScaleGroup. The scale moves the largest of
 /// them to [2^14, 2^15). It is stored behind the numbers of each of these k-tiles. So a scale depends only on its own
 /// numbers: a panel may be packed in parts, and a range of small amplitudes beside a range of large integrals keeps its
 /// bits. The kernel multiplies the sum over these k-tiles by both scales when it adds it to the target. Let M be the
 /// largest number. The error of a number above 2^-17 M is at most 2^-22 of the number. The error of a smaller number is
 /// at most 2^-39 M, because the least FP16 number is 2^-24.
-struct SplitHalf {
+struct SplitHalf : SingleFragments {
   static constexpr const char* name = "fp16x2";
   using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale, half of the bits of a float
   using Accumulator = float;

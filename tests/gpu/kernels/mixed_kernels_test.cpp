@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/schedule/split_half.hpp"
+#include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/gpu/kernels/mixed_targets.hpp"
 #include "tests/gpu/kernels/random_task.hpp"
@@ -33,12 +33,13 @@ class MixedKernelsOnGpu : public testing::OnGpu {
     return usable;
   }
 
-  /// Compares the elements of a target with sums of products on the host.
+  /// Compares the elements of a target with sums of products on the host. `Packed`: the precision of the kernel.
+  template <typename Packed>
   static void expect_targets(const Kernel& kernel, int contracted, double left_size, double right_size) {
     SCOPED_TRACE(kernel.name + ", " + std::to_string(contracted) + " contracted indices, sizes " +
                  std::to_string(left_size) + " and " + std::to_string(right_size));
     const std::array<int, 6> extent = {9, 7, 10, 5, 8, 6};
-    const RandomTask<SplitHalf> task(SpinFormulation::spin_orbital, extent, contracted, 0, 0, left_size, right_size);
+    const RandomTask<Packed> task(SpinFormulation::spin_orbital, extent, contracted, 0, 0, left_size, right_size);
     const std::vector<double> found = task.stored_target(kernel, 1e300);
     std::size_t n = 0;
     double worst = 0.0, error_squares = 0.0, squares = 0.0;
@@ -64,9 +65,10 @@ class MixedKernelsOnGpu : public testing::OnGpu {
     // The operands were not doubles.
     EXPECT_TRUE(left_size * right_size == 0.0 || worst > 1e-10 * size);
   }
+  template <typename Packed>
   void expect_targets_of(const Kernel& kernel) const {
     if (!can_run(kernel)) GTEST_SKIP() << "This needs another compute capability.";
-    for (const int contracted : {1, 15, 16, 33, 64, 65, 150}) expect_targets(kernel, contracted, 1.0, 1.0);
+    for (const int contracted : {1, 15, 16, 33, 64, 65, 150}) expect_targets<Packed>(kernel, contracted, 1.0, 1.0);
     for (const auto& [left, right] : {std::array{0.0, 1.0},
                                       {0.0, 0.0},
                                       {1e-30, 1.0},
@@ -75,7 +77,7 @@ class MixedKernelsOnGpu : public testing::OnGpu {
                                       {1e-30, 1e3},
                                       {1e-12, 1e-15},
                                       {1e15, 1e15}}) {
-      expect_targets(kernel, 70, left, right);
+      expect_targets<Packed>(kernel, 70, left, right);
     }
   }
 
@@ -83,10 +85,10 @@ class MixedKernelsOnGpu : public testing::OnGpu {
 };
 
 TEST_F(MixedKernelsOnGpu, GiveTheTargetWithBulkStaging) {
-  expect_targets_of(mixed_targets_bulk());
+  expect_targets_of<SplitHalfBlocks>(mixed_targets_bulk());
 }
 TEST_F(MixedKernelsOnGpu, GiveTheTargetWithCooperativeStaging) {
-  expect_targets_of(mixed_targets_cooperative());
+  expect_targets_of<SplitHalf>(mixed_targets_cooperative());
 }
 
 // Ragged extents, odd numbers of k-steps, k-tiles and scale groups that are not full, and coinciding tiles.
@@ -98,19 +100,24 @@ TEST_F(MixedKernelsOnGpu, GiveTheEnergiesOfKernelsInDoublePrecision) {
       for (const int equal : {0, 1, 2, 3}) {
         const std::array<int, 6> extent = equal == 0 ? std::array{5, 7, 6, 6, 5, 9} : std::array{6, 6, 6, 7, 7, 7};
         const auto expected = RandomTask<Fp64>(formulation, extent, contracted, equal, equal).energies(in_doubles);
-        const RandomTask<SplitHalf> task(formulation, extent, contracted, equal, equal);
+        const RandomTask<SplitHalf> of_fragments(formulation, extent, contracted, equal, equal);
+        const RandomTask<SplitHalfBlocks> of_blocks(formulation, extent, contracted, equal, equal);
         double largest = 0.0;
         for (const double x : expected) largest = std::max(largest, std::abs(x));
         EXPECT_GT(largest, 0.0);
         for (const Kernel* kernel : in(Precision::mixed)) {
           SCOPED_TRACE(to_string(formulation) + ", " + kernel->name + ", " + std::to_string(contracted) +
                        " contracted indices, equal tiles " + std::to_string(equal));
-          const auto found = task.energies(*kernel);
+          const auto energies = [&] {
+            return kernel->shape.format == format_of<SplitHalf>() ? of_fragments.energies(*kernel)
+                                                                  : of_blocks.energies(*kernel);
+          };
+          const auto found = energies();
           ASSERT_EQ(found.size(), expected.size());
           for (std::size_t n = 0; n < found.size(); ++n) {
             EXPECT_NEAR(found[n], expected[n], testing::tolerance_of(Precision::mixed) * largest) << "sum " << n;
           }
-          EXPECT_EQ(task.energies(*kernel), found) << "another run";
+          EXPECT_EQ(energies(), found) << "another run";
         }
       }
     }

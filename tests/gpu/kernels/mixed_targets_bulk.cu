@@ -5,8 +5,8 @@
 namespace trifuse::gpu {
 
 Kernel mixed_targets_bulk() {
-  return describe_kernel<MixedBulk>("mixed-targets-bulk",
-                                    [](SpinFormulation, bool) { return kernel_function<StoredTargets<MixedBulk>>(); });
+  return describe_kernel<MixedWarpgroup>("mixed-targets-bulk",
+                                    [](SpinFormulation, bool) { return kernel_function<StoredTargets<MixedWarpgroup>>(); });
 }
 
 }  // namespace trifuse::gpu

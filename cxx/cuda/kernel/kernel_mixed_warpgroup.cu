@@ -2,6 +2,6 @@
 
 namespace trifuse::gpu {
 
-template Kernel kernel_of<MixedBulk>();
+template Kernel kernel_of<MixedWarpgroup>();
 
 }  // namespace trifuse::gpu

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cstdint>
+
+/// The instruction wgmma, with which four warps multiply FP16 numbers in shared memory. Needs compute capability 9.0a.
+///
+/// The four warps must call these functions together. Warp n of the four has lines 16 n to 16 n + 15 of operand m. Lane
+/// 4 r + q holds in d[first + c][e] the sum of line r + 8 (e / 2) of these and of line 8 c + 2 q + e % 2 of operand n.
+namespace trifuse::gpu {
+
+/// The low word of the descriptor of an operand that begins at `address` in shared memory. The operand consists of core
+/// matrices of 8 lines and 8 contracted indices (128 bytes). The next core matrix along the contracted index is
+/// `k_core_bytes` further. To move the operand by n bytes, n / descriptor_unit is added.
+constexpr int descriptor_unit = 16;
+__device__ __forceinline__ unsigned operand_descriptor(unsigned address, int k_core_bytes) {
+  return address / descriptor_unit + (static_cast<unsigned>(k_core_bytes / descriptor_unit) << 16);
+}
+
+/// Starts d[m, n] += sum_k m[m, k] n[n, k] for 16 contracted indices, 64 lines m, and 64 or 128 lines n. `m`, `n`:
+/// descriptors. `line_core_bytes`: from one core matrix to the next along the lines, of both. `fresh`: d counts as 0
+/// before. The numbers d must not be touched until wait_for_multiplications().
+template <int line_core_bytes, bool fresh, int first, int size>
+__device__ __forceinline__ void multiply_by_64(float (&d)[size][4], unsigned m, unsigned n) {
+  static_assert(first + 8 <= size);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (fresh) {
+    asm volatile(
+        "{\n"
+        ".reg .pred add;\n"
+        ".reg .b64 m, n;\n"
+        "mov.b64 m, {%32, %34};\n"
+        "mov.b64 n, {%33, %34};\n"
+        "setp.ne.b32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, m, n, add, 1, 1, 0, 0;\n"
+        "}\n"
+        : "=f"(d[first + 0][0]), "=f"(d[first + 0][1]), "=f"(d[first + 0][2]), "=f"(d[first + 0][3]),
+          "=f"(d[first + 1][0]), "=f"(d[first + 1][1]), "=f"(d[first + 1][2]), "=f"(d[first + 1][3]),
+          "=f"(d[first + 2][0]), "=f"(d[first + 2][1]), "=f"(d[first + 2][2]), "=f"(d[first + 2][3]),
+          "=f"(d[first + 3][0]), "=f"(d[first + 3][1]), "=f"(d[first + 3][2]), "=f"(d[first + 3][3]),
+          "=f"(d[first + 4][0]), "=f"(d[first + 4][1]), "=f"(d[first + 4][2]), "=f"(d[first + 4][3]),
+          "=f"(d[first + 5][0]), "=f"(d[first + 5][1]), "=f"(d[first + 5][2]), "=f"(d[first + 5][3]),
+          "=f"(d[first + 6][0]), "=f"(d[first + 6][1]), "=f"(d[first + 6][2]), "=f"(d[first + 6][3]),
+          "=f"(d[first + 7][0]), "=f"(d[first + 7][1]), "=f"(d[first + 7][2]), "=f"(d[first + 7][3])
+        : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
+  } else {
+    asm volatile(
+        "{\n"
+        ".reg .pred add;\n"
+        ".reg .b64 m, n;\n"
+        "mov.b64 m, {%32, %34};\n"
+        "mov.b64 n, {%33, %34};\n"
+        "setp.ne.b32 add, 1, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, m, n, add, 1, 1, 0, 0;\n"
+        "}\n"
+        : "+f"(d[first + 0][0]), "+f"(d[first + 0][1]), "+f"(d[first + 0][2]), "+f"(d[first + 0][3]),
+          "+f"(d[first + 1][0]), "+f"(d[first + 1][1]), "+f"(d[first + 1][2]), "+f"(d[first + 1][3]),
+          "+f"(d[first + 2][0]), "+f"(d[first + 2][1]), "+f"(d[first + 2][2]), "+f"(d[first + 2][3]),
+          "+f"(d[first + 3][0]), "+f"(d[first + 3][1]), "+f"(d[first + 3][2]), "+f"(d[first + 3][3]),
+          "+f"(d[first + 4][0]), "+f"(d[first + 4][1]), "+f"(d[first + 4][2]), "+f"(d[first + 4][3]),
+          "+f"(d[first + 5][0]), "+f"(d[first + 5][1]), "+f"(d[first + 5][2]), "+f"(d[first + 5][3]),
+          "+f"(d[first + 6][0]), "+f"(d[first + 6][1]), "+f"(d[first + 6][2]), "+f"(d[first + 6][3]),
+          "+f"(d[first + 7][0]), "+f"(d[first + 7][1]), "+f"(d[first + 7][2]), "+f"(d[first + 7][3])
+        : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
+  }
+#endif
+}
+template <int line_core_bytes, bool fresh, int first, int size>
+__device__ __forceinline__ void multiply_by_128(float (&d)[size][4], unsigned m, unsigned n) {
+  static_assert(first + 16 <= size);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (fresh) {
+    asm volatile(
+        "{\n"
+        ".reg .pred add;\n"
+        ".reg .b64 m, n;\n"
+        "mov.b64 m, {%64, %66};\n"
+        "mov.b64 n, {%65, %66};\n"
+        "setp.ne.b32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, m, n, add, 1, 1, 0, 0;\n"
+        "}\n"
+        : "=f"(d[first + 0][0]), "=f"(d[first + 0][1]), "=f"(d[first + 0][2]), "=f"(d[first + 0][3]),
+          "=f"(d[first + 1][0]), "=f"(d[first + 1][1]), "=f"(d[first + 1][2]), "=f"(d[first + 1][3]),
+          "=f"(d[first + 2][0]), "=f"(d[first + 2][1]), "=f"(d[first + 2][2]), "=f"(d[first + 2][3]),
+          "=f"(d[first + 3][0]), "=f"(d[first + 3][1]), "=f"(d[first + 3][2]), "=f"(d[first + 3][3]),
+          "=f"(d[first + 4][0]), "=f"(d[first + 4][1]), "=f"(d[first + 4][2]), "=f"(d[first + 4][3]),
+          "=f"(d[first + 5][0]), "=f"(d[first + 5][1]), "=f"(d[first + 5][2]), "=f"(d[first + 5][3]),
+          "=f"(d[first + 6][0]), "=f"(d[first + 6][1]), "=f"(d[first + 6][2]), "=f"(d[first + 6][3]),
+          "=f"(d[first + 7][0]), "=f"(d[first + 7][1]), "=f"(d[first + 7][2]), "=f"(d[first + 7][3]),
+          "=f"(d[first + 8][0]), "=f"(d[first + 8][1]), "=f"(d[first + 8][2]), "=f"(d[first + 8][3]),
+          "=f"(d[first + 9][0]), "=f"(d[first + 9][1]), "=f"(d[first + 9][2]), "=f"(d[first + 9][3]),
+          "=f"(d[first + 10][0]), "=f"(d[first + 10][1]), "=f"(d[first + 10][2]), "=f"(d[first + 10][3]),
+          "=f"(d[first + 11][0]), "=f"(d[first + 11][1]), "=f"(d[first + 11][2]), "=f"(d[first + 11][3]),
+          "=f"(d[first + 12][0]), "=f"(d[first + 12][1]), "=f"(d[first + 12][2]), "=f"(d[first + 12][3]),
+          "=f"(d[first + 13][0]), "=f"(d[first + 13][1]), "=f"(d[first + 13][2]), "=f"(d[first + 13][3]),
+          "=f"(d[first + 14][0]), "=f"(d[first + 14][1]), "=f"(d[first + 14][2]), "=f"(d[first + 14][3]),
+          "=f"(d[first + 15][0]), "=f"(d[first + 15][1]), "=f"(d[first + 15][2]), "=f"(d[first + 15][3])
+        : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
+  } else {
+    asm volatile(
+        "{\n"
+        ".reg .pred add;\n"
+        ".reg .b64 m, n;\n"
+        "mov.b64 m, {%64, %66};\n"
+        "mov.b64 n, {%65, %66};\n"
+        "setp.ne.b32 add, 1, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, m, n, add, 1, 1, 0, 0;\n"
+        "}\n"
+        : "+f"(d[first + 0][0]), "+f"(d[first + 0][1]), "+f"(d[first + 0][2]), "+f"(d[first + 0][3]),
+          "+f"(d[first + 1][0]), "+f"(d[first + 1][1]), "+f"(d[first + 1][2]), "+f"(d[first + 1][3]),
+          "+f"(d[first + 2][0]), "+f"(d[first + 2][1]), "+f"(d[first + 2][2]), "+f"(d[first + 2][3]),
+          "+f"(d[first + 3][0]), "+f"(d[first + 3][1]), "+f"(d[first + 3][2]), "+f"(d[first + 3][3]),
+          "+f"(d[first + 4][0]), "+f"(d[first + 4][1]), "+f"(d[first + 4][2]), "+f"(d[first + 4][3]),
+          "+f"(d[first + 5][0]), "+f"(d[first + 5][1]), "+f"(d[first + 5][2]), "+f"(d[first + 5][3]),
+          "+f"(d[first + 6][0]), "+f"(d[first + 6][1]), "+f"(d[first + 6][2]), "+f"(d[first + 6][3]),
+          "+f"(d[first + 7][0]), "+f"(d[first + 7][1]), "+f"(d[first + 7][2]), "+f"(d[first + 7][3]),
+          "+f"(d[first + 8][0]), "+f"(d[first + 8][1]), "+f"(d[first + 8][2]), "+f"(d[first + 8][3]),
+          "+f"(d[first + 9][0]), "+f"(d[first + 9][1]), "+f"(d[first + 9][2]), "+f"(d[first + 9][3]),
+          "+f"(d[first + 10][0]), "+f"(d[first + 10][1]), "+f"(d[first + 10][2]), "+f"(d[first + 10][3]),
+          "+f"(d[first + 11][0]), "+f"(d[first + 11][1]), "+f"(d[first + 11][2]), "+f"(d[first + 11][3]),
+          "+f"(d[first + 12][0]), "+f"(d[first + 12][1]), "+f"(d[first + 12][2]), "+f"(d[first + 12][3]),
+          "+f"(d[first + 13][0]), "+f"(d[first + 13][1]), "+f"(d[first + 13][2]), "+f"(d[first + 13][3]),
+          "+f"(d[first + 14][0]), "+f"(d[first + 14][1]), "+f"(d[first + 14][2]), "+f"(d[first + 14][3]),
+          "+f"(d[first + 15][0]), "+f"(d[first + 15][1]), "+f"(d[first + 15][2]), "+f"(d[first + 15][3])
+        : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
+  }
+#endif
+}
+
+/// Must be called before the first of several multiplications, after the last change of their sums.
+__device__ __forceinline__ void begin_multiplications() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+/// Closes a group of multiplications that were started.
+__device__ __forceinline__ void commit_multiplications() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+/// Waits until at most `pending` of the last groups are not complete.
+template <int pending>
+__device__ __forceinline__ void wait_for_multiplications() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+#endif
+}
+
+/// Two groups of four warps multiply in turn, so that one group multiplies while the other one does everything else.
+/// Before it starts multiplications a group waits for its turn, and afterwards it gives the turn to the other group.
+/// `group`: 0 or 1. Group 1 calls give_turn_from() once before the first turn.
+constexpr int threads_of_two_groups = 256;
+__device__ __forceinline__ void wait_for_turn(int group) {
+  asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(threads_of_two_groups) : "memory");
+}
+__device__ __forceinline__ void give_turn_from(int group) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(2 - group), "n"(threads_of_two_groups) : "memory");
+}
+
+}  // namespace trifuse::gpu
