@@ -119,8 +119,8 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
   for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
-  // Several loads are under way at a time.
-  constexpr int at_once = 4;
+  // Several loads are under way at a time, where the warp has the registers for it.
+  constexpr int at_once = Config::group_warps > 1 ? 4 : 1;
   const int factors = particles * cta_holes;
   for (int set = 0; set < parameters.sets; ++set) {
 #pragma unroll 1

@@ -60,33 +60,34 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
 #pragma unroll 1
     for (int n = 0; n < Config::accumulators / (bs * cs); ++n) {
       const int half = n & 1, first_b = n / 2 % parts_b * bs, a = n / 2 / parts_b;
-      const double eps_a = elements_.eps_holes(half) - shift - elements_.eps_particle(0, a);
-      double eps_ab[bs];
 #pragma unroll
-      for (int b = 0; b < bs; ++b) eps_ab[b] = eps_a - elements_.eps_particle(1, first_b + b);
-      const double hole_weight = elements_.hole_weight(half);
+      for (int b = first_b; b < first_b + bs; ++b) {
+        const double eps_ab =
+            elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
+        const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
-      for (int bc = 0; bc < bs * cs; ++bc) {
-        const int b = first_b + bc / cs, c = bc % cs;
-        const SixTargets right = read_targets(Base::sides - 1, a, b, c, half);
-        const SixTargets left = two_sided ? read_targets(0, a, b, c, half) : right;
-        double singles[6] = {};
-        add_adapted_singles<0>(set, a, b, c, half, singles);
-        add_adapted_singles<1>(set, a, b, c, half, singles);
-        add_adapted_singles<2>(set, a, b, c, half, singles);
-        const Numerators sum = spin_adapted_numerators(
-            left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
-        const double weight = hole_weight * elements_.particle_weight(a, b, c);
-        // Elements that do not contribute may be NaN or infinite.
-        const bool used = weight != 0.0;
-        const double factor = weight * reciprocal(used ? eps_ab[bc / cs] - elements_.eps_particle(2, c) : 1.0);
-        if (set == 0) {
-          energy[0] += used ? factor * sum.all.e_bracket_t : 0.0;
-          energy[2] += used ? factor * sum.same.e_bracket_t : 0.0;
+        for (int c = 0; c < cs; ++c) {
+          const SixTargets right = read_targets(Base::sides - 1, a, b, c, half);
+          const SixTargets left = two_sided ? read_targets(0, a, b, c, half) : right;
+          double singles[6] = {};
+          add_adapted_singles<0>(set, a, b, c, half, singles);
+          add_adapted_singles<1>(set, a, b, c, half, singles);
+          add_adapted_singles<2>(set, a, b, c, half, singles);
+          const Numerators sum = spin_adapted_numerators(
+              left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
+          const double weight = hole_weight * elements_.particle_weight(a, b, c);
+          // Elements that do not contribute may be NaN or infinite.
+          const bool used = weight != 0.0;
+          const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
+          if (set == 0) {
+            energy[0] += used ? factor * sum.all.e_bracket_t : 0.0;
+            energy[2] += used ? factor * sum.same.e_bracket_t : 0.0;
+          }
+          // Later sets contribute their singles only.
+          energy[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0.0;
+          energy[3] +=
+              used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0.0;
         }
-        // Later sets contribute their singles only.
-        energy[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0.0;
-        energy[3] += used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0.0;
       }
     }
   }

@@ -28,6 +28,11 @@ struct RawVvoo<true> {
   alignas(8) std::uint64_t vvoo_raw;
 };
 
+/// True if a warp of its own loads the vvoo blocks, so that the scheduler can take the next CTA tile meanwhile. The
+/// kernels in double precision take so long for a CTA tile that the scheduler can do both.
+template <typename Config>
+inline constexpr bool has_vvoo_warp = Config::group_warps > 1;
+
 /// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
@@ -72,7 +77,8 @@ class Stages<formulation, Config, Staging::bulk> {
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s]).initialise((2 + Config::warps) * 32);  // all warps but the scheduler
+        at(shared.tile_empty[s])
+            .initialise(((has_vvoo_warp<Config> ? 2 : 1) + Config::warps) * 32);  // all but the scheduler
       }
       if constexpr (converts_vvoo<formulation, Config>) {
         at(shared.vvoo_raw).initialise(1);
@@ -92,10 +98,10 @@ class Stages<formulation, Config, Staging::bulk> {
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
     Data& data = shared_.cta_tiles[tile_slot()];
+    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     std::uint32_t number = 0;
     if (lane == 0) number = atomicAdd(parameters.next_cta_tile, 1);
     number = __shfl_sync(~0u, number, 0);
-    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     if (number < parameters.cta_tile_count) {
       gather_cta_tile_data(parameters, number, data, lane, 32, [] { __syncwarp(); });
     } else {
@@ -107,7 +113,7 @@ class Stages<formulation, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the warp of vvoo blocks: loads the blocks of a set of disconnected factors as soon as the math warps have
+  /// For the warp that loads vvoo blocks: loads those of a set of disconnected factors as soon as the math warps have
   /// released the blocks before.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     if constexpr (converts_vvoo<formulation, Config>) {

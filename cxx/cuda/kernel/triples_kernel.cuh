@@ -21,9 +21,10 @@
 ///     warp      bulk staging (384 threads)                                   cooperative staging (256 threads)
 ///     0 to 7    math: multiply, spill, epilogue; one warp tile each          math, and copies of operands
 ///     8         producer: loads the operands of all products                 -
-///     9         scheduler: takes CTA tiles and gathers their data            -
-///     10        loads the vvoo blocks of the epilogue if it reads them       -
-///               (Epilogue::reads_vvoo)
+///     9         scheduler: takes CTA tiles; loads the vvoo blocks of         -
+///               the epilogue if it reads them (Epilogue::reads_vvoo)
+///     10        loads the vvoo blocks in place of the scheduler if warps     -
+///               multiply together (has_vvoo_warp), else idle
 ///     11        idle: it completes the group of four warps that gives        -
 ///               up registers together
 ///
@@ -202,11 +203,24 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
   }
 }
 
+/// Loads the vvoo blocks of all sets of a CTA tile, if the epilogue reads them.
+template <typename Epilogue, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void load_vvoo_sets(const KernelParameters& parameters, Stages<formulation, Config>& stages,
+                                               const CtaTileData<formulation, Config>& data) {
+  if constexpr (Epilogue::reads_vvoo) {
+#pragma unroll 1
+    for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
+  }
+}
+
 /// The loop of the scheduler warp.
-template <SpinFormulation formulation, typename Config>
+template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters,
                                                    Stages<formulation, Config>& stages) {
-  while (stages.fetch_cta_tile(parameters).number != no_cta_tile) {
+  for (;;) {
+    const auto& data = stages.fetch_cta_tile(parameters);
+    if (data.number == no_cta_tile) return;
+    if constexpr (!has_vvoo_warp<Config>) load_vvoo_sets<Epilogue>(parameters, stages, data);
   }
 }
 
@@ -216,10 +230,7 @@ __device__ __forceinline__ void run_vvoo_warp(const KernelParameters& parameters
   for (;; stages.release_cta_tile()) {
     const auto& data = stages.next_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
-    if constexpr (Epilogue::reads_vvoo) {
-#pragma unroll 1
-      for (int set = 0; set < parameters.sets; ++set) stages.load_vvoo(data, set);
-    }
+    load_vvoo_sets<Epilogue>(parameters, stages, data);
   }
 }
 
@@ -290,9 +301,9 @@ __global__ void __launch_bounds__(Config::threads, 1)
         if (warp_number() == Config::warps) {
           run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
-          run_scheduler_warp(parameters, stages);
-        } else if (warp_number() == Config::warps + 2) {
-          run_vvoo_warp<Epilogue>(parameters, stages);
+          run_scheduler_warp<Epilogue>(parameters, stages);
+        } else if (has_vvoo_warp<Config> && warp_number() == Config::warps + 2) {
+          if constexpr (has_vvoo_warp<Config>) run_vvoo_warp<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
