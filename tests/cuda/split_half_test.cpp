@@ -136,14 +136,14 @@ TEST(SplitHalf, StoresScalesAsFloats) {
 /// Panels whose numbers are scaled in groups.
 template <typename Precision>
 class ScaleGroupsIn : public ::testing::Test {};
-struct PrecisionName {
+struct ScaledPrecisionName {
   template <typename Precision>
   static std::string GetName(int) {
     return Precision::name;
   }
 };
 using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfBlocks>;
-TYPED_TEST_SUITE(ScaleGroupsIn, ScaledPrecisions, PrecisionName);
+TYPED_TEST_SUITE(ScaleGroupsIn, ScaledPrecisions, ScaledPrecisionName);
 
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.
 TYPED_TEST(ScaleGroupsIn, HaveTheSameNumbersInPartsOfAPanel) {

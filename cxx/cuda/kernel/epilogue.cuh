@@ -17,6 +17,8 @@
 ///                                        called after the last product of each target, 0..sides*targets_per_side-1
 ///     finish_cta_tile(parameters, stages)
 ///                                        called when all targets of the CTA tile are finished
+///     keeps_target                       true: there is one target, and finish_cta_tile(parameters, stages, sums) gets
+///                                        it; finish_target() is not called
 ///
 /// If reads_vvoo is true, acquire_vvoo() and release_vvoo() are called once for each set of a CTA tile.
 ///
@@ -72,6 +74,7 @@ class WarpEpilogue {
   static constexpr SpinFormulation formulation = formulation_;
   static constexpr int targets_per_side = trifuse::targets_per_side(formulation);
   static constexpr int sides = two_sided_ ? 2 : 1;  ///< side 0 is left if there are two
+  static constexpr bool keeps_target = false;
 
   /// Spills a finished target to scratch, each thread its own accumulators. They stay in the L2 cache until the
   /// energies are computed. There are not enough registers to hold a target and to compute energies at the same time.

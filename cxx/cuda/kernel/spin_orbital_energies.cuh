@@ -22,22 +22,17 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   using Base::Base;
   using typename Base::Config;
   static constexpr bool reads_vvoo = true;
-  /// One target of floats fits into the registers beside the energies. It is not spilled.
+  /// One target of floats fits into the registers beside the energies.
   static constexpr bool keeps_target = !two_sided_ && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
-
-  static __device__ __forceinline__ void finish_target(const KernelParameters& parameters,
-                                                       Stages<Base::formulation, Config>& stages,
-                                                       Accumulators<Config>& sums, int target) {
-    if constexpr (keeps_target) {
-      add_energies(parameters, stages, sums);
-    } else {
-      Base::finish_target(parameters, stages, sums, target);
-    }
-  }
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
                                                          Stages<Base::formulation, Config>& stages) {
-    if constexpr (!keeps_target) add_energies(parameters, stages, Spilled{});
+    add_energies(parameters, stages, Spilled{});
+  }
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
+                                                         Stages<Base::formulation, Config>& stages,
+                                                         const Accumulators<Config>& target) {
+    add_energies(parameters, stages, target);
   }
 
  private:
@@ -219,7 +214,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
                                              double& e_bracket_t, double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
       const int first = Elements::index(a, part / 2 * slice_b, 0, part % 2);
-      if constexpr (keeps_target) {
+      if constexpr (!std::is_same_v<Target, Spilled>) {
         for_slice([&](int b, int c) {
           const int n = first + Elements::index(0, b, c, 0);
           to[b][c] = kept.at[n / 4][n % 4];

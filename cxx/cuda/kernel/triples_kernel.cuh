@@ -234,6 +234,25 @@ __device__ __forceinline__ void run_vvoo_warp(const KernelParameters& parameters
   }
 }
 
+/// Computes one target of the current CTA tile. `first_product`: see multiply_product().
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void compute_target(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
+                                               const KernelParameters& parameters, int first_product) {
+  if constexpr (Config::Precision::scale_elements > 0) {
+    // Inside the products this test would make the compiler spill registers.
+    if (same_in_warp(stages.tile_data().views[warp_number()].multiplies) == 0) {
+      sums.clear();
+      skip_target(stages, first_product);
+    } else if constexpr (Config::group_warps > 1) {
+      build_group_target(sums, stages, parameters, first_product);
+    } else {
+      build_split_target(sums, stages, parameters, first_product);
+    }
+  } else {
+    build_target(sums, stages, parameters, first_product);
+  }
+}
+
 /// The loop of the math warps.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
@@ -241,6 +260,12 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
   for (;; stages.release_cta_tile()) {
     const std::uint32_t number = stages.next_cta_tile(parameters).number;
     if ((Config::group_warps > 1 ? same_in_warp(static_cast<int>(number)) : number) == no_cta_tile) return;
+    if constexpr (Epilogue::keeps_target) {
+      Accumulators<Config> target;
+      compute_target(target, stages, parameters, 0);
+      Epilogue::finish_cta_tile(parameters, stages, target);
+      continue;
+    }
 #pragma unroll 1
     for (int side = 0; side < Epilogue::sides; ++side) {
       // In spin-orbital form the number of targets is known at compile time.
@@ -250,19 +275,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       for (int t = 0; t < targets; ++t) {
         Accumulators<Config> sums;
         const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
-        if constexpr (Config::Precision::scale_elements > 0) {
-          // Inside the products this test would make the compiler spill registers.
-          if (same_in_warp(stages.tile_data().views[warp_number()].multiplies) == 0) {
-            sums.clear();
-            skip_target(stages, first_product);
-          } else if constexpr (Config::group_warps > 1) {
-            build_group_target(sums, stages, parameters, first_product);
-          } else {
-            build_split_target(sums, stages, parameters, first_product);
-          }
-        } else {
-          build_target(sums, stages, parameters, first_product);
-        }
+        compute_target(sums, stages, parameters, first_product);
         Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
       }
     }
