@@ -264,24 +264,24 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       Accumulators<Config> target;
       compute_target(target, stages, parameters, 0);
       Epilogue::finish_cta_tile(parameters, stages, target);
-      continue;
-    }
+    } else {
 #pragma unroll 1
-    for (int side = 0; side < Epilogue::sides; ++side) {
-      // In spin-orbital form the number of targets is known at compile time.
-      int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
-      if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);
+      for (int side = 0; side < Epilogue::sides; ++side) {
+        // In spin-orbital form the number of targets is known at compile time.
+        int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
+        if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);
 #pragma unroll 1
-      for (int t = 0; t < targets; ++t) {
-        Accumulators<Config> sums;
-        const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
-        compute_target(sums, stages, parameters, first_product);
-        Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
+        for (int t = 0; t < targets; ++t) {
+          Accumulators<Config> sums;
+          const int first_product = (side * Epilogue::targets_per_side + t) * products_per_target;
+          compute_target(sums, stages, parameters, first_product);
+          Epilogue::finish_target(parameters, stages, sums, side * Epilogue::targets_per_side + t);
+        }
       }
+      __syncwarp();  // lanes read what other lanes of the warp spilled
+      // The epilogue recomputes everything that it needs, so that it takes no registers while products are computed.
+      Epilogue::finish_cta_tile(parameters, stages);
     }
-    __syncwarp();  // lanes read what other lanes of the warp spilled
-    // The epilogue recomputes everything that it needs, so that it takes no registers while products are computed.
-    Epilogue::finish_cta_tile(parameters, stages);
   }
 }
 
