@@ -25,7 +25,7 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
 
 std::span<const gpu::Shape> kernel_shapes(Precision precision) {
   if (precision == Precision::fp64) return gpu::BulkKernels::shapes;
-  // The kernels of all GPUs in mixed precision have the same CTA tiles.
+  // The kernel of Hopper GPUs. CTA tiles of other GPUs differ from it where extents are ragged.
   return std::span<const gpu::Shape>(gpu::MixedKernels::shapes).first(1);
 }
 

@@ -30,6 +30,12 @@ std::vector<Shape> all_shapes() {
   return shapes;
 }
 
+/// The warp tiles [a, b, c] of a CTA tile in which every warp has one.
+std::array<int, 3> full_cta_tile(const Shape& shape) {
+  if (shape.group_warps > 1) return {2, 1, shape.group_warps};
+  return {2, 2, 2};
+}
+
 /// Expects that a kernel of this shape has room for a CTA tile of `warps` [a, b, c] warp tiles. Counts from the layout
 /// of operands what the CTA tile takes.
 void expect_room(const Shape& shape, const std::array<int, 3>& warps) {
@@ -82,7 +88,7 @@ TEST(LaunchShapes, OfOneDeviceHaveEquallyManyElements) {
   for (const Shape& shape : bulk_shapes) EXPECT_EQ(shape.cta_elements, bulk_shapes.front().cta_elements);
   for (const Shape& shape : all_shapes()) {
     EXPECT_EQ(shape.cta_elements, shape.warps * shape.warp_tile[0] * shape.warp_tile[1] * shape.warp_tile[2] * 64);
-    expect_room(shape, shape.group_warps == 1 ? std::array{2, 2, 2} : std::array{2, 1, shape.group_warps});
+    expect_room(shape, full_cta_tile(shape));
   }
 }
 
@@ -125,24 +131,26 @@ TEST(CtaTiling, CoversEveryWarpTileOnce) {
 // A CTA tile that is too large in one respect only is refused.
 TEST(CtaTiling, KnowsTheLimitsOfAShape) {
   for (const Shape& shape : all_shapes()) {
-    EXPECT_TRUE(fits(shape, {2, 2, 2}));
-    EXPECT_FALSE(fits(shape, {3, 2, 2})) << "more warp tiles than warps";
+    const std::array<int, 3> full = full_cta_tile(shape);
+    EXPECT_TRUE(fits(shape, full));
+    EXPECT_FALSE(fits(shape, {full[0] + 1, full[1], full[2]})) << "more warp tiles than warps";
     const auto with = [&](auto member, int less) {
       Shape tight = shape;
       tight.*member -= less;
       return tight;
     };
-    const auto& [a, b, c] = shape.warp_tile;
-    const int particles = 2 * (a + b + c);
-    EXPECT_TRUE(fits(with(&Shape::cta_particles, shape.cta_particles - particles), {2, 2, 2}));
-    EXPECT_FALSE(fits(with(&Shape::cta_particles, shape.cta_particles - particles + 1), {2, 2, 2}));
-    const auto spare = static_cast<int>(shape.stage_bytes - stage_bytes(shape, {2, 2, 2}));
-    EXPECT_TRUE(fits(with(&Shape::stage_bytes, spare), {2, 2, 2}));
-    EXPECT_FALSE(fits(with(&Shape::stage_bytes, spare + 1), {2, 2, 2}));
+    const int a = full[0] * shape.warp_tile[0], b = full[1] * shape.warp_tile[1], c = full[2] * shape.warp_tile[2];
+    const int particles = a + b + c;
+    EXPECT_TRUE(fits(with(&Shape::cta_particles, shape.cta_particles - particles), full));
+    EXPECT_FALSE(fits(with(&Shape::cta_particles, shape.cta_particles - particles + 1), full));
+    const auto spare = static_cast<int>(shape.stage_bytes - stage_bytes(shape, full));
+    EXPECT_TRUE(fits(with(&Shape::stage_bytes, spare), full));
+    EXPECT_FALSE(fits(with(&Shape::stage_bytes, spare + 1), full));
+    if (shape.group_warps > 1) EXPECT_FALSE(fits(shape, {1, 1, 2})) << "half of the warps that multiply together";
     if (shape.vvoo_bytes == 0) continue;
-    const auto spare_vvoo = static_cast<int>(shape.vvoo_bytes - 3 * 4 * (a * b + a * c + b * c) * 16 * 8);
-    EXPECT_TRUE(fits(with(&Shape::vvoo_bytes, spare_vvoo), {2, 2, 2}));
-    EXPECT_FALSE(fits(with(&Shape::vvoo_bytes, spare_vvoo + 1), {2, 2, 2}));
+    const auto spare_vvoo = static_cast<int>(shape.vvoo_bytes - 3 * (a * b + a * c + b * c) * 16 * 8);
+    EXPECT_TRUE(fits(with(&Shape::vvoo_bytes, spare_vvoo), full));
+    EXPECT_FALSE(fits(with(&Shape::vvoo_bytes, spare_vvoo + 1), full));
   }
 }
 

@@ -41,7 +41,8 @@ TEST(MixedPrediction, IsFasterAndItsPanelsTakeHalfOfTheMemory) {
     EXPECT_GT(mixed.gpu.all_panels, 0.4 * in_double.gpu.all_panels);
     // The host sends numbers of 64 bits in both precisions.
     EXPECT_EQ(mixed.tasks.bytes_sent, in_double.tasks.bytes_sent);
-    EXPECT_EQ(mixed.operations, in_double.operations);
+    // CTA tiles without elements in ascending order are left out. CTA tiles of mixed precision have another shape.
+    EXPECT_NEAR(mixed.operations, in_double.operations, 0.1 * in_double.operations);
   }
 }
 
