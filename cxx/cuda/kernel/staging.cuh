@@ -46,9 +46,9 @@ struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
 template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Bulk staging has three warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead,
-/// across products, targets and CTA tiles. The scheduler gets the next CTA tile. The warp of vvoo blocks loads these
-/// blocks for the epilogue.
+/// Bulk staging has two or three warps besides the math warps. The producer loads operands, up to `stages` k-tiles
+/// ahead, across products, targets and CTA tiles. The scheduler gets the next CTA tile. It, or a warp of its own (see
+/// has_vvoo_warp), loads the vvoo blocks of the epilogue.
 template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;

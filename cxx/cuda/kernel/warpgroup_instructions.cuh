@@ -162,15 +162,4 @@ __device__ __forceinline__ void wait_for_multiplications() {
 #endif
 }
 
-/// Two groups of four warps multiply in turn, so that one group multiplies while the other one does everything else.
-/// Before it starts multiplications a group waits for its turn, and afterwards it gives the turn to the other group.
-/// `group`: 0 or 1. Group 1 calls give_turn_from() once before the first turn.
-constexpr int threads_of_two_groups = 256;
-__device__ __forceinline__ void wait_for_turn(int group) {
-  asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(threads_of_two_groups) : "memory");
-}
-__device__ __forceinline__ void give_turn_from(int group) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(2 - group), "n"(threads_of_two_groups) : "memory");
-}
-
 }  // namespace trifuse::gpu
