@@ -101,6 +101,7 @@ struct Accumulators {
     constexpr ArrangementChange change{arrangement({from_x, from_y}), arrangement({to_x, to_y})};
     constexpr int bits = change.moved_bits(), rounds = 1 << bits;
     constexpr bool first_is_local = change.first_round_is_local();
+    constexpr bool exchanges_pairs = change.exchanges_pairs();
     const Accumulators before = *this;
     const int given = change.given(lane), stored = change.stored(lane);
     int source[rounds];
@@ -112,10 +113,17 @@ struct Accumulators {
         constexpr int n = change.source_register(group.value, t.value);
         moving[t.value] = before.at[n / 4][n % 4];
       });
-      permute<bits>(moving, given);
+      if constexpr (exchanges_pairs) {
+        // A lane keeps one number of a pair in its register, so three selections suffice.
+        const Number got = __shfl_sync(~0u, given != 0 ? moving[0] : moving[1], source[1]);
+        moving[0] = given != 0 ? got : moving[0];
+        moving[1] = given != 0 ? moving[1] : got;
+      } else {
+        permute<bits>(moving, given);
 #pragma unroll
-      for (int t = first_is_local ? 1 : 0; t < rounds; ++t) moving[t] = __shfl_sync(~0u, moving[t], source[t]);
-      permute<bits>(moving, stored);
+        for (int t = first_is_local ? 1 : 0; t < rounds; ++t) moving[t] = __shfl_sync(~0u, moving[t], source[t]);
+        permute<bits>(moving, stored);
+      }
       for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {
         constexpr int n = change.target_register(group.value, t.value);
         at[n / 4][n % 4] = moving[t.value];

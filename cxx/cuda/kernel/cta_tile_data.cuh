@@ -84,6 +84,12 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
       parameters.vvoo + std::size_t{task_number} * static_cast<unsigned>(parameters.sets * parameters.vvoo_per_set),
       parameters.sets * parameters.vvoo_per_set * static_cast<int>(sizeof(double*)), thread, threads);
   synchronise();
+  if constexpr (Config::group_warps > 1) {
+    // Warps that multiply together start a product before the last one is added to the target. The compiler allows no
+    // exception to this order, so a product that vanishes multiplies zeros, see UnitSource.
+#pragma unroll 1
+    for (int n = thread; n < products; n += threads) data.products[n].k_steps = max(data.products[n].k_steps, 1);
+  }
   const TaskData& task = data.task;
   const int size_a = cta_extent<Config>(data.cta_tile, 0), size_b = cta_extent<Config>(data.cta_tile, 1);
   const int particles = size_a + size_b + cta_extent<Config>(data.cta_tile, 2);

@@ -170,6 +170,10 @@ struct UnitTable {
   }
 };
 
+/// The unit that stands for all units of a product that vanishes, see gather_cta_tile_data().
+template <typename Precision>
+__device__ const ulonglong2 unit_of_zeros[Precision::block_bytes / sizeof(ulonglong2)] = {};
+
 /// The unit that a lane of the producer warp copies: the lane's number is that of the unit in a stage.
 template <typename Config>
 struct UnitSource {
@@ -188,6 +192,11 @@ struct UnitSource {
     const int panel_units = table.panel_units[operand][x], block = table.block[operand][axes.hole];
     const void* const panel = operand == Table::a ? product.a : product.b;
     is_there = lane < Table::max_units && unit >= 0;
+    if (panel == nullptr) {
+      step = 0;
+      from = reinterpret_cast<const char*>(unit_of_zeros<Precision>);
+      return;
+    }
     step = panel_units * Precision::block_bytes;
     from = static_cast<const char*>(panel) + std::int64_t{step} * (block * k_tiles) +
            std::int64_t{unit} * Precision::block_bytes;

@@ -94,13 +94,16 @@ class Stages<formulation, Config, Staging::bulk> {
     __syncthreads();
   }
 
-  /// For the scheduler: takes the next CTA tile from the launch's counter and makes it known to the other warps.
+  /// For the scheduler: takes the next CTA tile and makes it known to the other warps. The first CTA tile of a CTA has
+  /// the number of the CTA. The launch's counter gives the others.
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
     Data& data = shared_.cta_tiles[tile_slot()];
     at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
     std::uint32_t number = 0;
-    if (lane == 0) number = atomicAdd(parameters.next_cta_tile, 1);
+    if (lane == 0) {
+      number = cta_tiles_ == 0 ? blockIdx.x : gridDim.x + atomicAdd(parameters.next_cta_tile, 1);
+    }
     number = __shfl_sync(~0u, number, 0);
     if (number < parameters.cta_tile_count) {
       gather_cta_tile_data(parameters, number, data, lane, 32, [] { __syncwarp(); });

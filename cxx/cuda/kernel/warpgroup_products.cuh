@@ -35,51 +35,85 @@ __device__ __forceinline__ void multiply_k_step(Accumulators<Config>& sums, unsi
   multiply_slices<x, false, 0, 0>(sums, single, two);
 }
 
-/// Adds one product over the whole contracted index to the target: particle x stands alone in A, hole `axes.hole` in B.
-/// The matrix units cut off the low bits of FP32 sums, so each sum runs over one scale group only; ordinary FP32
-/// instructions, which round, add it to the target. `sign_bit`: 0x80000000 if the product is subtracted, else 0. Other
-/// arguments as in multiply_product().
+/// One product of a target, for warps that multiply together. It has at least one k-step.
+struct GroupProduct {
+  int single, two;    ///< bytes in a stage to the unit without b, and to the first unit with b
+  int k_steps;        ///< k-steps that are not added to the target yet
+  unsigned sign_bit;  ///< 0x80000000 if the product is subtracted, else 0
+  unsigned stage;     ///< address of the last k-tile whose multiplications were started
+};
+
+/// The product in which particle x stands alone in A and hole `hole` in B. `first_product`: as in multiply_product().
 template <int x, SpinFormulation formulation, typename Config>
-__device__ __forceinline__ void multiply_group_product(Accumulators<Config>& target,
-                                                       Stages<formulation, Config>& stages, const ProductAxes& axes,
-                                                       int first_product, unsigned sign_bit) {
+__device__ __forceinline__ GroupProduct group_product(const Stages<formulation, Config>& stages, int hole,
+                                                      int first_product, unsigned sign_bit) {
+  const auto& data = stages.tile_data();
+  const WarpView& view = data.views[warp_number()];
+  return {same_in_warp(view.a[x]), same_in_warp(view.b[x]),
+          same_in_warp(data.products[first_product + product_index(x, hole)].k_steps), sign_bit, 0};
+}
+
+/// K-steps in a scale group.
+template <typename Config>
+constexpr int scale_group_steps() {
+  return Config::Precision::scaled_k_tiles * Config::Precision::k_tile_steps;
+}
+
+/// Starts the multiplications of the next scale group of a product. Their results are in `sums` after
+/// wait_for_multiplications().
+template <int x, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void start_scale_group(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
+                                                  GroupProduct& product) {
   using Precision = typename Config::Precision;
-  constexpr int k_tile_steps = Precision::k_tile_steps, group_steps = Precision::scaled_k_tiles * k_tile_steps;
+  constexpr int k_tile_steps = Precision::k_tile_steps;
   constexpr unsigned k_step = Precision::slices * Precision::slice_bytes / descriptor_unit;
-  const WarpView& view = stages.tile_data().views[warp_number()];
-  const int single = same_in_warp(view.a[x]), two = same_in_warp(view.b[x]);
-  int left = same_in_warp(stages.tile_data().products[first_product + product_index(x, axes.hole)].k_steps);
-  stages.count_k_tiles_uniformly();
-#pragma unroll 1
-  while (left > 0) {
-    Accumulators<Config> sums;
-    const int steps = min(left, group_steps);
-    unsigned stage = stages.wait_for_k_tile(0);
-    unsigned of_single = operand_descriptor(stage + single, Precision::k_core_bytes);
-    unsigned of_two = operand_descriptor(stage + two, Precision::k_core_bytes);
+  static_assert(k_tile_steps == 2 && scale_group_steps<Config>() == 2 * k_tile_steps);
+  const auto descriptor = [](unsigned of_stage, int unit) {
+    return operand_descriptor(of_stage + unit, Precision::k_core_bytes);
+  };
+  unsigned stage = stages.wait_for_k_tile(0);
+  unsigned of_single = descriptor(stage, product.single), of_two = descriptor(stage, product.two);
+  begin_multiplications();
+  multiply_k_step<x, true>(sums, of_single, of_two);
+  commit_multiplications();
+  if (product.k_steps > 1) {
     begin_multiplications();
-    multiply_k_step<x, true>(sums, of_single, of_two);
+    multiply_k_step<x, false>(sums, of_single + k_step, of_two + k_step);
     commit_multiplications();
-#pragma unroll 1
-    for (int s = 1; s < steps; ++s) {
-      of_single += k_step;
-      of_two += k_step;
-      if (s == k_tile_steps) {
-        stage = stages.wait_for_k_tile(1);
-        of_single = operand_descriptor(stage + single, Precision::k_core_bytes);
-        of_two = operand_descriptor(stage + two, Precision::k_core_bytes);
-      }
+  }
+  if (product.k_steps > k_tile_steps) {
+    stage = stages.wait_for_k_tile(1);
+    of_single = descriptor(stage, product.single), of_two = descriptor(stage, product.two);
+    begin_multiplications();
+    multiply_k_step<x, false>(sums, of_single, of_two);
+    commit_multiplications();
+    if (product.k_steps > k_tile_steps + 1) {
       begin_multiplications();
-      multiply_k_step<x, false>(sums, of_single, of_two);
+      multiply_k_step<x, false>(sums, of_single + k_step, of_two + k_step);
       commit_multiplications();
     }
-    static_assert(group_steps == 2 * k_tile_steps);
-    const float scale = with_changed_sign(stages.scale_of_unit(stage, single / Precision::data_bytes), sign_bit);
-    const float scales[2] = {scale * stages.scale_of_unit(stage, two / Precision::data_bytes),
-                             scale * stages.scale_of_unit(stage, two / Precision::data_bytes + 1)};
+  }
+  product.stage = stage;
+}
+
+/// Adds a product to the target. start_scale_group() has started its first scale group. The matrix units cut off the
+/// low bits of FP32 sums, so each sum runs over one scale group only; ordinary FP32 instructions, which round, add it
+/// to the target.
+template <int x, SpinFormulation formulation, typename Config>
+__device__ __forceinline__ void add_group_product(Accumulators<Config>& target, Accumulators<Config>& sums,
+                                                  Stages<formulation, Config>& stages, GroupProduct product) {
+  using Precision = typename Config::Precision;
+  stages.count_k_tiles_uniformly();
+#pragma unroll 1
+  for (;;) {
+    const int unit = product.two / Precision::data_bytes;
+    const float scale = with_changed_sign(stages.scale_of_unit(product.stage, product.single / Precision::data_bytes),
+                                          product.sign_bit);
+    const float scales[2] = {scale * stages.scale_of_unit(product.stage, unit),
+                             scale * stages.scale_of_unit(product.stage, unit + 1)};
     wait_for_multiplications<0>();
     stages.release_k_tile();
-    if (steps > k_tile_steps) stages.release_k_tile();
+    if (product.k_steps > Precision::k_tile_steps) stages.release_k_tile();
 #pragma unroll
     for (int n = 0; n < Accumulators<Config>::fragments; ++n) {
 #pragma unroll
@@ -88,24 +122,27 @@ __device__ __forceinline__ void multiply_group_product(Accumulators<Config>& tar
         target.at[n][e] = fmaf(sums.at[n][e], scales[n / 8], target.at[n][e]);
       }
     }
-    left -= steps;
+    product.k_steps -= scale_group_steps<Config>();
+    if (product.k_steps <= 0) return;
+    start_scale_group<x>(sums, stages, product);
   }
 }
 
-/// Moves the elements of a target to the arrangement of the next round, after product `number` of the schedule.
-template <int n = 0, typename Config>
-__device__ __forceinline__ void change_round_after(Accumulators<Config>& target, int number) {
+/// Moves the elements of a target from the arrangement of the last round to that of the round that begins with product
+/// `number` of the schedule.
+template <int n = 3, typename Config>
+__device__ __forceinline__ void change_round_before(Accumulators<Config>& target, int number) {
   using Schedule = typename Config::Schedule;
-  if constexpr (n + 3 < product_count<Schedule>) {
-    constexpr int last = n + 2;
-    constexpr int hole = product_axes<Schedule>(last).hole, next = product_axes<Schedule>(last + 1).hole;
-    if (number == last) target.template change_arrangement<2, hole, 0, next>(lane_number());
-    change_round_after<n + 3>(target, number);
+  if constexpr (n < product_count<Schedule>) {
+    constexpr int last = product_axes<Schedule>(n - 1).hole, hole = product_axes<Schedule>(n).hole;
+    if (number == n) target.template change_arrangement<2, last, 0, hole>(lane_number());
+    change_round_before<n + 3>(target, number);
   }
 }
 
 /// As build_target(), for warps that multiply together. All rounds of the schedule share their code, because the code
-/// of nine products would not fit in the instruction cache.
+/// of nine products would not fit in the instruction cache. The target changes its arrangement while the matrix units
+/// work on the next product.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_group_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
                                                    const KernelParameters& parameters, int first_product) {
@@ -115,16 +152,23 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
   target.clear();
 #pragma unroll 1
   for (int n = 0; n < product_count<Schedule>; n += 3) {
-    asm volatile("" : "+r"(n));  // one copy of the code for all rounds
+    n = same_in_warp(n);  // one copy of the code for all rounds
     const int hole = PackedAxes<Schedule>::at(n).hole;
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
+    Accumulators<Config> sums;
+    GroupProduct of_a = group_product<0>(stages, hole, first_product, sign_bit(0));
+    start_scale_group<0>(sums, stages, of_a);
+    change_round_before(target, n);
+    GroupProduct of_b = group_product<1>(stages, hole, first_product, sign_bit(1));
+    add_group_product<0>(target, sums, stages, of_a);
+    start_scale_group<1>(sums, stages, of_b);
     // Which hole is alone does not matter for a change from one particle to the next.
-    multiply_group_product<0>(target, stages, {0, hole}, first_product, sign_bit(0));
     target.template change_arrangement<0, 0, 1, 0>(lane_number());
-    multiply_group_product<1>(target, stages, {1, hole}, first_product, sign_bit(1));
+    GroupProduct of_c = group_product<2>(stages, hole, first_product, sign_bit(2));
+    add_group_product<1>(target, sums, stages, of_b);
+    start_scale_group<2>(sums, stages, of_c);
     target.template change_arrangement<1, 0, 2, 0>(lane_number());
-    multiply_group_product<2>(target, stages, {2, hole}, first_product, sign_bit(2));
-    change_round_after(target, n + 2);
+    add_group_product<2>(target, sums, stages, of_c);
   }
 }
 

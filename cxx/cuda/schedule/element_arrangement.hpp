@@ -151,6 +151,13 @@ struct ArrangementChange {
     }
     return true;
   }
+  /// True if one bit of the lane and one of the register change places. A lane then keeps half of its numbers in their
+  /// registers.
+  constexpr TRIFUSE_HOST_DEVICE bool exchanges_pairs() const {
+    bool same = moved_bits() == 1 && first_round_is_local();
+    for (int lane = 0; lane < 32; ++lane) same = same && given(lane) == stored(lane);
+    return same;
+  }
   /// Register before the change of group `group`, 0..2^(6-s)-1, with these entering bits. Register afterwards of the
   /// same elements, with these leaving bits. The bits of the group are the index bits that stay in the register, in the
   /// order before the change.

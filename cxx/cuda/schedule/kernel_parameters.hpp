@@ -120,7 +120,7 @@ struct KernelParameters {
       ov_factors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
   double* warp_sums;         ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
   void* scratch;             ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
-  std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken; 0 at launch
+  std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
   std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
   std::int32_t orbitals;         ///< of the orbital space, holes and particles
   std::int32_t omega2_count;     ///< values in `omega2`

@@ -34,12 +34,15 @@ class MixedKernelsOnGpu : public testing::OnGpu {
   }
 
   /// Compares the elements of a target with sums of products on the host. `Packed`: the precision of the kernel.
+  /// `vanishing`: see RandomTask::let_vanish().
   template <typename Packed>
-  static void expect_targets(const Kernel& kernel, int contracted, double left_size, double right_size) {
+  static void expect_targets(const Kernel& kernel, int contracted, double left_size, double right_size,
+                             unsigned vanishing = 0) {
     SCOPED_TRACE(kernel.name + ", " + std::to_string(contracted) + " contracted indices, sizes " +
                  std::to_string(left_size) + " and " + std::to_string(right_size));
     const std::array<int, 6> extent = {9, 7, 10, 5, 8, 6};
-    const RandomTask<Packed> task(SpinFormulation::spin_orbital, extent, contracted, 0, 0, left_size, right_size);
+    RandomTask<Packed> task(SpinFormulation::spin_orbital, extent, contracted, 0, 0, left_size, right_size);
+    task.let_vanish(vanishing);
     const std::vector<double> found = task.stored_target(kernel, 1e300);
     std::size_t n = 0;
     double worst = 0.0, error_squares = 0.0, squares = 0.0;
@@ -78,6 +81,9 @@ class MixedKernelsOnGpu : public testing::OnGpu {
                                       {1e-12, 1e-15},
                                       {1e15, 1e15}}) {
       expect_targets<Packed>(kernel, 70, left, right);
+    }
+    for (const unsigned vanishing : {0b000000001u, 0b100010000u, 0b011101111u}) {
+      expect_targets<Packed>(kernel, 70, 1.0, 1.0, vanishing);
     }
   }
 

@@ -47,10 +47,14 @@ class RandomTask {
     for (int n = 0; n < orbitals() * orbitals(); ++n) ov_factors_.push_back(number());
   }
 
+  /// From now on these products of each target vanish. `products`: bit n stands for axes_of_product(n).
+  void let_vanish(unsigned products) { vanishing_ = products; }
+
   /// One element [a, b, c, i, j, k] of a target in spin-orbital form: the sum of its products with their signs.
   double target(const std::array<int, 6>& e) const {
     double sum = 0.0;
     for (int n = 0; n < products_per_target; ++n) {
+      if (vanishes(n)) continue;
       const ProductAxes axes = axes_of_product(n);
       const auto p = others(axes.particle), h = others(axes.hole);
       const auto& [left, right] = products_[at(n)];
@@ -89,6 +93,7 @@ class RandomTask {
     Operand<Precision> left, right;
   };
 
+  bool vanishes(int product) const { return (vanishing_ >> product % products_per_target & 1u) != 0; }
   static std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
   template <typename T>
   static std::shared_ptr<DeviceArray<T>> to_device(const std::vector<T>& from) {
@@ -138,8 +143,10 @@ class RandomTask {
     task.cta_tiles = std::ssize(cta_tiles);
     std::vector<KernelProduct> products;
     for (const Operands& product : products_) {
-      products.push_back({product.left.packed->data(), product.right.packed->data(),
-                          static_cast<std::int32_t>(ceil_div(contracted_, kernel.shape.format.k_step)), 0});
+      const auto k_steps = static_cast<std::int32_t>(ceil_div(contracted_, kernel.shape.format.k_step));
+      products.push_back(vanishes(static_cast<int>(products.size()))
+                             ? KernelProduct{}
+                             : KernelProduct{product.left.packed->data(), product.right.packed->data(), k_steps, 0});
     }
     std::vector<const double*> vvoo;
     for (const Operand<Fp64>& block : vvoo_) vvoo.push_back(block.packed->data());
@@ -180,6 +187,7 @@ class RandomTask {
   std::mt19937 random_{5};
   SpinFormulation formulation_;
   int contracted_;
+  unsigned vanishing_ = 0;  ///< see let_vanish()
   double left_size_, right_size_;
   TaskData task_;
   std::vector<Operands> products_;   ///< [target, particle, hole]
