@@ -193,7 +193,7 @@ TEST(DeviceBudget, IsDividedWithoutRest) {
     EXPECT_LE(workers, max_workers);
     EXPECT_TRUE(workers == fewest_workers || workers * worker <= budget / 10);
     const std::int64_t panels = panel_bytes(budget, workers, worker, demand);
-    EXPECT_EQ(panels + workers * worker + panel_slots * demand.slot, budget);
+    EXPECT_EQ(panels + workers * worker + panel_slots(budget, demand) * demand.slot, budget);
     EXPECT_EQ(cache_bytes(demand.all / 2, demand), demand.all / 2);
     EXPECT_EQ(cache_bytes(100 * demand.all, demand), cache_bytes(200 * demand.all, demand));
     EXPECT_GE(cache_bytes(100 * demand.all, demand), demand.all);
@@ -250,7 +250,7 @@ TEST(DeviceBudget, HasRoomForSlabsOfFactors) {
   demand.slabs = 3 * gib;
   demand.slabs_at_once = gib;
   constexpr std::int64_t workers = 3, worker = 300 * mib;
-  const std::int64_t buffers = workers * worker + panel_slots * demand.slot + demand.made_rows;
+  const std::int64_t buffers = workers * worker + fewest_panel_slots * demand.slot + demand.made_rows;
   const auto slabs_of = [&](std::int64_t beside) { return slab_bytes(buffers + beside, workers, worker, demand); };
   EXPECT_EQ(slabs_of(100 * gib), demand.slabs);
   EXPECT_EQ(slabs_of(6 * gib), demand.slabs);

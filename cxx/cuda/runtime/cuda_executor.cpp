@@ -194,7 +194,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    const auto ring = std::make_shared<UploadRing>(demand_.slot);
+    const auto ring = std::make_shared<UploadRing>(demand_.slot, panel_slots(device.budget, demand_));
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     device.made_panels =
         std::make_shared<FactorPanelProvider>(*panels_, ring, bytes_of_slabs(device), demand_.made_rows);

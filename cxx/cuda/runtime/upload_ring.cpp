@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cxx/base/share_among_threads.hpp"
-#include "cxx/cuda/schedule/device_budget.hpp"
 
 namespace trifuse::gpu {
 
@@ -28,10 +27,11 @@ void copy_to_pinned(double* to, const double* from, std::int64_t doubles) {
 
 }  // namespace
 
-UploadRing::UploadRing(std::int64_t slot_bytes) {
-  for (int n = 0; n < panel_slots; ++n) {
+UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots) {
+  for (std::int64_t n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
-    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming)});
+    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming),
+                     Event(cudaEventDisableTiming)});
   }
 }
 
@@ -54,7 +54,9 @@ const double* UploadRing::stage(const double* from, std::int64_t doubles, cudaSt
   double* const to = slot.device.data() + offset;
   copy_to_pinned(pinned, from, doubles);
   TRIFUSE_CUDA(
-      cudaMemcpyAsync(to, pinned, static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyHostToDevice, stream));
+      cudaMemcpyAsync(to, pinned, static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyHostToDevice, copies_));
+  TRIFUSE_CUDA(cudaEventRecord(slot.copied, copies_));
+  TRIFUSE_CUDA(cudaStreamWaitEvent(stream, slot.copied));
   return to;
 }
 

@@ -9,19 +9,19 @@
 namespace trifuse::gpu {
 
 /// A ring of pinned buffers through which operands go from the host's memory to a device. Small copies share a buffer.
-/// Packing may wait until a kernel ends. Thanks to the shared buffers, many small copies can be sent meanwhile.
+/// Packing may wait until a kernel ends. Meanwhile copies go on, as long as there are free buffers.
 ///
 /// One worker at a time may use a ring, always with the same stream. It may change the stream when all work on the old
 /// one has ended.
 class UploadRing {
  public:
-  /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot.
-  explicit UploadRing(std::int64_t slot_bytes);
+  /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot. `slots`: their number.
+  UploadRing(std::int64_t slot_bytes, std::int64_t slots);
 
   /// Doubles that one buffer holds.
   std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }
-  /// Puts a copy of at most room() doubles on `stream`. Returns the device memory that receives them. It belongs to the
-  /// caller until release(), which must follow before the next copy.
+  /// Starts a copy of at most room() doubles, for which later work on `stream` waits. Returns the device memory that
+  /// receives them. It belongs to the caller until release(), which must follow before the next copy.
   const double* stage(const double* from, std::int64_t doubles, cudaStream_t stream);
   /// Ends the use of the memory that stage() returned last. Only work that is already on `stream` may read it.
   void release(cudaStream_t stream);
@@ -36,7 +36,8 @@ class UploadRing {
   struct Slot {
     PinnedArray<double> host;
     DeviceArray<double> device;
-    Event free{cudaEventDisableTiming};  ///< passes when the last use of both buffers has ended
+    Event free{cudaEventDisableTiming};    ///< passes when the last use of both buffers has ended
+    Event copied{cudaEventDisableTiming};  ///< passes when the last copy to the device buffer has ended
   };
 
   /// Finds room for `doubles` in the current slot, or in the next one after its last use has ended. Returns the offset
@@ -44,6 +45,7 @@ class UploadRing {
   std::int64_t make_room(std::int64_t doubles);
 
   std::vector<Slot> ring_;
+  Stream copies_;  ///< for copies to device buffers of the ring
   std::size_t current_ = 0;
   std::int64_t used_ = 0;  ///< doubles of the current slot
 };

@@ -97,7 +97,7 @@ void set_means(double left, double right, double vvoo, double hole_tiles, double
 /// The part of the budget for panels and slabs of factors: the budget without workers and buffers.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
-  return budget - workers * worker_bytes - panel_slots * demand.slot - demand.made_rows;
+  return budget - workers * worker_bytes - panel_slots(budget, demand) * demand.slot - demand.made_rows;
 }
 
 }  // namespace
@@ -170,6 +170,12 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
                                                            1, ceil_div(largest_hole, hole_block))));
   demand.made_rows = std::clamp(usual_made_rows, block, panel);
   return demand;
+}
+
+std::int64_t panel_slots(std::int64_t budget, const PanelDemand& demand) {
+  constexpr std::int64_t part_of_budget = 100, part_of_panels = 16;
+  return std::clamp(std::min(budget / part_of_budget, demand.all / part_of_panels) / demand.slot, fewest_panel_slots,
+                    most_panel_slots);
 }
 
 std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,

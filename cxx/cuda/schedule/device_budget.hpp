@@ -12,7 +12,7 @@
 /// a GPU. All amounts without a unit are bytes.
 ///
 ///     free memory = reserve + budget
-///     budget      = workers * worker_bytes + panel_slots * PanelDemand::slot + panel_bytes
+///     budget      = workers * worker_bytes + panel_slots() * PanelDemand::slot + panel_bytes
 ///                   + PanelDemand::made_rows + slab_bytes                     (both are 0 without factors)
 namespace trifuse::gpu {
 
@@ -20,8 +20,9 @@ namespace trifuse::gpu {
 /// are computed faster than one CPU core prepares them, so there are more workers if their buffers fit into a tenth of
 /// the budget.
 inline constexpr std::int64_t fewest_workers = 3, max_workers = 8;
-/// Pinned buffers through which panels go to a device. Each has a buffer of the same size on the device.
-inline constexpr int panel_slots = 3;
+/// Limits for the number of pinned buffers through which panels go to a device. Each has a buffer of the same size on
+/// the device.
+inline constexpr std::int64_t fewest_panel_slots = 3, most_panel_slots = 12;
 /// Memory of each worker for the program, the CTA tiles and the sums of a launch.
 inline constexpr std::int64_t launch_bytes = std::int64_t{192} << 20;
 /// A launch with more CTA tiles than this is full: no more tasks are added to it.
@@ -57,6 +58,10 @@ struct PanelDemand {
 };
 /// Computes the demand. `tiles`: the tiles of the panels. `format`: the format of the operands.
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
+
+/// Returns the number of pinned buffers. Panels wait in them while a kernel runs. There are more than a few if they take
+/// at most a hundredth of the budget and a sixteenth of the memory of all panels: pinned memory takes time to allocate.
+std::int64_t panel_slots(std::int64_t budget, const PanelDemand& demand);
 
 /// Returns the memory for slabs of factors: all of them if they fit into half of the memory beside workers and buffers.
 /// Otherwise this half is a cache of slabs.
