@@ -154,10 +154,12 @@ class Simulator {
     if (here > 0) slab_owners_ = slab_owners(inspection_, here, settings_.owned_slab_limit);
     for (int g = 0; g < result_.gpus; ++g) {
       const int on_node = here > 0 ? g % here : 0;
-      const double owned = here > 0 ? slab_owners_.bytes[static_cast<std::size_t>(on_node)] : 0.0;
-      Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - owned);
+      const auto of_node = [&](const std::vector<double>& bytes) {
+        return here > 0 ? bytes[static_cast<std::size_t>(on_node)] : 0.0;
+      };
+      Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - of_node(slab_owners_.memory));
       gpu.on_node = on_node;
-      gpu.bytes = owned;
+      gpu.bytes = of_node(slab_owners_.bytes);
       result_.slabs_sent += std::count(slab_owners_.owner.begin(), slab_owners_.owner.end(), on_node);
     }
   }
