@@ -36,12 +36,11 @@ class DeviceExchange final : public PanelExchange {
 
  private:
   std::string description_of_owner(int rank) const;
-
-  const Device& device_;
-  const PanelLayout& panels_;
   /// Opens the memory that a peer exports. Returns a range without memory if `handle` is empty or cannot be opened.
   PeerRange open(const std::string& handle, std::int64_t bytes);
 
+  const Device& device_;
+  const PanelLayout& panels_;
   ReserveForOwned reserve_for_owned_;
   std::int64_t owned_slab_limit_;
   int rank_ = 0;
