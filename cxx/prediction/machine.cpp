@@ -15,6 +15,13 @@ namespace {
 
 constexpr double gib = 0x1p30;
 
+void set_mixed_kernel(const gpu::MixedKernelModel& kernel, MachineModel& machine) {
+  machine.mixed_rate_spin_orbital = kernel.rate.spin_orbital;
+  machine.mixed_rate_spin_adapted = kernel.rate.spin_adapted;
+  machine.mixed_target_spin_orbital = kernel.target.spin_orbital;
+  machine.mixed_target_spin_adapted = kernel.target.spin_adapted;
+}
+
 /// A node of eight H200 GPUs. The numbers of the GPU were measured on an H200 (drivers/docs/performance-gpu.md).
 MachineModel h200() {
   MachineModel m;
@@ -27,10 +34,7 @@ MachineModel h200() {
   m.rate_factors = 30e12;
   m.target_spin_orbital = 10.5e-6;
   m.target_spin_adapted = 15.5e-6;
-  m.mixed_rate_spin_orbital = gpu::measured_in_mixed.spin_orbital;
-  m.mixed_rate_spin_adapted = gpu::measured_in_mixed.spin_adapted;
-  m.mixed_target_spin_orbital = 16.3e-6;
-  m.mixed_target_spin_adapted = 17.5e-6;
+  set_mixed_kernel(gpu::mixed_kernel(sheet), m);
   m.gpu_memory = sheet.free_memory * gib;
   m.memory_rate = sheet.memory_rate;
   m.launch = 60e-6;
@@ -72,6 +76,7 @@ MachineModel scaled(const gpu::GpuModel& sheet) {
   m.rate_spin_orbital *= matrix;
   m.rate_spin_adapted *= matrix;
   m.rate_factors *= matrix;
+  set_mixed_kernel(gpu::mixed_kernel(sheet), m);
   m.mixed_rate_spin_orbital *= split;
   m.mixed_rate_spin_adapted *= split;
   m.target_spin_orbital /= of_one(&gpu::GpuModel::fp64_vector);
@@ -112,7 +117,8 @@ double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation form
 
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
-  static constexpr const char* mixed_source = "fitted to two measured runs";
+  static constexpr const char *products_source = "measured: products alone",
+                              *mixed_source = "fitted to two measured runs";
   static constexpr std::array<MachineNumber, 34> numbers = {{
       {"multiprocessors", &M::multiprocessors, "", "multiprocessors of a GPU", "data sheet"},
       {"rate-zeros", &M::rate_zeros, "op/s", "rate of products of padding zeros",
@@ -128,8 +134,8 @@ std::span<const MachineNumber> machine_numbers() {
       {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
        "fitted to four measured runs"},
       {"mixed-rate-spin-orbital", &M::mixed_rate_spin_orbital, "op/s",
-       "rate of products in mixed precision, spin-orbital form", mixed_source},
-      {"mixed-rate-spin-adapted", &M::mixed_rate_spin_adapted, "op/s", "the same, spin-adapted form", mixed_source},
+       "rate of products in mixed precision, spin-orbital form", products_source},
+      {"mixed-rate-spin-adapted", &M::mixed_rate_spin_adapted, "op/s", "the same, spin-adapted form", products_source},
       {"mixed-target-spin-orbital", &M::mixed_target_spin_orbital, "s",
        "time of a multiprocessor for each target in mixed precision besides its products, spin-orbital form",
        mixed_source},

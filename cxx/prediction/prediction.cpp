@@ -69,10 +69,19 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
-/// True if the GPUs of a node exchange panels and slabs.
+/// True if the GPUs of a node exchange panels.
 bool exchanges_panels(const Prediction& prediction, int nodes) {
   const JobShape& job = prediction.job;
   return gpus_on_node(job, nodes) >= 2 && prediction.shared_operands && job.ranks >= job.gpus;
+}
+
+/// Number of GPUs that exchange slabs with each other; 0: none. These are the GPUs of a node if each has a rank of its
+/// own, else the GPUs of a rank if all ranks have equally many.
+int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, int nodes) {
+  const JobShape& job = prediction.job;
+  if (inspection.slab_count() == 0) return 0;
+  if (exchanges_panels(prediction, nodes)) return static_cast<int>(gpus_on_node(job, nodes));
+  return job.gpus > job.ranks && job.gpus % job.ranks == 0 ? job.gpus / job.ranks : 0;
 }
 
 /// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made
@@ -111,8 +120,8 @@ void set_exchange(const Inspection& inspection, const gpu::PanelDemand& demand, 
                   SimulationSettings& settings) {
   const double here = gpus_on_node(prediction.job, nodes);
   if (prediction.owned_bytes > 0.0) settings.panels_from_peers = (here - 1.0) / prediction.job.gpus;
-  if (!exchanges_panels(prediction, nodes) || inspection.slab_count() == 0) return;
-  settings.exchanging_gpus = static_cast<int>(here);
+  settings.exchanging_gpus = exchanging_gpus(prediction, inspection, nodes);
+  if (settings.exchanging_gpus == 0) return;
   settings.owned_slab_limit = gpu::owned_slab_limit(whole_bytes(prediction.gpu.slabs), demand);
   const SlabOwners owners = slab_owners(inspection, settings.exchanging_gpus, settings.owned_slab_limit);
   prediction.owned_slab_bytes = *std::max_element(owners.bytes.begin(), owners.bytes.end());

@@ -53,7 +53,7 @@ struct Gpu {
   Gpu(double panel_bytes, double slab_bytes) : memory(panel_bytes), slabs(slab_bytes) {}
   PanelMemory memory, slabs;
   std::vector<bool> had, had_slabs;
-  int on_node = 0;  ///< number among the GPUs of the node that exchange slabs
+  int in_group = 0;  ///< number among the GPUs that exchange slabs with each other
   double copies_end = 0.0, kernels_end = 0.0, bytes = 0.0;
   int lane = -1;
 };
@@ -153,12 +153,14 @@ class Simulator {
     const int here = settings_.exchanging_gpus;
     if (here > 0) slab_owners_ = slab_owners(inspection_, here, settings_.owned_slab_limit);
     for (int g = 0; g < result_.gpus; ++g) {
-      const int on_node = here > 0 ? g % here : 0;
-      const double owned = here > 0 ? slab_owners_.bytes[static_cast<std::size_t>(on_node)] : 0.0;
-      Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - owned);
-      gpu.on_node = on_node;
-      gpu.bytes = owned;
-      result_.slabs_sent += std::count(slab_owners_.owner.begin(), slab_owners_.owner.end(), on_node);
+      const int in_group = here > 0 ? g % here : 0;
+      const auto of_group = [&](const std::vector<double>& bytes) {
+        return here > 0 ? bytes[static_cast<std::size_t>(in_group)] : 0.0;
+      };
+      Gpu& gpu = gpus_.emplace_back(settings_.panel_bytes, settings_.slab_bytes - of_group(slab_owners_.memory));
+      gpu.in_group = in_group;
+      gpu.bytes = of_group(slab_owners_.bytes);
+      result_.slabs_sent += std::count(slab_owners_.owner.begin(), slab_owners_.owner.end(), in_group);
     }
   }
 
@@ -271,7 +273,7 @@ class Simulator {
     for (const std::uint32_t slab : slabs) {
       const int owner = slab_owners_.owner.empty() ? -1 : slab_owners_.owner[slab];
       const double bytes = inspection_.slab_bytes(slab);
-      if ((owner >= 0 && owner == gpu.on_node) || gpu.slabs.use(slab, bytes)) continue;
+      if ((owner >= 0 && owner == gpu.in_group) || gpu.slabs.use(slab, bytes)) continue;
       if (owner < 0) {
         send(bytes, settings_.slab_rate, gpu.had_slabs, slab);
         ++result_.slabs_sent;

@@ -27,7 +27,7 @@ struct SimulationSettings {
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
   double slab_rate = 0.0;                  ///< bytes per second of slabs and of parts of made panels to each GPU
   double panels_from_peers = 0.0;          ///< fraction of the bytes of panels that other GPUs of the node send
-  int exchanging_gpus = 0;                 ///< number of GPUs of a node that exchange slabs; 0: they do not
+  int exchanging_gpus = 0;                 ///< number of GPUs that exchange slabs with each other; 0: none
   std::int64_t owned_slab_limit = 0;       ///< most bytes of slabs that each of them owns, gpu::owned_slab_limit()
   int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };

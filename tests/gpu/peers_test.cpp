@@ -9,7 +9,8 @@
 #include "tests/support/factored_source.hpp"
 #include "tests/support/thread_communicator.hpp"
 
-/// GPUs of several ranks that exchange packed panels and slabs of factors. The ranks are threads here.
+/// GPUs of several ranks that exchange packed panels and slabs of factors, and GPUs of one process that exchange slabs.
+/// The ranks are threads here.
 namespace trifuse {
 namespace {
 
@@ -98,6 +99,25 @@ TEST_F(PeerGpus, ExchangeSlabsOfFactors) {
     EXPECT_GT(from_peers, 0);
     EXPECT_LE(from_peers, (ranks - 1) * owned);
   }
+}
+
+// A device that is named twice stands for two GPUs.
+TEST_F(PeerGpus, OfOneProcessExchangeSlabsOfFactors) {
+  const FactoredProblem problem(closed_shell(8, 60), SpinFormulation::spin_adapted, false, 70);
+  const Plan plan = make_plan(problem.with_factors.tiles().retiled(4, 8), SpinFormulation::spin_adapted);
+  CudaOptions options = with_memory(2048 * mebibyte);
+  options.waits_for_memory = false;
+  const auto alone = make_cuda_executor(problem.of_factors, plan.tiles, options);
+  const auto expected = batch_numbers(*alone, plan, 1);
+  options.devices.push_back(visible_devices().size() > 1 ? 1 : 0);
+  const auto both = make_cuda_executor(problem.of_factors, plan.tiles, options);
+  for (const auto& found : numbers_of_all_workers(*both, plan, 1)) EXPECT_EQ(found, expected);
+  const CudaReport report = both->report();
+  if (report.slabs_owned == 0) GTEST_SKIP() << "the GPUs cannot read each other's memory";
+  EXPECT_EQ(report.slabs_sent, report.slabs_owned) << "the host sends each slab once";
+  EXPECT_GE(report.slabs_owned, alone->report().slabs_sent);
+  EXPECT_GT(report.slabs_from_peers, 0);
+  EXPECT_LE(report.slabs_from_peers, report.slabs_owned);
 }
 
 TEST_F(PeerGpus, MayHaveLittleMemory) {

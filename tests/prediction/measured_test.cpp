@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <span>
+
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "tests/prediction/timed_runs.hpp"
@@ -10,7 +13,7 @@ namespace trifuse::testing {
 namespace {
 
 PredictedTasks tasks_of(std::int64_t occupied, std::int64_t virtuals, SpinFormulation formulation) {
-  return {make_synthetic_source(timed_molecule(occupied, virtuals))->tiles(), formulation};
+  return {timed_molecule(occupied, virtuals), formulation};
 }
 
 TEST(Measured, TasksOfUnfittedRunsTakeAboutWhatIsPredicted) {
@@ -42,7 +45,7 @@ TEST(Measured, RunsFromTilesTakeAboutWhatIsPredicted) {
                                   RunFromTiles{timed_molecule(48, 320, 8), spin_adapted, 1, 0, 11.8e12},
                                   RunFromTiles{timed_molecule(40, 240, 8), spin_orbital, 1, 0, 7.1e12},
                                   RunFromTiles{timed_molecule(40, 240, 8), spin_adapted, 1, 0, 4.9e12}}) {
-    const PredictedTasks tasks(make_synthetic_source(run.molecule)->tiles(), run.formulation);
+    const PredictedTasks tasks(run.molecule, run.formulation);
     const Prediction prediction = tasks.predict(PredictedTasks::job_of(run.gpus, 1, run.memory));
     const double whole = prediction.seconds_startup + prediction.seconds_loading + prediction.tasks.seconds;
     EXPECT_NEAR(prediction.operations / whole, run.rate, promised * run.rate)
@@ -75,12 +78,12 @@ TEST(Measured, RunsOfSeveralRanksTakeAboutWhatIsPredicted) {
 // Section "ROHF in semicanonical orbitals": an open shell on a host with 32 cores of 18 GF/s each. No number was fitted
 // to these runs.
 TEST(Measured, RotationsToSemicanonicalOrbitalsTakeAboutWhatIsPredicted) {
-  const auto molecule = make_synthetic_source({Reference::rohf, 30, 28, 240, 242, 1, 8, 8, 1});
-  const RotationCost cost = rotation_cost(*molecule);
+  const SyntheticMolecule molecule{Reference::rohf, 30, 28, 240, 242, 1, 8, 8, 1};
+  const RotationCost cost = rotation_cost(*make_synthetic_source(molecule));
   MachineModel machine = machine_model("h200");
   machine.cores_per_node = 32;
   machine.core_rate = 18e9;
-  const PredictedTasks tasks(molecule->tiles(), SpinFormulation::spin_orbital);
+  const PredictedTasks tasks(molecule, SpinFormulation::spin_orbital);
   struct RotatedRun {
     int gpus, ranks;
     double tasks, in_all;  ///< seconds
@@ -123,16 +126,17 @@ TEST(Measured, RunsSendThePredictedPanels) {
 }
 
 /// A spin-orbital task by itself, as `trifuse bench --kernels` measures it.
-double seconds_of_task(const std::array<std::int32_t, 6>& extent, int contracted) {
+double seconds_of_task(const std::array<std::int32_t, 6>& extent, int contracted,
+                       Precision precision = Precision::fp64) {
   gpu::TaskProgram program;
   program.data = gpu::single_task(extent);
   program.products.resize(gpu::products_per_target);
-  constexpr auto& shapes = gpu::BulkKernels::shapes;
+  const std::span<const gpu::Shape> shapes = kernel_shapes(precision);
   const auto k_steps = gpu::ceil_div(contracted, shapes.front().format.k_step);
   for (auto& product : program.products) product.k_steps = static_cast<std::int32_t>(k_steps);
   program.operations_of_element = 2.0 * gpu::products_per_target * contracted;
   KernelWorkModel model(SpinFormulation::spin_orbital, {shapes.begin(), shapes.end()});
-  return machine_model("h200").kernel_seconds(model.work(program), SpinFormulation::spin_orbital);
+  return machine_model("h200").kernel_seconds(model.work(program), SpinFormulation::spin_orbital, precision);
 }
 
 // Section "single tasks". No number was fitted to them.
@@ -156,6 +160,25 @@ TEST(Measured, SingleTasksTakeAboutWhatIsPredicted) {
                                             {cube(28), 56, 11.38}}) {
     EXPECT_NEAR(1e3 * seconds_of_task(each.extent, each.contracted), each.milliseconds, promised * each.milliseconds)
         << each.extent[0] << ", contracted " << each.contracted;
+  }
+}
+
+// Page "mixed-precision.md": multiples of cuBLAS DGEMM, which had 54 to 55 TF/s. No number was fitted to them.
+TEST(Measured, SingleTasksInMixedPrecisionTakeAboutWhatIsPredicted) {
+  constexpr double dgemm = 54.5e12;
+  struct Case {
+    std::int32_t extent;
+    int contracted;
+    double least, most;  ///< multiples of DGEMM
+  };
+  for (const Case& each : {Case{16, 320, 2.89, 3.18}, Case{20, 300, 2.35, 2.56}, Case{24, 312, 2.87, 3.02},
+                           Case{28, 280, 2.42, 2.53}, Case{32, 320, 2.93, 3.10}, Case{40, 280, 2.82, 2.98}}) {
+    const std::int32_t n = each.extent;
+    const double operations = 2.0 * gpu::products_per_target * each.contracted * std::pow(n, 6);
+    const double measured = 0.5 * (each.least + each.most),
+                 predicted =
+                     operations / seconds_of_task({n, n, n, n, n, n}, each.contracted, Precision::mixed) / dgemm;
+    EXPECT_NEAR(predicted, measured, promised * measured) << n;
   }
 }
 

@@ -207,6 +207,23 @@ TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
   EXPECT_EQ(alone.tasks.slabs_from_peers, 0);
 }
 
+TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneProcess) {
+  const auto slabs = static_cast<std::int64_t>(made_->slab_count());
+  JobShape job;
+  job.gpus = 4;
+  for (const int ranks : {1, 2}) {
+    job.ranks = ranks;
+    const Prediction shared = predict(plan_, problem_, *made_, machine_, job);
+    EXPECT_EQ(shared.tasks.slabs_sent, ranks * slabs) << "the host of a process sends each slab once";
+    EXPECT_GT(shared.tasks.slabs_from_peers, 0);
+    EXPECT_EQ(shared.owned_bytes, 0.0) << "only ranks own panels";
+    EXPECT_NEAR(shared.owned_slab_bytes, shared.gpu.all_slabs * ranks / 4.0, 0.1 * shared.owned_slab_bytes);
+  }
+  // The model knows no exchange if ranks have different numbers of GPUs.
+  job.ranks = 3;
+  EXPECT_EQ(predict(plan_, problem_, *made_, machine_, job).owned_slab_bytes, 0.0);
+}
+
 TEST_F(SimulatedFactors, RanksOnCoresMakePanelsToo) {
   SimulationSettings cores;
   SimulatedRank rank;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct TimedRun {
   SpinFormulation formulation;
   int gpus, ranks;
   double memory;   ///< limit of each GPU, bytes; 0: none
-  double seconds;  ///< of all tasks
+  double seconds;  ///< of all tasks; in mixed precision with the sample
+  Precision precision = Precision::fp64;
 };
 
 inline SyntheticMolecule timed_molecule(std::int64_t occupied, std::int64_t virtuals, int irreps = 1,
@@ -26,22 +28,28 @@ inline SyntheticMolecule timed_molecule(std::int64_t occupied, std::int64_t virt
   return {Reference::rhf, occupied, occupied, virtuals, virtuals, irreps, 8, 8, 1, uneven};
 }
 
+/// The same molecule with integrals from factors.
+inline SyntheticMolecule with_factors(SyntheticMolecule molecule, std::int64_t auxiliary) {
+  molecule.auxiliary = auxiliary;
+  return molecule;
+}
+
 inline std::string describe(const TimedRun& run) {
   return std::string(run.section) + ": " + std::to_string(run.molecule.occupied_alpha) + " and " +
          std::to_string(run.molecule.virtual_alpha) + " orbitals in " + std::to_string(run.molecule.irreps) +
-         " irreps, " + to_string(run.formulation) + ", " + std::to_string(run.gpus) + " GPUs, " +
-         std::to_string(run.ranks) + " ranks";
+         " irreps, " + to_string(run.formulation) + ", " + to_string(run.precision) + ", " + std::to_string(run.gpus) +
+         " GPUs, " + std::to_string(run.ranks) + " ranks";
 }
 
 /// The tasks of a molecule, for predictions with different machines.
 class PredictedTasks {
  public:
-  PredictedTasks(const TileSpace& tiles, SpinFormulation formulation)
-      : plan_(make_plan(retile(tiles, default_tiling(tiles, formulation, true)), formulation)),
-        problem_(problem_of(formulation)),
-        inspection_(plan_, problem_) {}
-  explicit PredictedTasks(const TimedRun& run)
-      : PredictedTasks(make_synthetic_source(run.molecule)->tiles(), run.formulation) {}
+  PredictedTasks(const SyntheticMolecule& molecule, SpinFormulation formulation, Precision precision = Precision::fp64)
+      : source_(make_synthetic_source(molecule)),
+        plan_(make_plan(retile(source_->tiles(), default_tiling(source_->tiles(), formulation, true)), formulation)),
+        problem_(problem_of(*source_, formulation)),
+        inspection_(plan_, problem_, precision) {}
+  explicit PredictedTasks(const TimedRun& run) : PredictedTasks(run.molecule, run.formulation, run.precision) {}
 
   const Inspection& inspection() const { return inspection_; }
   SpinFormulation formulation() const { return plan_.formulation; }
@@ -73,11 +81,13 @@ class PredictedTasks {
   }
 
  private:
-  static Problem problem_of(SpinFormulation formulation) {
+  static Problem problem_of(const TileSource& source, SpinFormulation formulation) {
     Problem problem;
     problem.formulation = formulation;
+    problem.right = &source;
     return problem;
   }
+  std::unique_ptr<TileSource> source_;
   Plan plan_;
   Problem problem_;
   Inspection inspection_;
@@ -96,6 +106,17 @@ inline std::vector<TimedRun> fitted_runs() {
           {section, timed_molecule(64, 256, 8), spin_adapted, 1, 1, 0, 1.66},
           {section, timed_molecule(48, 320, 8), spin_adapted, 1, 1, 0, 3.25},
           {section, timed_molecule(40, 240, 8), spin_adapted, 1, 1, 0, 1.52}};
+}
+
+/// The runs in mixed precision to which the numbers of its kernel were fitted: two in each form.
+inline std::vector<TimedRun> fitted_mixed_runs() {
+  using enum SpinFormulation;
+  const char* const section = "mixed precision";
+  constexpr Precision mixed = Precision::mixed;
+  return {{section, timed_molecule(40, 240), spin_orbital, 1, 1, 0, 10.30, mixed},
+          {section, timed_molecule(30, 180), spin_orbital, 1, 1, 0, 2.15, mixed},
+          {section, with_factors(timed_molecule(40, 360), 1200), spin_adapted, 1, 1, 0, 22.37, mixed},
+          {section, timed_molecule(40, 200), spin_adapted, 1, 1, 0, 3.46, mixed}};
 }
 
 /// Runs whose seconds of tasks no number of the model was fitted to.

@@ -106,12 +106,13 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     if (demand_.largest_task > limit_)
       throw UsageError("The panels of one task do not fit into the memory of the GPU; allow more --memory.");
     for (Device& device : devices_) set_up(device);
+    const auto slab_limit = [this](const Device& device) { return owned_slab_limit(bytes_of_slabs(device), demand_); };
+    if (devices_.size() > 1) return exchange_slabs(devices_, panels_->layout(), slab_limit);
     const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
       return reserve_for_owned_panels(device, bytes);
     };
-    if (devices_.size() > 1) return;
     exchange_ = std::make_unique<DeviceExchange>(devices_.front(), panels_->layout(), reserve_for_owned,
-                                                 owned_slab_limit(bytes_of_slabs(devices_.front()), demand_));
+                                                 slab_limit(devices_.front()));
   }
   PanelExchange* exchange() override { return exchange_.get(); }
   std::string name() const override { return precision_ == Precision::mixed ? "mixed-cuda" : "cuda"; }

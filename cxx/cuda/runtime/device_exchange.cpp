@@ -75,4 +75,31 @@ void DeviceExchange::close() {
   peers_.clear();
 }
 
+void exchange_slabs(std::span<Device> devices, const PanelLayout& panels,
+                    const std::function<std::int64_t(const Device&)>& slab_limit) {
+  if (devices.size() < 2 || !panels.has_factors()) return;
+  std::vector<int> numbers;
+  for (const Device& device : devices) {
+    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    for (const Device& peer : devices) {
+      if (!PeerMemory::enable_access(peer.number)) return;
+    }
+    numbers.push_back(static_cast<int>(numbers.size()));
+  }
+  const auto owners = std::make_shared<const PanelOwnerMap>(PanelOwnerMap::of_slabs(panels, numbers));
+  std::vector<PeerRange> owned;
+  for (const int n : numbers) {
+    const Device& device = devices[static_cast<std::size_t>(n)];
+    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    SlabCache& slabs = device.made_panels->slabs();
+    slabs.load_owned(owners->panels_of(n), slab_limit(device));
+    owned.push_back(slabs.owned_memory());
+  }
+  for (std::size_t n = 0; n < devices.size(); ++n) {
+    std::vector<PeerRange> of_peers = owned;
+    of_peers[n] = {};
+    devices[n].made_panels->slabs().set_peers({owners, std::move(of_peers)});
+  }
+}
+
 }  // namespace trifuse::gpu

@@ -1,6 +1,5 @@
 #include "cxx/cuda/runtime/peer_memory.hpp"
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -55,17 +54,11 @@ bool read_digits(const std::string& digits, PeerHandle& exported) {
   return true;
 }
 
-/// Lets the current device read memory of another device of this process. Returns false if it cannot.
-bool enable_peer_access(const void* memory) {
+/// The device of this process on which memory lies.
+int device_of(const void* memory) {
   cudaPointerAttributes attributes{};
-  int current = 0, possible = 0;
   TRIFUSE_CUDA(cudaPointerGetAttributes(&attributes, memory));
-  TRIFUSE_CUDA(cudaGetDevice(&current));
-  if (attributes.device == current) return true;
-  TRIFUSE_CUDA(cudaDeviceCanAccessPeer(&possible, current, attributes.device));
-  if (possible == 0) return false;
-  const cudaError_t code = cudaDeviceEnablePeerAccess(attributes.device, 0);
-  return granted(code) || code == cudaErrorPeerAccessAlreadyEnabled;
+  return attributes.device;
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ PeerMemory::PeerMemory(const std::string& handle) {
   if (!read_digits(handle, exported)) return;
   of_this_process_ = exported.process == this_process();
   if (of_this_process_) {
-    if (enable_peer_access(exported.memory)) memory_ = const_cast<void*>(exported.memory);
+    if (enable_access(device_of(exported.memory))) memory_ = const_cast<void*>(exported.memory);
   } else if (!granted(cudaIpcOpenMemHandle(&memory_, exported.ipc, cudaIpcMemLazyEnablePeerAccess))) {
     memory_ = nullptr;
   }
@@ -88,6 +81,20 @@ PeerMemory::PeerMemory(const std::string& handle) {
 
 PeerMemory::~PeerMemory() {
   if (memory_ != nullptr && !of_this_process_) static_cast<void>(cudaIpcCloseMemHandle(memory_));
+}
+
+bool PeerMemory::enable_access(int device) {
+  int current = 0, possible = 0;
+  TRIFUSE_CUDA(cudaGetDevice(&current));
+  if (device == current) return true;
+  TRIFUSE_CUDA(cudaDeviceCanAccessPeer(&possible, current, device));
+  if (possible == 0) return false;
+  const cudaError_t code = cudaDeviceEnablePeerAccess(device, 0);
+  return granted(code) || code == cudaErrorPeerAccessAlreadyEnabled;
+}
+
+bool PeerMemory::copy(std::byte* to, const std::byte* from, std::int64_t bytes, cudaStream_t stream) {
+  return granted(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream));
 }
 
 }  // namespace trifuse::gpu

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace trifuse::gpu {
@@ -20,6 +23,13 @@ class PeerMemory {
   ~PeerMemory();
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
+
+  /// Lets the current device read memory of another device of this process. Returns false if it cannot. `device`:
+  /// number of the other device; may be the current one.
+  static bool enable_access(int device);
+  /// Puts a copy from memory of a peer on `stream`. Returns false if the system refuses it. Throws DeviceError if the
+  /// current device has failed.
+  static bool copy(std::byte* to, const std::byte* from, std::int64_t bytes, cudaStream_t stream);
 
   /// The begin of the memory; null if it could not be opened.
   const std::byte* data() const { return static_cast<const std::byte*>(memory_); }

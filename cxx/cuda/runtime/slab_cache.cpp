@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "cxx/cuda/runtime/peer_memory.hpp"
+
 namespace trifuse::gpu {
 
 SlabCache::SlabCache(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t bytes)
@@ -46,18 +48,17 @@ SlabCache::Brought SlabCache::bring(std::span<const PanelKey> keys, cudaStream_t
 std::int64_t SlabCache::put(const SlabPlacement::Copy& copy, cudaStream_t stream) {
   const std::int64_t bytes = copy.shape.bytes();
   std::byte* const to = address(copy.to);
-  if (copy.peer != nullptr) {
-    TRIFUSE_CUDA(cudaMemcpyAsync(to, copy.peer, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream));
-  } else {
+  const bool from_peer = copy.peer != nullptr && PeerMemory::copy(to, copy.peer, bytes, stream);
+  if (!from_peer) {
     const Panel slab = host_.acquire(copy.key);
     ring_->send_rows(reinterpret_cast<double*>(to), slab.data, copy.shape.rows, copy.shape.length, copy.shape.stride(),
                      stream);
   }
   const std::lock_guard lock(mutex_);
-  ++(copy.peer != nullptr ? statistics_.from_peers : statistics_.sent);
-  if (copy.peer != nullptr) statistics_.peer_bytes += bytes;
+  ++(from_peer ? statistics_.from_peers : statistics_.sent);
+  if (from_peer) statistics_.peer_bytes += bytes;
   statistics_.max_bytes = std::max(statistics_.max_bytes, placement_.used());
-  return copy.peer != nullptr ? 0 : bytes;
+  return from_peer ? 0 : bytes;
 }
 
 SlabCache::Statistics SlabCache::statistics() const {

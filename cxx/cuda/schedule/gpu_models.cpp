@@ -8,8 +8,8 @@ namespace {
 
 constexpr double tera = 1e12, giga = 1e9;
 
-/// Shares of the FP16 peak. Hopper: 566 to 600 of 989 TF/s were measured; only other instructions reach the peak. For
-/// the B200, whose peak needs such instructions, too, the same share is assumed.
+/// Shares of the FP16 peak that m16n8k16 reaches. Hopper: 566 to 600 of 989 TF/s were measured; only other instructions
+/// reach the peak. For the B200, whose peak needs such instructions, too, the same share is assumed.
 constexpr double share_of_mma = 0.6, full = 1.0;
 /// Links: measured on an H200 for PCI Express 5; half of it for PCI Express 4.
 constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
@@ -23,25 +23,28 @@ constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
 // sparsity, an eighth of which is the FP16 rate without; 128 GB that the host uses, too. A copy reads and writes the
 // memory, so half of its rate is that of the link. Free memory was measured on an H200, an H100 and A100s. For other
 // models it is the memory that their drivers report, minus half a gigabyte.
-constexpr std::array models = {
-    GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, 138.5, 4.8 * tera,
-             pcie5},
-    GpuModel{"h100-pcie", "H100 PCIe", 114, 51.2 * tera, 25.6 * tera, 51.2 * tera, 756 * tera, share_of_mma, 78.5,
-             2.04 * tera, pcie5},
-    GpuModel{"h100", "H100", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, 78.5, 3.35 * tera,
-             pcie5},
-    GpuModel{"a100-40gb", "A100-SXM4-40GB", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full, 38.9,
-             1.555 * tera, pcie4},
-    GpuModel{"a100", "A100", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full, 78.5, 2.04 * tera, pcie4},
-    GpuModel{"b200", "B200", 148, 37 * tera, 37 * tera, 75 * tera, 2250 * tera, share_of_mma, 178, 8 * tera, pcie5},
-    GpuModel{"gb10", "GB10", 48, 0.48 * tera, 0.48 * tera, 31 * tera, 125 * tera, full, 110, 273 * giga, 136 * giga},
-    GpuModel{"l40s", "L40S", 142, 1.43 * tera, 1.43 * tera, 91.6 * tera, 362 * tera, full, 44.4, 864 * giga, pcie4},
-    GpuModel{"a6000", "RTX A6000", 84, 0.605 * tera, 0.605 * tera, 38.7 * tera, 154.8 * tera, full, 47.5, 768 * giga,
-             pcie4},
-    GpuModel{"rtx4090", "RTX 4090", 128, 1.29 * tera, 1.29 * tera, 82.6 * tera, 165.2 * tera, full, 23.5, 1008 * giga,
-             pcie4},
-    GpuModel{"rtx5090", "RTX 5090", 170, 1.64 * tera, 1.64 * tera, 104.8 * tera, 209.5 * tera, full, 31.3, 1792 * giga,
-             pcie5}};
+constexpr std::array models = {GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera,
+                                        share_of_mma, true, 138.5, 4.8 * tera, pcie5},
+                               GpuModel{"h100-pcie", "H100 PCIe", 114, 51.2 * tera, 25.6 * tera, 51.2 * tera,
+                                        756 * tera, share_of_mma, true, 78.5, 2.04 * tera, pcie5},
+                               GpuModel{"h100", "H100", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera,
+                                        share_of_mma, true, 78.5, 3.35 * tera, pcie5},
+                               GpuModel{"a100-40gb", "A100-SXM4-40GB", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera,
+                                        312 * tera, full, false, 38.9, 1.555 * tera, pcie4},
+                               GpuModel{"a100", "A100", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full,
+                                        false, 78.5, 2.04 * tera, pcie4},
+                               GpuModel{"b200", "B200", 148, 37 * tera, 37 * tera, 75 * tera, 2250 * tera, share_of_mma,
+                                        false, 178, 8 * tera, pcie5},
+                               GpuModel{"gb10", "GB10", 48, 0.48 * tera, 0.48 * tera, 31 * tera, 125 * tera, full,
+                                        false, 110, 273 * giga, 136 * giga},
+                               GpuModel{"l40s", "L40S", 142, 1.43 * tera, 1.43 * tera, 91.6 * tera, 362 * tera, full,
+                                        false, 44.4, 864 * giga, pcie4},
+                               GpuModel{"a6000", "RTX A6000", 84, 0.605 * tera, 0.605 * tera, 38.7 * tera, 154.8 * tera,
+                                        full, false, 47.5, 768 * giga, pcie4},
+                               GpuModel{"rtx4090", "RTX 4090", 128, 1.29 * tera, 1.29 * tera, 82.6 * tera, 165.2 * tera,
+                                        full, false, 23.5, 1008 * giga, pcie4},
+                               GpuModel{"rtx5090", "RTX 5090", 170, 1.64 * tera, 1.64 * tera, 104.8 * tera,
+                                        209.5 * tera, full, false, 31.3, 1792 * giga, pcie5}};
 
 }  // namespace
 
@@ -64,7 +67,7 @@ const GpuModel* gpu_model_of(std::string_view device_name) {
 KernelRates kernel_rates(const GpuModel& model) {
   const GpuModel& h200 = models.front();
   return {measured_in_double.spin_adapted * model.fp64_matrix / h200.fp64_matrix,
-          measured_in_mixed.spin_adapted * model.mixed_peak() / h200.mixed_peak()};
+          mixed_kernel(model).rate.spin_adapted * model.mixed_peak() / h200.mixed_peak()};
 }
 
 }  // namespace trifuse::gpu

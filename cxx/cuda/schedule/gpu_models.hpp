@@ -16,6 +16,7 @@ struct GpuModel {
   double fp32_vector;       ///< peak of ordinary FP32 instructions
   double half_matrix;       ///< peak of products of FP16 numbers with FP32 sums, without sparsity
   double half_share;        ///< fraction of `half_matrix` that the instruction m16n8k16 reaches
+  bool wgmma;               ///< true: the kernel in mixed precision is the one with the instruction wgmma
   double free_memory;       ///< free memory of a GPU that nobody uses, GiB
   double memory_rate;       ///< of the memory of the GPU, bytes per second
   double link;              ///< from the host to the GPU, bytes per second
@@ -39,11 +40,24 @@ struct KernelRates {
 };
 KernelRates kernel_rates(const GpuModel& model);
 
-/// Rates of the kernels on the H200 for products of nonzero numbers, operations per second. Fitted to measured runs,
-/// see drivers/docs/planning.md.
-struct MeasuredRates {
+/// A number for each spin formulation.
+struct PerFormulation {
   double spin_orbital, spin_adapted;
 };
-inline constexpr MeasuredRates measured_in_double{53.2e12, 49.4e12}, measured_in_mixed{145e12, 121e12};
+/// Rates of the kernels on the H200 for products of nonzero numbers, operations per second. Fitted to measured runs,
+/// see drivers/docs/planning.md.
+inline constexpr PerFormulation measured_in_double{53.2e12, 49.4e12};
+
+/// A kernel in mixed precision on the H200: rates of products, and seconds of a multiprocessor for a target of a CTA
+/// tile without products. The sources are in drivers/docs/planning.md.
+struct MixedKernelModel {
+  PerFormulation rate, target;
+};
+inline constexpr MixedKernelModel measured_with_wgmma{{194e12, 194e12}, {17.2e-6, 28.1e-6}},
+    measured_with_mma{{145e12, 121e12}, {16.3e-6, 17.5e-6}};
+/// The kernel in mixed precision that a model runs.
+constexpr const MixedKernelModel& mixed_kernel(const GpuModel& model) {
+  return model.wgmma ? measured_with_wgmma : measured_with_mma;
+}
 
 }  // namespace trifuse::gpu

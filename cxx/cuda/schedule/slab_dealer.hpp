@@ -9,6 +9,12 @@
 
 namespace trifuse::gpu {
 
+/// True if a GPU keeps a slab in its memory for its peers. `offset`: bytes of the slabs that it owns
+/// before this one, each rounded as Arena does. `bytes`: size of the slab. `limit`: most bytes that the GPU owns.
+inline bool owner_keeps(std::int64_t offset, std::int64_t bytes, std::int64_t limit) {
+  return offset + Arena::rounded(bytes) <= limit;
+}
+
 /// Deals slabs of factors to the GPUs of a host that exchange slabs. Each slab goes to the GPU that owns the fewest
 /// bytes so far; if there are several, to the first of them. So all GPUs own about the same amount.
 class SlabDealer {
@@ -18,7 +24,7 @@ class SlabDealer {
 
   struct Place {
     std::size_t gpu;      ///< number of the owner
-    std::int64_t offset;  ///< bytes of the slabs that the owner got before
+    std::int64_t offset;  ///< bytes of the slabs that the owner got before, each rounded as Arena does
   };
   /// Deals the next slab. `bytes`: its size.
   Place deal(std::int64_t bytes) {

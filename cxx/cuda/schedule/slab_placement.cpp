@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "cxx/cuda/schedule/slab_dealer.hpp"
+
 namespace trifuse::gpu {
 
 std::vector<SlabPlacement::Copy> SlabPlacement::own(std::span<const PanelName> slabs, std::int64_t limit) {
   std::vector<Copy> copies;
   for (const PanelName& name : slabs) {
     const SlabShape shape = shape_of(name.key);
-    const std::int64_t bytes = Arena::rounded(shape.bytes());
-    if (owned_bytes_ + bytes > limit) break;
+    if (!owner_keeps(owned_bytes_, shape.bytes(), limit)) break;
     copies.push_back({name.key, shape, {true, owned_bytes_}, nullptr});
     owned_.emplace(name.key, owned_bytes_);
-    owned_bytes_ += bytes;
+    owned_bytes_ += Arena::rounded(shape.bytes());
   }
   table_ = SlabTable(cache_bytes());
   return copies;
