@@ -187,7 +187,11 @@ Heartbeat::~Heartbeat() {
 }
 
 void Heartbeat::begin(const PulseEndpoint& listener, std::vector<std::string> hosts, double silence) {
-  if (socket_ < 0 || silence <= 0.0 || ::pipe2(wake_.data(), O_CLOEXEC) != 0) return;
+  if (socket_ >= 0 && silence <= 0.0) {
+    ::close(socket_);  // a job without a heartbeat has no port in the network
+    socket_ = -1;
+  }
+  if (socket_ < 0 || ::pipe2(wake_.data(), O_CLOEXEC) != 0) return;
   if (endpoint_.count > 0) watch_ = std::make_unique<Watch>(std::move(hosts), rank_, silence);
   // This thread blocks all signals. Other threads of the program handle them.
   sigset_t all{}, before{};

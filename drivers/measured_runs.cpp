@@ -170,7 +170,10 @@ std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& path
         expect_possible(run);
         static_cast<void>(run.molecule());
       }
-    } catch (const std::exception& error) {  // also from the parser, or about a missing entry or unsuitable tiles
+    } catch (const Json::exception&) {  // from the parser, or about a missing entry
+      throw InputError(
+          fmt::format("--measured {} is not a report of `trifuse run --json` or `trifuse bench --json`.", path));
+    } catch (const std::exception& error) {  // also about unsuitable tiles
       throw InputError(fmt::format(
           "--measured {} is not a report of `trifuse run --json` or `trifuse bench --json` ({}).", path, error.what()));
     }

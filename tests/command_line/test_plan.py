@@ -324,7 +324,9 @@ class Measured(PlanTest):
         for name, content in (("text", "seconds"), ("empty", ""), ("other", "{}"), ("list", "[1]"),
                               ("cores", self.report_of(WATER, "--threads", 1))):
             path = self.write(name, content)
-            self.assert_one_sentence(trifuse("plan", *SIZES, "--measured", path), 1, path)
+            result = trifuse("plan", *SIZES, "--measured", path)
+            self.assert_one_sentence(result, 1, path)
+            self.assertNotIn("exception", result.err)
         self.assert_one_sentence(trifuse("plan", *SIZES, "--measured", self.folder / "absent"), 1, "absent")
 
 

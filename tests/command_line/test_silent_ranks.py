@@ -4,6 +4,7 @@ import os
 import signal
 import time
 import unittest
+from pathlib import Path
 
 from launched_run import LaunchedRun
 from made_up_molecule import MadeUpMolecule
@@ -65,6 +66,13 @@ class SilentRanks(LaunchedRun):
         for other in set(range(self.RANKS)) - {rank}:
             self.assertEqual([line for line in said if f"Rank {other} on host" in line and "has not answered" in line], [])
 
+    @staticmethod
+    def udp_ports(process):
+        """The number of sockets of a process that have a UDP port."""
+        bound = {line.split()[9] for line in Path(f"/proc/{process}/net/udp").read_text().splitlines()[1:]}
+        files = [os.readlink(file) for file in Path(f"/proc/{process}/fd").iterdir()]
+        return sum(file == f"socket:[{inode}]" for file in files for inode in bound)
+
     def test_a_stopped_rank_is_named_until_it_is_back(self):
         self.stop_for_a_while(2)
 
@@ -83,6 +91,11 @@ class SilentRanks(LaunchedRun):
     def test_nobody_is_named_where_nobody_asks(self):
         self.begin("--journal", self.folder / "journal", **preloading(os.environ["TRIFUSE_TEST_NO_LOCKS"]), TRIFUSE_TEST_SLOW_RANK="1",
                    TRIFUSE_TEST_SLOW_SECONDS="5", TRIFUSE_SILENCE_SECONDS="0")
+        self.wait_for_table()
+        self.find_processes(self.RANKS)
+        # Ranks 0 and 1 listen on no port that rank 2 lacks. The MPI library may have ports.
+        ports = [self.udp_ports(process) for process in self.processes]
+        self.assertEqual(ports, [ports[2]] * self.RANKS)
         self.assertEqual([line for line in self.end() if "on host" in line], [])
 
 

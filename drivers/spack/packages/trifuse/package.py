@@ -64,7 +64,14 @@ class Trifuse(CMakePackage, CudaPackage):
     depends_on("globalarrays@5.8:", when="+globalarrays")
     depends_on("cuda@12:", when="+cuda")
 
-    for library in ("openblas", "intel-oneapi-mkl"):
+    for library in (
+        "amdblis",
+        "armpl-gcc",
+        "blis",
+        "intel-oneapi-mkl",
+        "nvpl-blas",
+        "openblas",
+    ):
         conflicts(f"^{library}+ilp64", msg="Trifuse needs a BLAS with 32-bit integers (LP64)")
     conflicts("%gcc@:11", msg="Trifuse is C++20 and needs GCC 12 or newer")
     conflicts("%clang@:14", msg="Trifuse is C++20 and needs Clang 15 or newer")
