@@ -54,7 +54,8 @@ suite() {
   log=build/$preset.log
   trifuse_say
   trifuse_say "== $preset"
-  if ! trifuse_build "$preset" "-DTRIFUSE_PYTHON=$TRIFUSE_PYTHON" -DTRIFUSE_COMPILE_IN_BATCHES=ON ${kernels[@]+"${kernels[@]}"}; then
+  if ! trifuse_build "$preset" "-DTRIFUSE_PYTHON=$TRIFUSE_PYTHON" -DTRIFUSE_COMPILE_IN_BATCHES=ON \
+    -DTRIFUSE_TESTS_BY_FOLDER=$by_folder ${kernels[@]+"${kernels[@]}"}; then
     result="DID NOT BUILD"
     failed=1
   else
@@ -69,9 +70,12 @@ suite() {
 # compiled for one kind of GPU only and hardly optimised, because no test would run them.
 without_gpu=()
 kernels=()
+# If all tests run, the C++ tests of a folder share a process. A process for each takes 30 ms more: a minute in all.
+by_folder=OFF
 if ! nvidia-smi -L >/dev/null 2>&1; then
   without_gpu=(-LE '^gpu$')
   kernels=(-DTRIFUSE_COMPILE_KERNELS_ONCE=ON)
+  (($#)) || by_folder=ON
   trifuse_say "No NVIDIA GPU here: the tests that need one (ctest -L gpu) are left out."
 fi
 suite development ${without_gpu[@]+"${without_gpu[@]}"} "$@"

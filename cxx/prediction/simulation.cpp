@@ -47,6 +47,7 @@ struct Process {
   int workers;
   double rate;
   double claimed = 0.0;  ///< time of the answer to its last claim; its threads claim one after another
+  bool begun = false, no_more_chunks = false;
 };
 
 struct Gpu {
@@ -117,13 +118,20 @@ class Simulator {
   Simulation run() {
     using Event = std::pair<double, std::size_t>;  // time at which a worker is free, and its number
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-    for (std::size_t w = 0; w < workers_.size(); ++w) events.emplace(0.0, w);
+    // The first worker of a process claims for all. The others wait for the answer, so a process without work costs one
+    // event.
+    for (std::size_t w = 0; w < workers_.size(); w += workers_of(w)) events.emplace(0.0, w);
     std::vector<double> core_end;
     while (!events.empty()) {
       const auto [now, w] = events.top();
       events.pop();
       const Worker& worker = workers_[w];
+      Process& process = processes_[worker.process];
       const std::optional<double> end = worker.gpu >= 0 ? on_gpu(worker, now) : on_cores(worker, now);
+      if (!process.begun && !process.no_more_chunks) {
+        for (std::size_t n = 1; n < workers_of(w); ++n) events.emplace(process.claimed, w + n);
+      }
+      process.begun = true;
       if (end) {
         events.emplace(*end, w);
       } else if (worker.gpu < 0) {
@@ -164,10 +172,16 @@ class Simulator {
     }
   }
 
+  /// Number of workers of the process that has worker `w`.
+  std::size_t workers_of(std::size_t w) const {
+    return static_cast<std::size_t>(processes_[workers_[w].process].workers);
+  }
+
   /// Claims the next chunks of a process. Sets `now` to the time at which the claim is answered.
   std::vector<WorkChunk> claim(Process& process, double& now) {
     const std::int64_t before = communicator_.calls();
     std::vector<WorkChunk> chunks = process.scheduler.next();
+    process.no_more_chunks = chunks.empty();
     const auto calls = static_cast<double>(communicator_.calls() - before);
     if (settings_.ranks.size() == 1) return chunks;  // a single rank needs no counter
     const double begin = std::max(now, counter_free_);
@@ -215,6 +229,8 @@ class Simulator {
   std::optional<double> on_gpu(const Worker& worker, double now) {
     Process& process = processes_[worker.process];
     if (process.next == process.batches.size()) {
+      // As in a run, a process does not ask again after an empty answer.
+      if (process.no_more_chunks) return std::nullopt;
       if (process.claimed > now) return process.claimed;  // waits for the claim of another worker
       const std::vector<WorkChunk> chunks = claim(process, now);
       if (chunks.empty()) return std::nullopt;

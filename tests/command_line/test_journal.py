@@ -38,6 +38,8 @@ def wait_until_asleep(process_id):
 
 
 class JournalTest(ProgramTest):
+    finished_runs = {}
+
     def setUp(self):
         super().setUp()
         self.source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
@@ -49,10 +51,13 @@ class JournalTest(ProgramTest):
         return ("run", self.source, "--journal", self.journal, "--json", self.report, *(options or SLOW_OPTIONS))
 
     def uninterrupted(self, *options):
-        """Energies and number of tasks of a run without journal."""
-        path = self.folder / "uninterrupted.json"
-        self.succeed("run", self.source, "--json", path, *(options or SLOW_OPTIONS))
-        return energies_as_text(path), read_report(path)["tasks"]["total"]
+        """Energies and number of tasks of a run without journal, which runs once for all tests with these options."""
+        options = options or SLOW_OPTIONS
+        if options not in self.finished_runs:
+            path = self.folder / "uninterrupted.json"
+            self.succeed("run", self.source, "--json", path, *options)
+            self.finished_runs[options] = energies_as_text(path), read_report(path)["tasks"]["total"]
+        return self.finished_runs[options]
 
     def start(self, *options):
         process = subprocess.Popen(command(*self.arguments(*options)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
