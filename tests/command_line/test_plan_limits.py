@@ -12,7 +12,7 @@ from trifuse_program import Outcome, ProgramTest, checked, command, environment,
 # Seconds, on a busy machine, and bytes of address space.
 SOON = 120
 MEMORY = 4_000_000 * 1024
-# The largest number of GPUs or ranks that `plan` accepts. A plan at the limit takes ten seconds with the sanitizers. They check the same
+# The largest number of GPUs or ranks that `plan` accepts. The sanitizers make a plan at the limit several times slower. They check the same
 # code with a hundredth of the limit; the other builds check time and memory at the limit.
 MOST = 2000 if sanitized() else 200000
 NOT_FINITE = re.compile(r"(?<![a-z])(nan|inf)(?![a-z])", re.IGNORECASE)
