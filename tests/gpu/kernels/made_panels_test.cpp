@@ -53,7 +53,8 @@ struct MakingDevice {
   MakingDevice(const Problem& problem, const TileSpace& tiles, std::int64_t slab_bytes, std::int64_t row_bytes)
       : store(problem, tiles),
         maker(std::make_shared<FactorPanelProvider>(
-            store, std::make_shared<UploadRing>(panel_demand(problem, tiles, fp64).slot), slab_bytes, row_bytes)),
+            store, std::make_shared<UploadRing>(panel_demand(problem, tiles, fp64).slot, fewest_panel_slots),
+            slab_bytes, row_bytes)),
         cache(tiles, problem.formulation, std::int64_t{1} << 26, {maker}) {}
 
   /// The numbers of a packed panel, which is made now unless it is in the cache.

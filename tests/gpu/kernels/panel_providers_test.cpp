@@ -32,7 +32,7 @@ class PanelProviders : public OnGpu {
   static std::shared_ptr<HostPanelProvider> host_provider(const PanelStore& store, const Problem& problem,
                                                           const Plan& plan) {
     const std::int64_t slot = panel_demand(problem, plan.tiles, formats[0]).slot;
-    return std::make_shared<HostPanelProvider>(store, std::make_shared<UploadRing>(slot));
+    return std::make_shared<HostPanelProvider>(store, std::make_shared<UploadRing>(slot, fewest_panel_slots));
   }
 
   /// The panels that a task reads, with operands in every format. Each name occurs once.
