@@ -202,6 +202,17 @@ TEST(DeviceBudget, IsDividedWithoutRest) {
   EXPECT_EQ(worker_count(140 * gib, worker), max_workers);
 }
 
+TEST(DeviceBudget, HasMorePinnedBuffersIfTheyAreASmallPart) {
+  PanelDemand demand{gib, 20 * gib, 32 * mib};
+  EXPECT_EQ(panel_slots(140 * gib, demand), most_panel_slots);
+  EXPECT_EQ(panel_slots(20 * gib, demand), 6) << "a hundredth of the budget";
+  EXPECT_EQ(panel_slots(gib, demand), fewest_panel_slots);
+  demand.all = 2560 * mib;
+  EXPECT_EQ(panel_slots(140 * gib, demand), 5) << "a sixteenth of the panels";
+  demand.all = gib;
+  EXPECT_EQ(panel_slots(140 * gib, demand), fewest_panel_slots);
+}
+
 TEST(Demand, OfFactorsIsAnUpperBoundOfWhatRightPanelsAreMadeFrom) {
   for_each_factored_problem([](const FactoredProblem& problem, const TileSpace& tiles) {
     const PanelLayout layout(problem.of_factors, tiles);
