@@ -61,6 +61,14 @@ __device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Con
   return any;
 }
 
+/// Gives products that vanish one k-step, with `threads` threads. The caller is number `thread` of them. Warps that
+/// multiply together start a product before the last one is added to the target. The compiler allows no exception to
+/// this order, so a product that vanishes multiplies zeros, see UnitSource.
+__device__ __forceinline__ void give_k_steps(KernelProduct* products, int count, int thread, int threads) {
+#pragma unroll 1
+  for (int n = thread; n < count; n += threads) products[n].k_steps = max(products[n].k_steps, 1);
+}
+
 /// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
 /// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
 template <SpinFormulation formulation, typename Config, typename Synchronise>
@@ -84,12 +92,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
       parameters.vvoo + std::size_t{task_number} * static_cast<unsigned>(parameters.sets * parameters.vvoo_per_set),
       parameters.sets * parameters.vvoo_per_set * static_cast<int>(sizeof(double*)), thread, threads);
   synchronise();
-  if constexpr (Config::group_warps > 1) {
-    // Warps that multiply together start a product before the last one is added to the target. The compiler allows no
-    // exception to this order, so a product that vanishes multiplies zeros, see UnitSource.
-#pragma unroll 1
-    for (int n = thread; n < products; n += threads) data.products[n].k_steps = max(data.products[n].k_steps, 1);
-  }
+  if constexpr (Config::group_warps > 1) give_k_steps(data.products, products, thread, threads);
   const TaskData& task = data.task;
   const int size_a = cta_extent<Config>(data.cta_tile, 0), size_b = cta_extent<Config>(data.cta_tile, 1);
   const int particles = size_a + size_b + cta_extent<Config>(data.cta_tile, 2);

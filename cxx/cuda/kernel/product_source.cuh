@@ -170,7 +170,7 @@ struct UnitTable {
   }
 };
 
-/// The unit that stands for all units of a product that vanishes, see gather_cta_tile_data().
+/// The unit that stands for all units of a product that vanishes, see give_k_steps().
 template <typename Precision>
 __device__ const ulonglong2 unit_of_zeros[Precision::block_bytes / sizeof(ulonglong2)] = {};
 

@@ -59,8 +59,9 @@ struct PanelDemand {
 /// Computes the demand. `tiles`: the tiles of the panels. `format`: the format of the operands.
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 
-/// Returns the number of pinned buffers. Panels wait in them while a kernel runs. There are more than a few if they take
-/// at most a hundredth of the budget and a sixteenth of the memory of all panels: pinned memory takes time to allocate.
+/// Returns the number of pinned buffers. Panels wait in them while a kernel runs. There are more than a few if they
+/// take at most a hundredth of the budget and a sixteenth of the memory of all panels: pinned memory takes time to
+/// allocate.
 std::int64_t panel_slots(std::int64_t budget, const PanelDemand& demand);
 
 /// Returns the memory for slabs of factors: all of them if they fit into half of the memory beside workers and buffers.
