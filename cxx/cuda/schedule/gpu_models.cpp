@@ -23,28 +23,30 @@ constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
 // sparsity, an eighth of which is the FP16 rate without; 128 GB that the host uses, too. A copy reads and writes the
 // memory, so half of its rate is that of the link. Free memory was measured on an H200, an H100 and A100s. For other
 // models it is the memory that their drivers report, minus half a gigabyte.
-constexpr std::array models = {GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera,
-                                        share_of_mma, true, 138.5, 4.8 * tera, pcie5},
-                               GpuModel{"h100-pcie", "H100 PCIe", 114, 51.2 * tera, 25.6 * tera, 51.2 * tera,
-                                        756 * tera, share_of_mma, true, 78.5, 2.04 * tera, pcie5},
-                               GpuModel{"h100", "H100", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera,
-                                        share_of_mma, true, 78.5, 3.35 * tera, pcie5},
-                               GpuModel{"a100-40gb", "A100-SXM4-40GB", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera,
-                                        312 * tera, full, false, 38.9, 1.555 * tera, pcie4},
-                               GpuModel{"a100", "A100", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full,
-                                        false, 78.5, 2.04 * tera, pcie4},
-                               GpuModel{"b200", "B200", 148, 37 * tera, 37 * tera, 75 * tera, 2250 * tera, share_of_mma,
-                                        false, 178, 8 * tera, pcie5},
-                               GpuModel{"gb10", "GB10", 48, 0.48 * tera, 0.48 * tera, 31 * tera, 125 * tera, full,
-                                        false, 110, 273 * giga, 136 * giga},
-                               GpuModel{"l40s", "L40S", 142, 1.43 * tera, 1.43 * tera, 91.6 * tera, 362 * tera, full,
-                                        false, 44.4, 864 * giga, pcie4},
-                               GpuModel{"a6000", "RTX A6000", 84, 0.605 * tera, 0.605 * tera, 38.7 * tera, 154.8 * tera,
-                                        full, false, 47.5, 768 * giga, pcie4},
-                               GpuModel{"rtx4090", "RTX 4090", 128, 1.29 * tera, 1.29 * tera, 82.6 * tera, 165.2 * tera,
-                                        full, false, 23.5, 1008 * giga, pcie4},
-                               GpuModel{"rtx5090", "RTX 5090", 170, 1.64 * tera, 1.64 * tera, 104.8 * tera,
-                                        209.5 * tera, full, false, 31.3, 1792 * giga, pcie5}};
+constexpr std::array models = {
+    GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, true, 138.5,
+             4.8 * tera, pcie5},
+    GpuModel{"h100-pcie", "H100 PCIe", 114, 51.2 * tera, 25.6 * tera, 51.2 * tera, 756 * tera, share_of_mma, true, 78.5,
+             2.04 * tera, pcie5},
+    GpuModel{"h100", "H100", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, true, 78.5,
+             3.35 * tera, pcie5},
+    GpuModel{"a100-40gb", "A100-SXM4-40GB", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full, false, 38.9,
+             1.555 * tera, pcie4},
+    GpuModel{"a100", "A100", 108, 19.5 * tera, 9.7 * tera, 19.5 * tera, 312 * tera, full, false, 78.5, 2.04 * tera,
+             pcie4},
+    GpuModel{"b200", "B200", 148, 37 * tera, 37 * tera, 75 * tera, 2250 * tera, share_of_mma, false, 178, 8 * tera,
+             pcie5},
+    GpuModel{"gb10", "GB10", 48, 0.48 * tera, 0.48 * tera, 31 * tera, 125 * tera, full, false, 110, 273 * giga,
+             136 * giga},
+    GpuModel{"l40s", "L40S", 142, 1.43 * tera, 1.43 * tera, 91.6 * tera, 362 * tera, full, false, 44.4, 864 * giga,
+             pcie4},
+    GpuModel{"a6000", "RTX A6000", 84, 0.605 * tera, 0.605 * tera, 38.7 * tera, 154.8 * tera, full, false, 47.5,
+             768 * giga, pcie4},
+    GpuModel{"rtx4090", "RTX 4090", 128, 1.29 * tera, 1.29 * tera, 82.6 * tera, 165.2 * tera, full, false, 23.5,
+             1008 * giga, pcie4},
+    GpuModel{"rtx5090", "RTX 5090", 170, 1.64 * tera, 1.64 * tera, 104.8 * tera, 209.5 * tera, full, false, 31.3,
+             1792 * giga, pcie5},
+};
 
 }  // namespace
 
