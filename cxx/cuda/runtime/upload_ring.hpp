@@ -9,7 +9,7 @@
 namespace trifuse::gpu {
 
 /// A ring of pinned buffers through which operands go from the host's memory to a device. Small copies share a buffer.
-/// Packing may wait until a kernel ends. Meanwhile copies go on, as long as there are free buffers.
+/// Packing may wait until a kernel ends. Meanwhile copies go on while buffers are free.
 ///
 /// One worker at a time may use a ring, always with the same stream. It may change the stream when all work on the old
 /// one has ended.
