@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +24,27 @@ __device__ __forceinline__ float with_changed_sign(float x, unsigned sign_bit) {
 template <int... n, typename Function>
 __device__ __forceinline__ void for_each_constant(std::integer_sequence<int, n...>, Function function) {
   (function(std::integral_constant<int, n>{}), ...);
+}
+
+/// The value of a linear map for a lane: the XOR of those columns [bit] whose bit is set in the lane's number.
+template <std::array<unsigned, lane_bits> columns>
+__device__ __forceinline__ unsigned linear_in_lane(unsigned lane) {
+  constexpr int distances = 2 * lane_bits - 1;
+  unsigned value = 0;
+  // Bits that move equally far are moved together.
+  for_each_constant(std::make_integer_sequence<int, distances>{}, [&](auto n) {
+    constexpr int left = n.value - (lane_bits - 1);
+    constexpr auto moved = [] {
+      unsigned bits = 0;
+      for (int b = 0; b < lane_bits; ++b) {
+        if (b + left >= 0) bits |= columns[static_cast<std::size_t>(b)] & 1u << (b + left);
+      }
+      return bits;
+    };
+    constexpr unsigned mask = moved();
+    if constexpr (mask != 0) value ^= (left < 0 ? lane >> -left : lane << left) & mask;
+  });
+  return value;
 }
 
 /// The accumulators of a warp: the elements of one target in its warp tile. They stay in registers from the first
@@ -103,10 +126,15 @@ struct Accumulators {
     constexpr bool first_is_local = change.first_round_is_local();
     constexpr bool exchanges_pairs = change.exchanges_pairs();
     const Accumulators before = *this;
-    const int given = change.given(lane), stored = change.stored(lane);
+    const auto of_lane = static_cast<unsigned>(lane);
+    const auto given = static_cast<int>(linear_in_lane<change.given_columns()>(of_lane)),
+               stored = static_cast<int>(linear_in_lane<change.stored_columns()>(of_lane));
     int source[rounds];
-#pragma unroll
-    for (int t = 0; t < rounds; ++t) source[t] = change.source_lane(lane, t);
+    source[0] = static_cast<int>(linear_in_lane<change.source_columns()>(of_lane));
+    for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {
+      constexpr int of_round = change.source_lane(0, t.value);
+      source[t.value] = source[0] ^ of_round;
+    });
     for_each_constant(std::make_integer_sequence<int, 4 * fragments / rounds>{}, [&](auto group) {
       Number moving[rounds];
       for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {

@@ -183,4 +183,66 @@ struct VvooPart {
   }
 };
 
+/// The vvoo blocks of particle x of the t1 or f_ov factor, as floats in shared memory. One of the other two particles is
+/// the fast one: b, or a beside b. Values that a lane reads together are contiguous, four at a time:
+///
+///     [y, fast / F, slow, fast % F / 4, h1, h2, fast % 4]    F: values of the fast particle in a warp tile
+template <typename Config, int x>
+struct FloatVvoo {
+  static constexpr int vector = 4, column = hole_block * hole_block;
+  /// Positions 0..2 of the fast and of the slow particle.
+  static constexpr int fast = x == 1 ? 0 : 1, slow = x == 2 ? 0 : 2;
+  /// Vectors of the fast particle in a warp tile. Floats from one value of the slow particle to the next.
+  static constexpr int warp_vectors = Config::warp_tile(fast) / vector, slow_stride = warp_vectors * vector * column;
+
+  /// Loads all blocks of a set of disconnected factors with `threads` threads. The caller is number `thread` of them.
+  /// `to`: the first block of all in shared memory. Particles beyond the end of an orbital tile become zeros.
+  template <int threads>
+  static __device__ __forceinline__ void load(const CtaTileData<SpinFormulation::spin_orbital, Config>& data, int set,
+                                              char* to, int thread) {
+    static_assert(threads % column == 0);
+    static_assert(Config::warps == 2 * Config::group_warps, "an extent of a CTA tile is one or two of a warp group");
+    const VvooPart<Config> part(data, x);
+    const CtaTile& cta_tile = data.cta_tile;
+    const int slow_extent = cta_extent<Config>(cta_tile, slow);
+    const int vectors = cta_extent<Config>(cta_tile, fast) * slow_extent * (column / vector);
+    const int fast_count = data.task.extent[fast] - cta_tile.particle[fast],
+              slow_count = data.task.extent[slow] - cta_tile.particle[slow];
+    const int row = data.task.extent[second_other(x)] * column;
+    const int fast_step = fast < slow ? row : column, slow_step = fast < slow ? column : row;
+#pragma unroll 1
+    for (int y = 0; y < 3; ++y) {
+      const double* const from =
+          part.row(data, data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y], y, 0) + thread % column;
+      // `part` counts bytes of doubles.
+      auto* const block = reinterpret_cast<float4*>(to + (part.offset + y * part.y_stride) / 2);
+#pragma unroll 1
+      for (int first = thread; first < vectors; first += at_once * threads) {
+        double values[at_once][vector];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          const int particles = (first + i * threads) / column, rest = particles / warp_vectors;
+          const int warp_tile = slow_extent == vector ? rest / vector : rest / (2 * vector);
+          const int n_slow = rest - warp_tile * slow_extent,
+                    n_fast = (warp_tile * warp_vectors + particles % warp_vectors) * vector;
+          // A vector beyond the end of the block is a particle beyond the end of the CTA tile.
+          const int count = n_slow < slow_count ? fast_count - n_fast : 0, at = n_slow * slow_step + n_fast * fast_step;
+#pragma unroll
+          for (int f = 0; f < vector; ++f) values[i][f] = f < count ? __ldg(from + at + f * fast_step) : 0.0;
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          if (first + i * threads >= vectors) break;
+          block[first + i * threads] =
+              make_float4(static_cast<float>(values[i][0]), static_cast<float>(values[i][1]),
+                          static_cast<float>(values[i][2]), static_cast<float>(values[i][3]));
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int at_once = 2;  ///< vectors whose loads are under way
+};
+
 }  // namespace trifuse::gpu

@@ -10,23 +10,33 @@ namespace trifuse::gpu {
 namespace {
 
 /// One thread block for each task. Thread t adds up the sums of CTA tiles t, t + 256, ...; then the threads' sums are
-/// added in pairs. So the order is always the same.
+/// added in pairs. So the order is always the same. The sums of several CTA tiles are loaded at a time.
 constexpr int sum_threads = 256;
 
-template <int sums>
-__global__ void task_sums(KernelParameters parameters, int warps, double* out) {
+template <int sums, int warps>
+__global__ void task_sums(KernelParameters parameters, double* out) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *parameters.next_cta_tile = 0;  // for the next launch
   __shared__ double part[sums][sum_threads];
   const TaskData& task = parameters.tasks[blockIdx.x];
   const int thread = static_cast<int>(threadIdx.x);
   for (int w = 0; w < parameters.omega2_count; ++w) {
     double sum[sums] = {};
-    for (std::int64_t n = thread; n < task.cta_tiles; n += sum_threads) {
-      const double* of_tile =
-          parameters.warp_sums + ((task.first_cta_tile + n) * parameters.omega2_count + w) * warps * sums;
-      for (int warp = 0; warp < warps; ++warp) {
+    constexpr int at_once = 64 / (sums * warps);
+    for (std::int64_t first = thread; first < task.cta_tiles; first += sum_threads * at_once) {
+      double of_warps[at_once][warps * sums] = {};
 #pragma unroll
-        for (int s = 0; s < sums; ++s) sum[s] += of_tile[warp * sums + s];
+      for (int i = 0; i < at_once; ++i) {
+        const std::int64_t n = first + i * sum_threads;
+        if (n >= task.cta_tiles) break;
+        const double* from =
+            parameters.warp_sums + ((task.first_cta_tile + n) * parameters.omega2_count + w) * warps * sums;
+#pragma unroll
+        for (int m = 0; m < warps * sums; ++m) of_warps[i][m] = from[m];
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+#pragma unroll
+        for (int m = 0; m < warps * sums; ++m) sum[m % sums] += of_warps[i][m];
       }
     }
 #pragma unroll
@@ -87,12 +97,12 @@ void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, i
                                 static_cast<std::size_t>(kernel.memory(formulation).dynamic_shared), stream));
 }
 
-void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int warps, int tasks,
-                      double* out, cudaStream_t stream) {
+void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int tasks, double* out,
+                      cudaStream_t stream) {
   if (formulation == SpinFormulation::spin_adapted) {
-    task_sums<spin_adapted_sums><<<tasks, sum_threads, 0, stream>>>(parameters, warps, out);
+    task_sums<spin_adapted_sums, math_warps><<<tasks, sum_threads, 0, stream>>>(parameters, out);
   } else {
-    task_sums<spin_orbital_sums><<<tasks, sum_threads, 0, stream>>>(parameters, warps, out);
+    task_sums<spin_orbital_sums, math_warps><<<tasks, sum_threads, 0, stream>>>(parameters, out);
   }
   TRIFUSE_CUDA(cudaGetLastError());
 }

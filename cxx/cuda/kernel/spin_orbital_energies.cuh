@@ -72,6 +72,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   struct VvooValues {
     static constexpr int u = first_other(x), w = second_other(x), h1 = first_other(y), h2 = second_other(y);
     static constexpr int column = hole_block * hole_block;
+    /// The particle of which a lane reads several values together, see FloatVvoo.
+    static constexpr int fast = FloatVvoo<Config, x>::fast, slow = FloatVvoo<Config, x>::slow;
     const SpinOrbitalEnergies& epilogue;
     const Vvoo* first;
     int row;
@@ -80,26 +82,57 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         : epilogue(owner) {
       const auto& elements = epilogue.elements_;
       const CtaTile& cta_tile = elements.data.cta_tile;
-      if constexpr (Config::staging == Staging::bulk) {
+      const int holes = elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
+      if constexpr (Config::converts_vvoo) {
+        // VvooPart counts bytes of doubles.
+        const VvooPart<Config> part(elements.data, x);
+        constexpr int values = Config::warp_tile(fast);
+        row = FloatVvoo<Config, x>::slow_stride;
+        first = reinterpret_cast<const Vvoo*>(vvoo + (part.offset + y * part.y_stride) / 2) +
+                ((elements.first[fast] - cta_tile.particle[fast]) / values * cta_extent<Config>(cta_tile, slow) +
+                 elements.first[slow] - cta_tile.particle[slow]) *
+                    row +
+                holes * FloatVvoo<Config, x>::vector;
+        return;
+      } else if constexpr (Config::staging == Staging::bulk) {
         const VvooPart<Config> part(elements.data, x);
         row = cta_extent<Config>(cta_tile, w) * column;
-        // `part` counts bytes of doubles.
-        constexpr int smaller = static_cast<int>(sizeof(double) / sizeof(Vvoo));
-        first = reinterpret_cast<const Vvoo*>(vvoo + (part.offset + y * part.y_stride) / smaller) +
+        first = reinterpret_cast<const Vvoo*>(vvoo + part.offset + y * part.y_stride) +
                 (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
       } else {
         row = elements.data.task.extent[w] * column;
         first =
             elements.data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y] + epilogue.vvoo_offset(h1, h2, u, w, 0, 0);
       }
-      first += elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
+      first += holes;
     }
     __device__ __forceinline__ Number at(int n_u, int n_w) const {
-      if constexpr (Config::staging == Staging::bulk) {
+      if constexpr (Config::converts_vvoo) {
+        constexpr int vector = FloatVvoo<Config, x>::vector;
+        const int n_fast = fast == u ? n_u : n_w, n_slow = fast == u ? n_w : n_u;
+        return first[n_slow * FloatVvoo<Config, x>::slow_stride + n_fast / vector * vector * column + n_fast % vector];
+      } else if constexpr (Config::staging == Staging::bulk) {
         return first[n_u * row + n_w * column];
       } else {
         return static_cast<Number>(__ldg(first + epilogue.elements_.tile_particle(u, n_u) * row +
                                          epilogue.elements_.tile_particle(w, n_w) * column));
+      }
+    }
+    /// The values of a slice for one value of the other particle. `first_b`: first value of b in the slice. Neither x
+    /// is b.
+    __device__ __forceinline__ void read(int n_other, int first_b, Number (&to)[slice_b]) const {
+      if constexpr (Config::converts_vvoo) {
+        constexpr int vector = FloatVvoo<Config, x>::vector;
+        static_assert(fast == 1 && slice_b % vector == 0);
+#pragma unroll
+        for (int n = 0; n < slice_b; n += vector) {
+          const float4 read = *reinterpret_cast<const float4*>(
+              first + n_other * FloatVvoo<Config, x>::slow_stride + (first_b + n) * column);
+          to[n] = read.x, to[n + 1] = read.y, to[n + 2] = read.z, to[n + 3] = read.w;
+        }
+      } else {
+#pragma unroll
+        for (int n = 0; n < slice_b; ++n) to[n] = x == 0 ? at(first_b + n, n_other) : at(n_other, first_b + n);
       }
     }
   };
@@ -298,14 +331,18 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   template <int y>
   __device__ __forceinline__ Number ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
     const VvooValues<0, y> bc(*this, vvoo, set, half);
+    Number v_bc[Config::warp_tile_c][slice_b];
+#pragma unroll
+    for (int c = 0; c < Config::warp_tile_c; ++c) bc.read(c, first_b, v_bc[c]);
     Number sum = 0;
-    for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
+    for_slice([&](int b, int c) { sum += v_bc[c][b] * over_a[b][c]; });
     return alone_sign(0, y) * sum;
   }
   template <int y>
   __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab,
                                                  const OvFactors<y>& factors, int a, int first_b, Slice& sum) const {
-    Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
+    Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c], v_ab[slice_b];
+    ab.read(a, first_b, v_ab);
 #pragma unroll
     for (int c = 0; c < Config::warp_tile_c; ++c) {
       of_c[c] = factors.c(c);
@@ -313,11 +350,11 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
 #pragma unroll
     for (int b = 0; b < slice_b; ++b) {
-      const Number of_b = factors.b(b), v_ab = ab.at(a, first_b + b);
+      const Number of_b = factors.b(b);
 #pragma unroll
       for (int c = 0; c < Config::warp_tile_c; ++c) {
         sum[b][c] += of_b * v_ac[c];
-        sum[b][c] += of_c[c] * v_ab;
+        sum[b][c] += of_c[c] * v_ab[b];
       }
     }
   }

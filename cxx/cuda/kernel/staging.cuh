@@ -16,39 +16,27 @@ namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
 
-/// True if the epilogue reads the vvoo blocks in shared memory as floats. They come as doubles.
-template <SpinFormulation formulation, typename Config>
-inline constexpr bool converts_vvoo = std::is_same_v<ElementNumber<formulation, Config>, float>;
-
-/// The barrier of vvoo blocks that are converted after they have come.
-template <bool converts>
-struct RawVvoo {};
-template <>
-struct RawVvoo<true> {
-  alignas(8) std::uint64_t vvoo_raw;
-};
-
-/// True if a warp of its own loads the vvoo blocks, so that the scheduler can take the next CTA tile meanwhile. The
-/// kernels in double precision take so long for a CTA tile that the scheduler can do both.
+/// Warps of their own that load the vvoo blocks, so that the scheduler can take the next CTA tile meanwhile. The kernels
+/// in double precision take so long for a CTA tile that the scheduler can do both.
 template <typename Config>
-inline constexpr bool has_vvoo_warp = Config::group_warps > 1;
+inline constexpr int vvoo_warps = Config::group_warps > 1 ? 2 : 0;
 
 /// Barriers and CTA tiles in shared memory. The CTA tiles are a ring, so that the producer and the scheduler can begin
 /// the next one early.
 template <SpinFormulation formulation, typename Config>
-struct BulkShared : RawVvoo<converts_vvoo<formulation, Config>> {
+struct BulkShared {
   static constexpr int ring_slots = Config::group_warps > 1 ? 3 : 2;
   alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
-      tile_empty[ring_slots], vvoo_full, vvoo_empty;
+      tile_empty[ring_slots], vvoo_full[Config::vvoo_slots], vvoo_empty[Config::vvoo_slots];
   CtaTileData<formulation, Config> cta_tiles[ring_slots];
 };
 
 template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Bulk staging has two or three warps besides the math warps. The producer loads operands, up to `stages` k-tiles
-/// ahead, across products, targets and CTA tiles. The scheduler gets the next CTA tile. It, or a warp of its own (see
-/// has_vvoo_warp), loads the vvoo blocks of the epilogue.
+/// Bulk staging has two to four warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead,
+/// across products, targets and CTA tiles. The scheduler gets the next CTA tile. It, or warps of their own (see
+/// vvoo_warps), load the vvoo blocks of the epilogue.
 template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
@@ -60,7 +48,7 @@ class Stages<formulation, Config, Staging::bulk> {
   __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
-    if constexpr (formulation == SpinFormulation::spin_orbital) {
+    if constexpr (formulation == SpinFormulation::spin_orbital && !Config::converts_vvoo) {
       // Memory beyond the end of an orbital tile is never filled. It must hold numbers, because they are multiplied
       // by 0.
       for (int n = thread_number(); n < Config::vvoo_bytes / 8; n += Config::threads) {
@@ -78,15 +66,12 @@ class Stages<formulation, Config, Staging::bulk> {
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
         at(shared.tile_empty[s])
-            .initialise(((has_vvoo_warp<Config> ? 2 : 1) + Config::warps) * 32);  // all but the scheduler
+            .initialise((1 + vvoo_warps<Config> + Config::warps) * 32);  // all but the scheduler
       }
-      if constexpr (converts_vvoo<formulation, Config>) {
-        at(shared.vvoo_raw).initialise(1);
-        at(shared.vvoo_full).initialise(32);
-      } else {
-        at(shared.vvoo_full).initialise(1);
+      for (int s = 0; s < Config::vvoo_slots; ++s) {
+        at(shared.vvoo_full[s]).initialise(Config::converts_vvoo ? 32 * vvoo_warps<Config> : 1);
+        at(shared.vvoo_empty[s]).initialise(Config::warps * 32);
       }
-      at(shared.vvoo_empty).initialise(Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
 #endif
@@ -116,16 +101,13 @@ class Stages<formulation, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the warp that loads vvoo blocks: loads those of a set of disconnected factors as soon as the math warps have
-  /// released the blocks before.
+  /// For the warps that load vvoo blocks: loads those of a set of disconnected factors as soon as the math warps have
+  /// released earlier blocks.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
-    if constexpr (converts_vvoo<formulation, Config>) {
-      copy_vvoo(data, set, at(shared_.vvoo_raw));
-      at(shared_.vvoo_raw).wait((vvoo_ & 1) ^ 1);
-      convert_vvoo();
-      at(shared_.vvoo_full).arrive();
+    if constexpr (Config::converts_vvoo) {
+      convert_vvoo(data, set);
     } else {
-      copy_vvoo(data, set, at(shared_.vvoo_full));
+      copy_vvoo(data, set);
     }
   }
 
@@ -177,14 +159,15 @@ class Stages<formulation, Config, Staging::bulk> {
     return shared_.cta_tiles[tile_slot()];
   }
 
-  /// For the math warps: waits for the vvoo blocks of the next set, see VvooPart. They stay valid until release_vvoo().
+  /// For the math warps: waits for the vvoo blocks of the next set, see VvooPart and FloatVvoo. They stay valid until
+  /// release_vvoo().
   __device__ __forceinline__ const char* acquire_vvoo() {
-    at(shared_.vvoo_full).wait(vvoo_ & 1);
-    ++vvoo_;
-    return storage_ + vvoo_at;
+    at(shared_.vvoo_full[vvoo_slot()]).wait(vvoo_round());
+    return storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
   }
   __device__ __forceinline__ void release_vvoo() {
-    at(shared_.vvoo_empty).arrive();
+    at(shared_.vvoo_empty[vvoo_slot()]).arrive();
+    ++vvoo_;
   }
 
   /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
@@ -261,10 +244,11 @@ class Stages<formulation, Config, Staging::bulk> {
   /// Bytes from the begin of a stage to the scales, if warps multiply together.
   static constexpr int scales_at = Config::stage_bytes - 128;
 
-  /// Starts the copies of load_vvoo(). `full`: the barrier that counts their bytes.
-  __device__ __forceinline__ void copy_vvoo(const Data& data, int set, Barrier full) {
+  /// load_vvoo() for blocks that are read as doubles.
+  __device__ __forceinline__ void copy_vvoo(const Data& data, int set) {
     const int lane = lane_number();
-    at(shared_.vvoo_empty).wait((vvoo_ & 1) ^ 1);
+    const Barrier full = at(shared_.vvoo_full[0]);
+    at(shared_.vvoo_empty[0]).wait((vvoo_ & 1) ^ 1);
     ++vvoo_;
     if (lane == 0) {
       int bytes = 0;
@@ -288,28 +272,18 @@ class Stages<formulation, Config, Staging::bulk> {
       }
     }
   }
-  /// Turns the vvoo blocks in shared memory into floats, with one warp. Memory beyond the end of an orbital tile holds
-  /// bits of older numbers. They become finite numbers, because they are multiplied by 0.
-  __device__ __forceinline__ void convert_vvoo() {
-    constexpr int at_once = 8, doubles = Config::vvoo_bytes / static_cast<int>(sizeof(double));
-    static_assert(doubles % (32 * at_once) == 0);
-    const int lane = lane_number();
-    const auto* const from = reinterpret_cast<const double*>(storage_ + vvoo_at);
-    auto* const to = reinterpret_cast<float*>(storage_ + vvoo_at);
-#pragma unroll 1
-    for (int first = lane; first < doubles; first += 32 * at_once) {
-      float x[at_once];
-#pragma unroll
-      for (int n = 0; n < at_once; ++n) x[n] = static_cast<float>(from[first + n * 32]);
-      __syncwarp();
-#pragma unroll
-      for (int n = 0; n < at_once; ++n) to[first + n * 32] = isfinite(x[n]) ? x[n] : 0.0f;
-      __syncwarp();
-    }
-    // The next blocks arrive by bulk copies at the same addresses.
-#if __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
+
+  /// load_vvoo() for blocks that are read as floats.
+  __device__ __forceinline__ void convert_vvoo(const Data& data, int set) {
+    at(shared_.vvoo_empty[vvoo_slot()]).wait(vvoo_round() ^ 1);
+    char* const to = storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
+    constexpr int threads = 32 * vvoo_warps<Config>;
+    const int thread = thread_number() % threads;
+    FloatVvoo<Config, 0>::template load<threads>(data, set, to, thread);
+    FloatVvoo<Config, 1>::template load<threads>(data, set, to, thread);
+    FloatVvoo<Config, 2>::template load<threads>(data, set, to, thread);
+    at(shared_.vvoo_full[vvoo_slot()]).arrive();
+    ++vvoo_;
   }
 
   static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
@@ -318,6 +292,12 @@ class Stages<formulation, Config, Staging::bulk> {
     return {shared_address(&barrier)};
   }
 
+  __device__ __forceinline__ unsigned vvoo_slot() const {
+    return vvoo_ % Config::vvoo_slots;
+  }
+  __device__ __forceinline__ unsigned vvoo_round() const {
+    return vvoo_ / Config::vvoo_slots & 1;
+  }
   __device__ __forceinline__ unsigned tile_slot() const {
     return cta_tiles_ % Shared::ring_slots;
   }

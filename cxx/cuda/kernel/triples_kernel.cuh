@@ -23,10 +23,10 @@
 ///     8         producer: loads the operands of all products                 -
 ///     9         scheduler: takes CTA tiles; loads the vvoo blocks of         -
 ///               the epilogue if it reads them (Epilogue::reads_vvoo)
-///     10        loads the vvoo blocks in place of the scheduler if warps     -
-///               multiply together (has_vvoo_warp), else idle
-///     11        idle: it completes the group of four warps that gives        -
-///               up registers together
+///     10, 11    load the vvoo blocks in place of the scheduler if warps      -
+///               multiply together (vvoo_warps). Else they are idle: they
+///               complete the group of four warps that gives up registers
+///               together
 ///
 /// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
 namespace trifuse::gpu {
@@ -220,11 +220,11 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
   for (;;) {
     const auto& data = stages.fetch_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
-    if constexpr (!has_vvoo_warp<Config>) load_vvoo_sets<Epilogue>(parameters, stages, data);
+    if constexpr (vvoo_warps<Config> == 0) load_vvoo_sets<Epilogue>(parameters, stages, data);
   }
 }
 
-/// The loop of the warp that loads vvoo blocks.
+/// The loop of the warps that load vvoo blocks.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_vvoo_warp(const KernelParameters& parameters, Stages<formulation, Config>& stages) {
   for (;; stages.release_cta_tile()) {
@@ -290,7 +290,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
 template <typename Config>
 struct Registers {
   static constexpr bool split = Config::Precision::scale_elements > 0;
-  static constexpr int math = split ? 232 : 224, other = split ? 40 : 56;
+  static constexpr int math = 224, other = 56;
   static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
 
@@ -315,8 +315,8 @@ __global__ void __launch_bounds__(Config::threads, 1)
           run_producer_warp(parameters, stages);
         } else if (warp_number() == Config::warps + 1) {
           run_scheduler_warp<Epilogue>(parameters, stages);
-        } else if (has_vvoo_warp<Config> && warp_number() == Config::warps + 2) {
-          if constexpr (has_vvoo_warp<Config>) run_vvoo_warp<Epilogue>(parameters, stages);
+        } else if (warp_number() < Config::warps + 2 + vvoo_warps<Config>) {
+          if constexpr (vvoo_warps<Config> > 0) run_vvoo_warp<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

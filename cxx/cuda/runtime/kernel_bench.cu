@@ -255,7 +255,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   const auto once = [&] {
     return timed(begin, end, [&] {
       launch(*kernel, formulation, false, grid, parameters, nullptr);
-      launch_task_sums(parameters, formulation, kernel->shape.warps, 1, task_sums.data(), nullptr);
+      launch_task_sums(parameters, formulation, 1, task_sums.data(), nullptr);
     });
   };
   double holes = 1.0;

@@ -43,6 +43,9 @@ enum class Staging : std::uint8_t {
   cooperative,  ///< all warps copy, in a pipeline of `stages` k-tiles
 };
 
+/// Warps of a CTA that multiply, in every configuration.
+inline constexpr int math_warps = 8;
+
 /// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: one of the instructions above. `warp_tile_*`:
 /// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory. `ScheduleT`: the products of a target,
 /// see product_schedule.hpp.
@@ -63,7 +66,7 @@ struct Configuration {
     return q == 0 ? warp_tile_a : q == 1 ? warp_tile_b : warp_tile_c;
   }
   static constexpr int stages = stages_;
-  static constexpr int warps = 8;  ///< math warps: warps that multiply
+  static constexpr int warps = math_warps;
   /// Math warps that multiply together. Their warp tiles follow each other along c.
   static constexpr int group_warps = std::is_same_v<Instruction, Wgmma> ? 4 : 1;
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
@@ -76,11 +79,16 @@ struct Configuration {
   /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
   /// memory.
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
+  /// True if the vvoo blocks become floats in shared memory, for energies in single precision.
+  static constexpr bool converts_vvoo = staging == Staging::bulk && sizeof(typename Precision::Accumulator) == 4;
+  /// Bytes of shared memory for the vvoo blocks as the energies read them. Blocks of floats have two slots, so that those
+  /// of the next CTA tile can come while the energies of one are computed.
+  static constexpr int read_vvoo_bytes = converts_vvoo ? vvoo_bytes / 2 : vvoo_bytes, vvoo_slots = converts_vvoo ? 2 : 1;
   /// Largest number of particles of a CTA tile, summed over a, b and c.
   static constexpr int cta_particles = 24;
   /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
-    return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_bytes : 0);
+    return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_slots * read_vvoo_bytes : 0);
   }
   static_assert(warp_tile_b % particle_pair == 0 && warp_tile_c * group_warps % particle_pair == 0,
                 "pairs of particles lie inside the warp tiles of warps that multiply together");

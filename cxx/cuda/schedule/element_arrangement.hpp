@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "cxx/cuda/schedule/accumulator_layout.hpp"
@@ -144,6 +145,17 @@ struct ArrangementChange {
     }
     return source;
   }
+  /// given(), stored() and source_lane() are linear: the result for a lane is the XOR of those for the bits of its
+  /// number. That for round t is the one for round 0, XOR that of lane 0. Here are the results for single bits.
+  constexpr std::array<unsigned, lane_bits> given_columns() const {
+    return columns([this](int lane) { return given(lane); });
+  }
+  constexpr std::array<unsigned, lane_bits> stored_columns() const {
+    return columns([this](int lane) { return stored(lane); });
+  }
+  constexpr std::array<unsigned, lane_bits> source_columns() const {
+    return columns([this](int lane) { return source_lane(lane, 0); });
+  }
   /// True if every lane reads from itself in round 0.
   constexpr TRIFUSE_HOST_DEVICE bool first_round_is_local() const {
     for (int lane = 0; lane < 32; ++lane) {
@@ -175,6 +187,14 @@ struct ArrangementChange {
     }
     for (int n = 0; n < moved_bits(); ++n) value |= (leaving_bits >> n & 1) << leaving(n);
     return value;
+  }
+
+ private:
+  template <typename Function>
+  static constexpr std::array<unsigned, lane_bits> columns(Function function) {
+    std::array<unsigned, lane_bits> result{};
+    for (int b = 0; b < lane_bits; ++b) result[static_cast<std::size_t>(b)] = static_cast<unsigned>(function(1 << b));
+    return result;
   }
 };
 

@@ -178,7 +178,7 @@ class RandomTask {
     parameters.omega2_count = 1;
     set_dynamic_shared_limit(kernel, formulation_, false);
     launch(kernel, formulation_, false, grid, parameters, nullptr);
-    if (sum) launch_task_sums(parameters, formulation_, kernel.shape.warps, 1, out->data(), nullptr);
+    if (sum) launch_task_sums(parameters, formulation_, 1, out->data(), nullptr);
     TRIFUSE_CUDA(cudaDeviceSynchronize());
     TRIFUSE_CUDA(cudaMemcpy(result.data(), out->data(), result.size() * sizeof(double), cudaMemcpyDeviceToHost));
     return result;
