@@ -200,49 +200,40 @@ struct FloatVvoo {
   template <int threads>
   static __device__ __forceinline__ void load(const CtaTileData<SpinFormulation::spin_orbital, Config>& data, int set,
                                               char* to, int thread) {
-    static_assert(threads % column == 0);
     static_assert(Config::warps == 2 * Config::group_warps, "an extent of a CTA tile is one or two of a warp group");
     const VvooPart<Config> part(data, x);
     const CtaTile& cta_tile = data.cta_tile;
-    const int slow_extent = cta_extent<Config>(cta_tile, slow);
-    const int vectors = cta_extent<Config>(cta_tile, fast) * slow_extent * (column / vector);
-    const int fast_count = data.task.extent[fast] - cta_tile.particle[fast],
-              slow_count = data.task.extent[slow] - cta_tile.particle[slow];
+    const int slow_extent = cta_extent<Config>(cta_tile, slow),
+              pairs = cta_extent<Config>(cta_tile, fast) * slow_extent * (column / vector) / 2;
     const int row = data.task.extent[second_other(x)] * column;
     const int fast_step = fast < slow ? row : column, slow_step = fast < slow ? column : row;
+    // Each thread loads two vectors at a time, of successive h2.
 #pragma unroll 1
-    for (int y = 0; y < 3; ++y) {
-      const double* const from =
-          part.row(data, data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y], y, 0) + thread % column;
-      // `part` counts bytes of doubles.
-      auto* const block = reinterpret_cast<float4*>(to + (part.offset + y * part.y_stride) / 2);
+    for (int n = thread; n < pairs; n += threads) {
+      const int particles = n / (column / 2), rest = particles / warp_vectors;
+      const int warp_tile = slow_extent == vector ? rest / vector : rest / (2 * vector);
+      const int n_slow = rest - warp_tile * slow_extent,
+                n_fast = (warp_tile * warp_vectors + particles % warp_vectors) * vector;
+      const int at = n_slow * slow_step + n_fast * fast_step + n % (column / 2) * 2;
+      const bool any = n_slow < data.task.extent[slow] - cta_tile.particle[slow];
+      const int count = any ? data.task.extent[fast] - cta_tile.particle[fast] - n_fast : 0;
 #pragma unroll 1
-      for (int first = thread; first < vectors; first += at_once * threads) {
-        double values[at_once][vector];
+      for (int y = 0; y < 3; ++y) {
+        const double* const from = part.row(data, data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y], y, 0) + at;
+        double2 values[vector];
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          const int particles = (first + i * threads) / column, rest = particles / warp_vectors;
-          const int warp_tile = slow_extent == vector ? rest / vector : rest / (2 * vector);
-          const int n_slow = rest - warp_tile * slow_extent,
-                    n_fast = (warp_tile * warp_vectors + particles % warp_vectors) * vector;
-          // A vector beyond the end of the block is a particle beyond the end of the CTA tile.
-          const int count = n_slow < slow_count ? fast_count - n_fast : 0, at = n_slow * slow_step + n_fast * fast_step;
-#pragma unroll
-          for (int f = 0; f < vector; ++f) values[i][f] = f < count ? __ldg(from + at + f * fast_step) : 0.0;
+        for (int f = 0; f < vector; ++f) {
+          values[f] = f < count ? __ldg(reinterpret_cast<const double2*>(from + f * fast_step)) : make_double2(0.0, 0.0);
         }
-#pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          if (first + i * threads >= vectors) break;
-          block[first + i * threads] =
-              make_float4(static_cast<float>(values[i][0]), static_cast<float>(values[i][1]),
-                          static_cast<float>(values[i][2]), static_cast<float>(values[i][3]));
-        }
+        // VvooPart counts bytes of doubles.
+        auto* const vectors = reinterpret_cast<float4*>(to + (part.offset + y * part.y_stride) / 2) + 2 * n;
+        vectors[0] = make_float4(static_cast<float>(values[0].x), static_cast<float>(values[1].x),
+                                 static_cast<float>(values[2].x), static_cast<float>(values[3].x));
+        vectors[1] = make_float4(static_cast<float>(values[0].y), static_cast<float>(values[1].y),
+                                 static_cast<float>(values[2].y), static_cast<float>(values[3].y));
       }
     }
   }
-
- private:
-  static constexpr int at_once = 2;  ///< vectors whose loads are under way
 };
 
 }  // namespace trifuse::gpu
