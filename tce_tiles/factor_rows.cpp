@@ -52,7 +52,7 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
                stop_reading(stop);
                const AuxiliaryRange& part = segment.functions();
                // A part of the rows at a time, so that the buffer is small.
-               constexpr std::int64_t most_doubles = std::int64_t{1} << 20;
+               constexpr std::int64_t most_doubles = std::int64_t{1} << 17;
                const std::int64_t step = std::max<std::int64_t>(1, most_doubles / part.count);
                for (std::int64_t n = 0; n < count_; n += step) {
                  const std::int64_t count = std::min(step, count_ - n);
